@@ -20,7 +20,7 @@ __version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:
-    """``xladoctor.capture`` and ``xladoctor.expect``, loaded when they are asked for."""
+    """``xladoctor.capture`` and ``xladoctor.expect``, loaded on first use."""
     if name == "capture":
         return import_module("xladoctor.in_process").InProcessCapture
     if name == "expect":

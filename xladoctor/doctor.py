@@ -32,7 +32,7 @@ def selection(configured: Configured) -> Selection:
     """The rules as configured. Raises ConfigurationError and RuleError."""
     from xladoctor.configuration.selection import select
 
-    known, notes = _known(configured)
+    known, notes = _load_rules(configured)
     selected = select(known, configured.settings, str(configured.source or "configuration"))
     return replace(selected, notes=notes)
 
@@ -43,13 +43,13 @@ def load_evidence(
     progress: Progress | None = None,
     lost: tuple[str, ...] = (),
 ) -> Evidence:
-    """What a path holds, with the causes of its compilations.
+    """Load the evidence at a path, with the causes of its compilations.
 
     Args:
         path: a run directory or file, ``-`` for standard input; or several files and directories
             with evidence of one program.
         session: which of several timelines to read.
-        progress: told how much of a large file has been read.
+        progress: receives how much of a large file has been read.
         lost: what else is missing, as sentences.
 
     Raises:
@@ -66,9 +66,10 @@ def load_evidence(
 
 
 def evidence_of(ingested: Ingested, within: Period | None = None, **origin: object) -> Evidence:
-    """The same from what a reader returned.
+    """The evidence from a reader's result, with the causes of its compilations.
 
     Args:
+        ingested: the reader's result.
         within: the part of the run that is judged, if not all of it.
         origin: as in :class:`Evidence`.
     """
@@ -85,11 +86,13 @@ def diagnose(
     *,
     pictures: bool = False,
 ) -> Diagnosis:
-    """Judge evidence by the rules that are selected; one that fails is not evaluated.
+    """Judge evidence by the selected rules; a rule that fails counts as not evaluated.
 
     Args:
-        total_steps: length of a run that savings are projected to.
-        pictures: whether a format is asked for that draws; if not, it has excerpts alone.
+        evidence: the evidence.
+        selection: the selected rules.
+        total_steps: length of a run to project savings to.
+        pictures: whether an output format draws; otherwise only excerpts are made.
     """
     from xladoctor.diagnosis import engine
     from xladoctor.diagnosis.pictures import make
@@ -121,7 +124,7 @@ def judge(
 
 
 def finding_of(rule: Rule, row: Row, evidence: Evidence) -> Finding:
-    """A row in the rule's words; what it costs is not asked."""
+    """A row as a finding with the rule's texts, without its cost."""
     from xladoctor.diagnosis import findings
     from xladoctor.diagnosis.interface import TimeSpent
     from xladoctor.diagnosis.savings import Savings
@@ -137,10 +140,10 @@ def rules(configured: Configured | None = None) -> list[Rule]:
     """The rule pack, or all rules that are configured or installed. Raises RuleError."""
     from xladoctor.diagnosis.pack import load_rules
 
-    return load_rules() if configured is None else _known(configured)[0]
+    return load_rules() if configured is None else _load_rules(configured)[0]
 
 
-def _known(configured: Configured) -> tuple[list[Rule], list[str]]:
+def _load_rules(configured: Configured) -> tuple[list[Rule], list[str]]:
     """As :func:`xladoctor.diagnosis.pack.all_rules`."""
     from xladoctor.diagnosis.pack import all_rules
 
@@ -171,7 +174,7 @@ def examine_run(
     lost: tuple[str, ...] = (),
     pictures: bool = False,
 ) -> Diagnosis:
-    """The same for a run directory, in which the diagnosis is kept if it can be written."""
+    """Load and diagnose a run directory, and keep the diagnosis there if it can be written."""
     path = str(from_here(run.path))
     diagnosis = examine(
         path, selection, total_steps, progress=progress, lost=lost, pictures=pictures
@@ -217,7 +220,7 @@ def examine_outcome(
 
 
 def add_ignores(diagnoses: Sequence[Diagnosis]) -> list[str]:
-    """Write a comment for each finding into the program's files; returns what was and was not done.
+    """Write a comment for each finding into the program's files; return messages about each.
 
     Raises:
         IngestError: a run directory can no longer be read.
@@ -242,7 +245,7 @@ def _keep(run: RunDirectory, diagnosis: Diagnosis) -> None:
     from xladoctor.report import json as json_report
     from xladoctor.report.interface import Report, Style
 
-    # What backslashes stand for in JSON: names of files need not be UTF-8.
+    # Backslash escapes are valid in JSON; file names need not be UTF-8.
     with run.diagnosis.open("w", encoding="utf-8", errors="backslashreplace") as file:
         json_report.render([Report(diagnosis)], file, Style())
     consumers = [consumer.location for count in diagnosis.counts for consumer in count.consumers]

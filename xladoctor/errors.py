@@ -11,8 +11,8 @@ class XladoctorError(Exception):
     """What is wrong and where, what was expected, and what to do about it.
 
     Args:
-        what: the problem, with its path and position; several are a list. What is not printable
-            in a path or a name is escaped.
+        what: the problem, with its path and position, or a list of problems. Unprintable
+            characters in a path or a name are escaped.
         hint: what the user can do next; shown on lines of its own.
     """
 

@@ -1,8 +1,8 @@
-"""Text that others wrote, made fit for output: the names, lines and messages of programs and files.
+"""Sanitizes text from elsewhere for output: the names, lines and messages of programs and files.
 
 Terminals obey control characters, CI systems obey lines that look like commands, people misread
-text whose direction is overridden, and no encoding has the halves of characters (surrogates) that
-Python makes of a path that is not UTF-8.
+text whose direction is overridden, and no encoding has the surrogates that Python uses for a path
+that is not UTF-8.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _HALVES = re.compile("[\ud800-\udfff]")
 _SHADES = re.compile(
     r"(\x1b\[[\d;]*m|\x1b\]8;(?:id=[\w-]+;file:///[\w%./~+@:,=-]*#\d+|;)\x1b\\)", re.ASCII
 )
-#: What GitHub and its relatives obey: at the beginning of a line, and anywhere in it.
+#: Commands that GitHub and similar systems obey: at the beginning of a line, and anywhere in it.
 _COMMAND = re.compile(r"^([^\S\n]*)(?=::)", re.MULTILINE)
 _ANYWHERE = re.compile(r"(?<=#)#(?=\[|vso\[|teamcity\[)")
 _PLAIN_WORD = re.compile(r"[\w@%+=:,./-]+")  # letters of any language, unlike shlex
@@ -89,7 +89,7 @@ def csv_lines(lines: Iterable[str]) -> Iterator[str]:
     inside = False
     for line in lines:
         signs = '"' in line or "##" in line or line.lstrip().startswith("::")
-        if not inside and not signs and line[:-1].isprintable():  # as almost all are
+        if not inside and not signs and line[:-1].isprintable():  # as almost all lines are
             yield line
             continue
         parts = line.split('"')
@@ -103,7 +103,7 @@ def csv_lines(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _in_json(character: str, *, ascii_only: bool) -> str:
-    if character in "\n\t":  # between values; strings cannot have them
+    if character in "\n\t":  # between values; JSON strings cannot contain them
         return character
     if character.isprintable() and (character.isascii() or not ascii_only):
         return character

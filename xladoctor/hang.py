@@ -1,4 +1,4 @@
-"""Ends a program that hangs, after writing down where it stands."""
+"""Ends a program that hangs, after writing its stacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WIDTH = 100
 
 
 def end(child: subprocess.Popen[bytes], directory: RunDirectory) -> None:
-    """Write the stacks of all its processes, then end them: SIGTERM first, then SIGKILL."""
+    """Write the stacks of all the program's processes, then end them: SIGTERM, then SIGKILL."""
     _write_stacks(child.pid, directory.path)
     with contextlib.ExitStack() as stack:
         processes = [_open(pid, stack) for pid in tree(child.pid)]

@@ -19,7 +19,7 @@ from xladoctor.recording.interface import CaptureError, RunRequest
 if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis
 
-#: What the capture and the analysis set in the environment, besides what :data:`OURS` lists.
+#: Variables that the capture and the analysis set, besides the ones that :data:`OURS` lists.
 _CHANGED = ("PYTHONPATH", launcher.RUN_DIRECTORY, VARIABLE, OURS, "NUMBA_CACHE_DIR")
 
 

@@ -8,10 +8,11 @@ from pydantic import BaseModel
 
 
 def described(model: type[BaseModel], *, null: bool) -> dict[str, Any]:
-    """The schema of a model, without what says nothing.
+    """The schema of a model, without meaningless parts.
 
     Args:
-        null: whether the files can have it; TOML cannot.
+        model: the model.
+        null: whether the files can contain null; TOML cannot.
     """
     cleaned: dict[str, Any] = _cleaned(model.model_json_schema(), null)
     return cleaned

@@ -1,4 +1,4 @@
-"""Times, sizes and shares as people write and read them."""
+"""Parses and formats times, sizes and shares as people write and read them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from decimal import Decimal
 from xladoctor.errors import XladoctorError
 
 _NUMBER = r"([0-9]{1,30}(?:\.[0-9]*)?|\.[0-9]{1,30})"
-#: A size, as a regular expression that JSON Schema knows too.
+#: A size, as a regular expression that is valid in JSON Schema, too.
 SIZE = _NUMBER + r"\s*([KkMmGgTt][Ii]?)?[Bb]?"
 _DURATION = re.compile(_NUMBER + "(ms|s|m|h)?")
 _SECONDS = {"ms": Decimal("0.001"), "s": Decimal(1), "m": Decimal(60), "h": Decimal(3600)}

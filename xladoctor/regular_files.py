@@ -1,7 +1,7 @@
-"""Opening files that somebody else left there: only regular ones, and none larger than its kind can
-be. A pipe in place of a file would never answer, and a device never end.
+"""Opens files that may come from somebody else: only regular ones, with a size limit for each kind.
+A pipe in place of a file would never answer, and a device would never end.
 
-Links to regular files are followed. What is not fit to be read is an OSError like what cannot be.
+Links to regular files are followed. Unfit files raise an OSError, as unreadable ones do.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
-#: What a person wrote: configuration.
+#: Files that people write: configuration.
 SETTINGS = 1 << 20
 #: One object: baseline, rule, manifest.
 DOCUMENT = 1 << 24
-#: A list with an item for each line, module or sample of a program, that is read at once.
+#: A list that is read at once, with an item for each line, module or sample of a program.
 LISTING = 1 << 26
 #: A timeline or module: protobuf writes at most half of this.
 MESSAGE = 1 << 32
-#: What is read piece by piece.
+#: Files that are read piece by piece.
 LOG = 1 << 33
 #: Characters of a line; the rest of a longer one is left out.
 LINE = 1 << 20
@@ -39,7 +39,7 @@ _KINDS = {
 
 
 class UnfitFileError(OSError):
-    """Something else than a regular file of a size that can be; its text has no path."""
+    """Not a regular file, or one that is too large; the text does not include the path."""
 
     def __str__(self) -> str:
         return str(self.strerror)
@@ -68,7 +68,7 @@ def read_bytes(path: Path, limit: int = DOCUMENT, *, links: bool = True) -> byte
     with open_regular(path, limit, links=links) as file:
         content = file.read(limit + 1)
     if len(content) > limit:
-        raise too_large(limit)  # it grew, or has no size, as files of the kernel
+        raise too_large(limit)  # it grew, or has no size, as the kernel's files do
     return content
 
 
@@ -86,7 +86,7 @@ def read_text(
 
 
 def read_json(path: Path, limit: int = DOCUMENT) -> Any:
-    """What a file of JSON says. Raises OSError, ValueError."""
+    """The contents of a JSON file. Raises OSError, ValueError."""
     try:
         return json.loads(read_text(path, limit))
     except RecursionError:
@@ -94,7 +94,7 @@ def read_json(path: Path, limit: int = DOCUMENT) -> Any:
 
 
 def open_text(path: Path, limit: int = LOG, *, links: bool = True) -> TextIO:
-    """A regular file as UTF-8, whatever is in it. Raises OSError."""
+    """Open a regular file as UTF-8 text, whatever its contents. Raises OSError."""
     file = open_regular(path, limit, links=links)
     return TextIOWrapper(file, encoding="utf-8", errors="replace")
 

@@ -23,7 +23,7 @@ def installed(file: str) -> str | None:
 
 
 def portable(file: str, cwd: str | None, root: str | None) -> str:
-    """A path relative to Python's packages or to the repository; any other stays as it is.
+    """A path relative to Python's packages or to the repository; other paths stay as they are.
 
     Args:
         file: absolute, or relative to ``cwd``.
@@ -45,6 +45,6 @@ def matches(glob: str, path: str) -> bool:
 
 
 def from_here(path: Path) -> Path:
-    """A path below the working directory, relative to it; any other as it is."""
+    """A path below the working directory, relative to it; other paths stay as they are."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path

@@ -1,4 +1,4 @@
-"""Why a call site compiled again: input, constant or operation, and the line that it comes from."""
+"""Finds why a call site compiled again: input, constant or operation, and the line of it."""
 
 from xladoctor.causes.derive import derive
 

@@ -1,8 +1,8 @@
-"""Blocks that two graphs have different numbers of, and the line that calls them.
+"""Finds blocks whose number differs between two graphs, and the line that calls them.
 
-A layer left out at random, or one more turn of a loop, leaves no line of its own: each copy of a
-block comes from the same lines. What tells is the calls that led to them. Below the call of the
-block, all there is differs in number; below the lines around it, only a part.
+A layer left out at random, or one more iteration of a loop, has no line of its own: all copies of a
+block come from the same lines. The calls that led to them show it. Below the call of the block,
+everything differs in number; below the lines around it, only a part.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from xladoctor.causes.graphs import Graphs
 from xladoctor.causes.interface import Cause, Causes, Compilation, Graph, Place, Sites, Stack, Work
 
 _LARGE = 8  # instructions before optimization
-_MOST_ASKED = 8  # graphs
-_WHOLE = 2  # a function of the framework that is there twice between two lines called itself
+_MOST_ASKED = 8  # graphs that are compared with
+_WHOLE = 2  # a framework's function that occurs twice between two lines called itself
 
 
 class _Block(NamedTuple):
-    """The call of a block, and the work below it: how often it is there in either graph."""
+    """The call of a block, and how often the work below it occurs in either graph."""
 
     call: Stack
     work: Mapping[Work, tuple[int, int]]
@@ -30,7 +30,7 @@ class _Block(NamedTuple):
 def by_blocks(
     before: Graph, after: Graph, compilation: Compilation, graphs: Graphs
 ) -> Cause | None:
-    """Whole blocks that the later graph has more or fewer of; it was made for ``compilation``."""
+    """The cause if the later graph, made for ``compilation``, has more or fewer whole blocks."""
     if abs(after.size - before.size) < _LARGE:
         return None
     was, now = (graphs.work(graph) for graph in (before, after))
@@ -51,8 +51,8 @@ def by_blocks(
 
 
 def by_size(before: Graph, after: Graph) -> Cause | None:
-    """The same where nothing tells which lines instructions come from, as in most timelines of
-    other profilers: by how many there are. One more tensor in a list brings along a few.
+    """The same by the number of instructions, for instructions without lines, as in most timelines
+    of other profilers. One more tensor in a list only adds a few.
     """
     more = abs(after.size - before.size)
     inputs = abs(len(after.parameters) - len(before.parameters))
@@ -62,11 +62,11 @@ def by_size(before: Graph, after: Graph) -> Cause | None:
 
 
 def with_blocks(causes: Causes, sites: Sites, graphs: Graphs) -> Causes:
-    """The causes that follow from control flow, where that shows against another graph only.
+    """The causes, with control flow named where only a comparison with another graph shows it.
 
-    Graphs that leave out different layers, but as many, differ in what follows from it: inputs
-    donated, numbers shared, as each layer has been updated so often. Another graph of the site
-    shows that layers are left out at all; those of the most different size are asked first.
+    Graphs that leave out the same number of different layers differ only in consequences: donated
+    inputs, or shared numbers, as layers have been updated differently often. Another graph of the
+    site shows that layers are left out at all; graphs of the most different size are tried first.
     """
     flows = dict(causes)
     for compiled in sites.values():
@@ -89,7 +89,7 @@ def with_blocks(causes: Causes, sites: Sites, graphs: Graphs) -> Causes:
 
 
 def _follows(cause: Cause) -> bool:
-    """Whether it can be a consequence of layers left out."""
+    """Whether a cause can be a consequence of layers left out."""
     return (
         cause.kind in ("input_count", "unknown")
         or (cause.kind == "placement" and cause.op == "donated")
@@ -99,7 +99,7 @@ def _follows(cause: Cause) -> bool:
 
 
 def _blocks(counts: Mapping[Work, tuple[int, int]], compilation: Compilation) -> Iterator[_Block]:
-    """The outermost calls below which all differs, some of it being there in both graphs."""
+    """The outermost calls below which everything differs in number, and both graphs have some."""
     below: dict[Stack, dict[Work, tuple[int, int]]] = defaultdict(dict)
     for work, counted in counts.items():
         for depth in range(_outside(work.stack, compilation), len(work.stack) + 1):
@@ -116,7 +116,7 @@ def _blocks(counts: Mapping[Work, tuple[int, int]], compilation: Compilation) ->
 
 
 def _outside(stack: Stack, compilation: Compilation) -> int:
-    """How deep a call lies at least that does not lead to the barrier too."""
+    """The least depth of a call that does not lead to the barrier, too."""
     barrier = compilation.site.file, compilation.function
     depths = [
         depth for depth, frame in enumerate(stack, 1) if (frame.file, frame.function) == barrier
@@ -125,7 +125,7 @@ def _outside(stack: Stack, compilation: Compilation) -> int:
 
 
 def _into_containers(block: _Block) -> Stack:
-    """Further in, where the framework's own modules stand between the call and the block."""
+    """The innermost call of a block, if the framework's own modules are in between."""
     shared = _shared([work.stack for work in block.work])
     call = block.call
     for depth in range(len(call) + 1, len(shared) + 1):
@@ -139,7 +139,7 @@ def _into_containers(block: _Block) -> Stack:
 
 
 def _shared(stacks: Sequence[Stack]) -> Stack:
-    """What all begin with."""
+    """The common beginning of all stacks."""
     first, last = min(stacks), max(stacks)
     depth = next(
         (n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b),
@@ -149,7 +149,7 @@ def _shared(stacks: Sequence[Stack]) -> Stack:
 
 
 def _place(call: Stack) -> Place:
-    """The innermost line that is not the framework's, and the user's that led there."""
+    """The innermost line that is not the framework's, and the user's line that led there."""
     named = [frame for frame in call if frame.kind != "machinery"]
     if not named:
         return Place()

@@ -1,4 +1,4 @@
-"""From all that differs between two graphs to what makes them two."""
+"""Finds the one cause among all differences between two graphs."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from xladoctor.causes.operation_cause import by_hidden, by_operations, times_ove
 def cause_of(
     contrast: Contrast, before: Compilation, after: Compilation, dynamic: Set[Line], graphs: Graphs
 ) -> Cause:
-    """What made the later of two graphs necessary.
+    """The cause of the later of two graphs.
 
-    Sharding goes first, as each device has a part of the inputs; what changes the inputs, the
-    operations follow.
+    Sharding comes first, as each device has a part of the inputs. Then come inputs, from which
+    differences in operations follow.
 
     Args:
-        contrast: the graphs of the two compilations.
-        before: the earlier one.
-        after: the later one.
-        dynamic: lines whose results are as large as the data say.
-        graphs: tell what operations are made of.
+        contrast: the graphs of the two compilations, with their differences.
+        before: the earlier compilation.
+        after: the later compilation.
+        dynamic: lines whose results have a size that depends on the data.
+        graphs: the graphs, for the operands of operations.
     """
     old, new = contrast.before, contrast.after
     lined = graphs.has_lines(old) or graphs.has_lines(new)
@@ -63,9 +63,9 @@ def _listed(values: tuple[str, ...] | None) -> str:
 
 
 def _by_counts(contrast: Contrast, before: Compilation, after: Compilation) -> Cause | None:
-    """Inputs or outputs that came or went, with the line of one of them.
+    """Inputs or outputs that were added or removed, with the line of one of them.
 
-    Where a line has more or fewer operations along with its inputs, those are the reason: a layer
+    If a line has more or fewer operations as well as inputs, the operations are the reason: a layer
     that is left out takes its weights with it.
     """
     changes = contrast.inputs
@@ -90,14 +90,14 @@ def _by_counts(contrast: Contrast, before: Compilation, after: Compilation) -> C
 
 
 def _by_number_of_instructions(contrast: Contrast) -> Cause | None:
-    """How often an operation is there."""
+    """A different number of the same operation."""
     counted = [change for change in contrast.operations if change.place.file and change.significant]
     return times_over(max(counted, key=lambda change: abs(change.more))) if counted else None
 
 
 def _by_literals(contrast: Contrast) -> Cause | None:
-    """Other numbers, where nothing tells which operations they come from: there are no lines, or
-    the framework has no operation for a number.
+    """Other constants, if their operations are unknown: there are no lines, or the framework has no
+    operation for a number.
     """
     literals = [row for row in contrast.instructions if row.token.opcode == "constant"]
     was = [row.token.value for row in literals if row.was > row.now]
@@ -114,8 +114,8 @@ def _by_literals(contrast: Contrast) -> Cause | None:
 
 
 def _by_other_inputs(contrast: Contrast) -> Cause | None:
-    """Inputs in the place of others, which graphs of the line have together: it launches several
-    functions.
+    """Inputs in the place of others, where some graphs of the line have both: the line launches
+    several functions.
     """
     pairs = zip(contrast.inputs.removed, contrast.inputs.added, strict=False)
     return next(

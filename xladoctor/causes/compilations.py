@@ -1,4 +1,4 @@
-"""The compilations of the evidence, in order, and by call site."""
+"""Reads the compilations in the evidence, in order, and by call site."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read_periods(database: Database) -> Periods:
 
 
 def read_loaders(database: Database) -> Loaders:
-    """How many loaders of each size of batch give a last, smaller one."""
+    """By process and batch size, how many loaders give a last, smaller batch."""
     rows = database.table(
         "SELECT process, batch_size, count(*) FROM loader WHERE NOT drop_last GROUP BY ALL"
     )[1]

@@ -1,4 +1,4 @@
-"""Pairs of graphs, each with all that differs between its two."""
+"""Pairs of graphs with all their differences."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from xladoctor.causes.operations import Uneven, differing, moved, operations, un
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Two graphs and in what they differ; operations in the order of lowering.
+    """Two graphs and their differences; operations in the order of lowering.
 
-    ``instructions`` are the kinds of instruction that the operations are made of, at most 600.
+    ``instructions`` are the kinds of instruction that the operations consist of, at most 600.
     """
 
     before: Graph
@@ -25,7 +25,7 @@ class Contrast:
     instructions: list[Uneven]
 
     def told_apart(self, was_there: Callable[[Parameter], bool]) -> Contrast:
-        """Without what is no reason: weights that were there before, and lines alone."""
+        """The contrast without differences that are no reason: earlier weights, lines alone."""
         operations = () if moved(self.instructions) else self.operations
         return replace(self, inputs=self.inputs.apart(was_there), operations=operations)
 
@@ -33,7 +33,7 @@ class Contrast:
 def contrasts(graphs: Graphs, pairs: Sequence[tuple[Graph, Graph, Together]]) -> Iterator[Contrast]:
     """Compare graphs, the earlier of each pair first.
 
-    What instructions say is fetched at once for all pairs.
+    The texts of instructions are fetched at once for all pairs.
     """
     parts = [differing(before.tokens, after.tokens) for before, after, _ in pairs]
     tokens = graphs.describe({key for part in parts for key in part.keys.tolist()})

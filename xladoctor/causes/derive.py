@@ -1,9 +1,9 @@
-"""Why a call site compiled again: its graph compared with the most similar one before it.
+"""Finds why a call site compiled again, by comparing its graph with the most similar earlier one.
 
-The sources, the better first: the key by which the framework itself knows that it has to compile;
-both modules, where the timeline's window covered the compilations;
-a shape that the program sent to the device for the first time in the very step that compiled; the
-numbers of inputs and outputs in the analysis log. What none of them shows is unknown.
+Sources, the best first: the key by which the framework itself decides to compile; both modules, if
+the timeline's window covered the compilations; a shape that the program sent to the device for the
+first time in the step that compiled; the numbers of inputs and outputs in the analysis log. If none
+of them shows the cause, it is unknown.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ from xladoctor.causes.vocabulary import Vocabulary
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.interface import Evidence, Period
 
-_MOST_CHANGES = 40  # operations that are kept of one compilation
+_MOST_CHANGES = 40  # operations kept per compilation
 V = TypeVar("V")
 
 
 def derive(evidence: Evidence, within: Period | None = None) -> Evidence:
-    """The evidence with the causes of its compilations: complete, as rules and queries see it.
+    """Complete the evidence with the causes of its compilations.
 
     ``recompilation`` gets a row for each compilation after the first of its call site.
 
     Args:
+        evidence: the evidence.
         within: the part of the run that will be judged, if not all of it.
     """
     database = evidence.database
@@ -57,7 +58,7 @@ def derive(evidence: Evidence, within: Period | None = None) -> Evidence:
 
 
 def _explained(database: Database) -> tuple[Causes, Changes]:
-    """The causes, and the operations that differ, in the order of the compilations."""
+    """The causes and the differing operations, in the order of the compilations."""
     compilations = read_compilations(database)
     if not compilations:
         return {}, {}
@@ -88,7 +89,7 @@ def _ordered(
 
 
 def _nearest(sites: Sites, again: Earlier, graphs: Graphs) -> Earlier:
-    """What each compilation is compared with, where both graphs are known."""
+    """The earlier compilation to compare each one with, if both graphs are known."""
     nearest = Nearest(graphs)
     return {
         compilation: old
@@ -99,7 +100,7 @@ def _nearest(sites: Sites, again: Earlier, graphs: Graphs) -> Earlier:
 
 
 def _contrasts(sites: Sites, nearest: Earlier, graphs: Graphs) -> Iterator[Contrast]:
-    """The graphs of each compilation and of the one before it that is nearest."""
+    """The contrast of each compilation with its nearest earlier one."""
     seen = {site: together(graphs.of_all(compiled)) for site, compiled in sites.items()}
     return contrasts(
         graphs,
@@ -114,7 +115,7 @@ def _contrasts(sites: Sites, nearest: Earlier, graphs: Graphs) -> Iterator[Contr
 def _compared(
     database: Database, sites: Sites, nearest: Earlier, graphs: Graphs, uploads: Uploads
 ) -> tuple[Causes, Changes]:
-    """The causes that graphs show, and the operations that are kept of them."""
+    """The causes that graphs show, and the differing operations to keep."""
     dynamic = dynamic_lines(database)
     causes, changes = {}, {}
     for (new, old), contrast in zip(
@@ -127,7 +128,7 @@ def _compared(
 
 
 def _by_records(sites: Sites, known: Causes, uploads: Uploads) -> Causes:
-    """Of all others after the first of their call site."""
+    """The causes of all other compilations after the first of their call site."""
     causes = {}
     for site in sites.values():
         counted, ahead = dict(by_log(site)), uploads.explain_in_order(site)

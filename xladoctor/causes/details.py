@@ -1,4 +1,4 @@
-"""What completes causes once all are named: instructions, users of numbers, lines of growth."""
+"""Completes causes with details: instructions, users of numbers, lines of growth."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from xladoctor.causes.interface import (
     Place,
 )
 
-_MOST_UNKNOWN = 20  # of which the first difference is looked for, instruction by instruction
+_MOST_UNKNOWN = 20  # unknown causes that are compared instruction by instruction
 
 
 def with_first_differences(causes: Causes, compared: Earlier, graphs: Graphs) -> Causes:
-    """Show the first instruction that differs where two graphs say nothing else."""
+    """Name the first instruction that differs, if two graphs show nothing else."""
     unknown = (c for c, cause in causes.items() if cause.kind == "unknown" and c in compared)
     shown = {}
     for compilation in islice(unknown, _MOST_UNKNOWN):
@@ -35,7 +35,7 @@ def with_first_differences(causes: Causes, compared: Earlier, graphs: Graphs) ->
 
 
 def with_users(causes: Causes, graphs: Graphs) -> Causes:
-    """Name the operation that a changing number goes into, where the number says none."""
+    """Name the operation that uses a changing number, if the number has no operation itself."""
     nameless = [
         compilation
         for compilation, cause in causes.items()
@@ -53,9 +53,9 @@ def with_users(causes: Causes, graphs: Graphs) -> Causes:
 
 
 def with_makers(causes: Causes, graphs: Graphs) -> Causes:
-    """A state that a step leaves in another size has the line that made it so.
+    """Name the line that made a state of another size, which a step left behind.
 
-    Its line so far, the first use in the step after, is kept beside it.
+    The line so far, its first use in the next step, is kept beside it.
     """
     used = {
         c: cause
@@ -95,7 +95,7 @@ def _made_at(cause: Cause, maker: Place) -> Cause:
 
 
 def with_growth(causes: Causes, changes: Changes) -> Causes:
-    """A graph that grows has the line of the first operation that there is more of."""
+    """Name the line of the first additional operation of a graph that grows."""
     return {
         c: _at_growth(cause, changes.get(c, ())) if cause.kind == "growing" else cause
         for c, cause in causes.items()

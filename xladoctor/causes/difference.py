@@ -1,4 +1,4 @@
-"""All that differs between two compiled graphs, in the order in which Python made them."""
+"""All differences between two compiled graphs, in the order in which Python made them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from xladoctor.evidence.database import Database
 class Compiled:
     """One of the two compilations; ``file`` and ``line`` are its call site's.
 
-    ``instructions`` are those after optimization. What is not known is None.
+    ``instructions`` counts them after optimization. Unknown values are None.
     """
 
     index: int
@@ -46,11 +46,11 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class InputChange:
-    """An input that is another one, or that one graph alone has: the other side is then None.
+    """An input that differs, or that only one graph has: the other side is then None.
 
     Attributes:
-        parameter: its number in B; in A where only A has it.
-        sent: whether the line sent it to the device; else it is the first that uses it.
+        parameter: its number in B, or in A if only A has it.
+        sent: whether the line sent it to the device; otherwise it is the first that uses it.
     """
 
     parameter: int
@@ -62,11 +62,11 @@ class InputChange:
 
 @dataclass(frozen=True, slots=True)
 class OperationChange:
-    """An operation of the framework at a line that came to other instructions.
+    """An operation of the framework at a line that was lowered to other instructions.
 
-    ``a`` and ``b`` are what one side alone has, or has more of, as HLO text without names; the
-    counts are those of all the kinds of instruction that differ. ``op`` is None for instructions of
-    no operation.
+    ``a`` and ``b`` are the instructions that only that side has, or has more of, as HLO text
+    without names; the counts include all kinds of instruction that differ. ``op`` is None for
+    instructions without an operation.
     """
 
     op: str | None
@@ -78,7 +78,7 @@ class OperationChange:
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """A Python line and its operations that differ, in the order of lowering."""
+    """A Python line and its differing operations, in the order of lowering."""
 
     place: Place
     operations: tuple[OperationChange, ...]
@@ -86,7 +86,7 @@ class LineChange:
 
 @dataclass(frozen=True, slots=True)
 class PlacementChange:
-    """What else a graph was compiled for: donated inputs, devices, sharding, outputs."""
+    """A difference in what else a graph was compiled for: donations, devices, sharding, outputs."""
 
     name: str
     a: tuple[str, ...]
@@ -95,9 +95,9 @@ class PlacementChange:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Two compilations of a process, and in what their graphs differ after optimization.
+    """Two compilations of a process, and the differences of their graphs after optimization.
 
-    ``left_out`` is how many kinds of instruction differ too, but were lowered later.
+    ``left_out`` is the number of further kinds of instruction that differ, lowered later.
     """
 
     process: int
@@ -110,7 +110,7 @@ class Difference:
 
     @property
     def same(self) -> bool:
-        """Whether the graphs show no difference at all."""
+        """Whether the graphs show no difference."""
         return not (self.inputs or self.lines or self.placement)
 
 
@@ -190,7 +190,7 @@ def _input(parameter: Parameter, a: str | None, b: str | None) -> InputChange:
 
 
 def _by_line(changes: Iterable[Change]) -> Iterator[LineChange]:
-    """Operations by their line; the lines in the order of their first operation."""
+    """Operations by line; lines in the order of their first operation."""
     lines: dict[Line, list[Change]] = {}
     for change in changes:
         lines.setdefault(change.place.spot, []).append(change)
@@ -204,13 +204,13 @@ def _operation(change: Change) -> OperationChange:
 
 
 def _telling(text: str) -> tuple[bool, str, str]:
-    """An order that is the same on both sides; what says little comes last."""
+    """A sort key that is the same on both sides; uninformative texts come last."""
     kind = text.split(" ", 1)[-1]
     return re.split(r"\W", kind, maxsplit=1)[0] in DULL, kind, text
 
 
 def _nameless(instructions: Iterable[Uneven]) -> list[Change]:
-    """Instructions of no operation of the framework, as one: the bodies of reductions above all."""
+    """Instructions without an operation of the framework, as one change; mostly reducers."""
     was, now = Counter[str](), Counter[str]()
     for token, before, after, _ in instructions:
         if not token.op:

@@ -1,10 +1,10 @@
-"""Compiled graphs as they are compared: inputs, and instructions counted by what they say.
+"""Reads compiled graphs for comparison: inputs, and counts of instructions by their contents.
 
-The modules of a timeline are those after optimization: fusions repeat cheap instructions, and half
-of them have no Python line. So instructions are counted by *token* (line, operation of the
-framework, opcode, type, shape, value, attributes), and which operations a line has by *spot*
-(line, operation). Both are 64-bit hashes made in the database; what a token says is fetched for
-the few that differ.
+A timeline has modules after optimization: fusions repeat cheap instructions, and half of the
+instructions have no Python line. So instructions are counted by *token* (line, operation of the
+framework, opcode, type, shape, value, attributes), and a line's operations by *spot* (line,
+operation). Both are 64-bit hashes made in the database; the contents are only fetched for the few
+tokens that differ.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from xladoctor.evidence.database import Database
 
 Program = tuple[int, int]  #: process and number of the program
 
-#: Opcodes that only the optimization puts in or that say nothing of their own.
+#: Opcodes that only optimization adds, or that mean nothing by themselves.
 _PLUMBING = (
     "'parameter', 'fusion', 'tuple', 'get-tuple-element', 'bitcast', 'copy', 'call',"
     " 'while', 'conditional'"
@@ -108,7 +108,7 @@ _USERS = """
     SELECT process, program_id, file, line, mode(op_type)
     FROM number JOIN used USING (process, program_id, computation, id) GROUP BY ALL
 """
-#: Lines that give a result of a program its size: what they are made of has it in no dimension.
+#: Lines that give a program's result its size: none of their operands has it in any dimension.
 _MAKERS = f"""
     WITH wanted AS (
         SELECT unnest($processes) AS process, unnest($shapes) AS made, unnest($sizes) AS size
@@ -156,7 +156,7 @@ _PARAMETERS = """
 
 
 class Graphs:
-    """The graphs of the evidence; ``vocabulary`` is of the framework that made them."""
+    """The graphs in the evidence; ``vocabulary`` is the framework's that made them."""
 
     def __init__(self, database: Database, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -183,20 +183,20 @@ class Graphs:
         }
 
     def of(self, compilation: Compilation) -> Graph | None:
-        """What was compiled, if its module is in the evidence."""
+        """The compiled graph, if its module is in the evidence."""
         return self._graphs.get((compilation.process, compilation.graph_hash or ""))
 
     def of_all(self, compilations: Iterable[Compilation]) -> list[Graph]:
-        """Those of them that are in the evidence."""
+        """The compiled graphs whose modules are in the evidence."""
         return [graph for compilation in compilations if (graph := self.of(compilation))]
 
     def size(self, compilation: Compilation) -> int | None:
-        """Its instructions before optimization, if known."""
+        """The number of a graph's instructions before optimization, if known."""
         graph = self.of(compilation)
         return graph.size if graph else None
 
     def describe(self, tokens: Iterable[int]) -> dict[int, Token]:
-        """What tokens say."""
+        """The contents of tokens."""
         wanted = list(tokens)
         if not wanted:
             return {}
@@ -207,7 +207,7 @@ class Graphs:
         }
 
     def made_of(self, old: Graph, new: Graph, spots: list[int]) -> Operands:
-        """By spot, the types and shapes of what its instructions are made of, in either graph."""
+        """By spot, the types and shapes of its instructions' operands, in either graph."""
         programs = {"process": old.process, "old": old.program, "new": new.program, "spots": spots}
         sides: tuple[dict[int, tuple[str, ...]], ...] = {}, {}
         for program, spot, shapes in self._database.table(_MADE_OF, programs)[1]:
@@ -216,14 +216,14 @@ class Graphs:
         return {spot: (was.get(spot, ()), now.get(spot, ())) for spot in was | now}
 
     def work(self, graph: Graph) -> Counter[Work]:
-        """Its work in the order of lowering, and how many instructions each has."""
+        """The work in a graph in the order of lowering, with the number of instructions."""
         program = graph.process, graph.program
         if program not in self._work:
             self._work[program] = self._counted_work(*program)
         return self._work[program]
 
     def has_lines(self, graph: Graph) -> bool:
-        """Whether anything tells which Python lines its instructions come from."""
+        """Whether a graph's instructions have Python lines."""
         return (graph.process, graph.program) in self._lined
 
     @cached_property
@@ -240,7 +240,7 @@ class Graphs:
         return work
 
     def users_of_numbers(self) -> dict[tuple[int, int, Line], str]:
-        """By process, program and line: the operation that a number of that line goes into."""
+        """By process, program and line, the operation that uses a number from that line."""
         names = self.vocabulary.numbers
         spellings = [*names, *(op.replace("::", "__", 1) for op in names)]
         rows = self._database.table(_USERS, {"numbers": spellings})[1]
@@ -250,10 +250,10 @@ class Graphs:
         }
 
     def makers(self, wanted: Iterable[tuple[int, str, int]]) -> dict[tuple[int, str], list[Place]]:
-        """By process and shape, the lines that make a result of a graph that large, in order.
+        """By process and shape, the lines that make a graph's result of that size, in order.
 
         Args:
-            wanted: processes, shapes, and each the size that is new in it.
+            wanted: processes, shapes, and the size that is new in each shape.
         """
         makers: dict[tuple[int, str], list[Place]] = defaultdict(list)
         columns = [list(column) for column in zip(*sorted(set(wanted)), strict=True)]
@@ -266,12 +266,12 @@ class Graphs:
         return makers
 
     def first_difference(self, old: Graph, new: Graph) -> tuple[str | None, str | None]:
-        """The first instruction that differs in what it says or in what it is made of."""
+        """The first instruction that differs in its contents or operands, in either graph."""
         lines = (self._lines(graph) for graph in (old, new))
         return next(((was, now) for was, now in zip_longest(*lines) if was != now), (None, None))
 
     def _lines(self, graph: Graph) -> list[str]:
-        """The instructions in order; operands by how far they lie back, parameters by number."""
+        """The instructions in order; operands by relative position, parameters by number."""
         program = {"process": graph.process, "program": graph.program}
         positions: dict[tuple[str, int], int] = {}
         lines = []
@@ -314,7 +314,7 @@ def _counted(database: Database, key: str) -> dict[Program, Counted]:
 
 
 def _stacks(rows: Iterable[Sequence[Any]]) -> dict[int, Stack]:
-    """By number of the innermost frame; ``rows`` have number, caller and what a frame has."""
+    """Stacks by number of the innermost frame; ``rows``: number, caller and a frame's fields."""
     calls = {number: (caller, Frame(*frame)) for number, caller, *frame in rows}
     stacks: dict[int, Stack] = {0: ()}
     for innermost in calls:

@@ -1,4 +1,4 @@
-"""What earlier compilations tell without their graphs: the same hash, and counts in the log."""
+"""Causes that show without graphs: the same hash again, and counts in the analysis log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ALONGSIDE_NS = 1_000_000_000  # two threads that meet a graph this close togeth
 
 
 def repeated(compilations: Iterable[Compilation]) -> Iterator[tuple[Compilation, Compilation]]:
-    """Compilations of a graph that their process compiled before, each with the last of those."""
+    """Compilations of a graph that the process compiled before, each with the previous one."""
     last: dict[tuple[int, str], Compilation] = {}
     for compilation in compilations:
         if compilation.graph_hash:
@@ -22,7 +22,7 @@ def repeated(compilations: Iterable[Compilation]) -> Iterator[tuple[Compilation,
 
 
 def by_hash(compilation: Compilation, old: Compilation) -> Cause:
-    """The very graph was compiled before: thrown away meanwhile, or by two threads at once."""
+    """The same graph was compiled before: it was evicted since, or two threads compiled it."""
     if (
         compilation.step is not None
         and compilation.step == old.step
@@ -33,7 +33,7 @@ def by_hash(compilation: Compilation, old: Compilation) -> Cause:
 
 
 def _alongside(compilation: Compilation, old: Compilation) -> bool:
-    """Whether another thread compiled it, or it was compiled right after or meanwhile."""
+    """Whether two threads compiled a graph at about the same time."""
     if None not in (compilation.thread, old.thread) and compilation.thread != old.thread:
         return True
     if compilation.end_ns is None or old.end_ns is None:
@@ -42,7 +42,7 @@ def _alongside(compilation: Compilation, old: Compilation) -> bool:
 
 
 def by_log(site: Sequence[Compilation]) -> Iterator[tuple[Compilation, Cause]]:
-    """Those of a call site with other numbers of inputs and outputs than any graph before had."""
+    """A site's compilations whose numbers of inputs and outputs no earlier graph had."""
     seen: set[str | None] = set()
     for old, compilation in pairwise(site):
         seen.add(old.numbers)

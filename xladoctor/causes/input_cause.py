@@ -1,4 +1,4 @@
-"""From an input that differs to the cause: its shape, its type, and the line that it has."""
+"""Makes a cause from an input that differs: its shape, its type, and its line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DYNAMIC = "SELECT process, file, line FROM fallback WHERE sizes_by_data(op)"
 
 
 def dynamic_lines(database: Database) -> dict[int, set[Line]]:
-    """By process, the lines of operators whose result is as large as the data say."""
+    """By process, the lines of operators whose result has a size that depends on the data."""
     lines: dict[int, set[Line]] = defaultdict(set)
     for process, file, line in database.table(_DYNAMIC)[1]:
         lines[process].add((file, line))
@@ -21,7 +21,7 @@ def dynamic_lines(database: Database) -> dict[int, set[Line]]:
 
 
 def input_changed(before: Parameter, after: Parameter, kind: Kind) -> Cause:
-    """An input that is of the given ``kind`` of change, or of another type but the same shape."""
+    """The cause for a changed input: of the given ``kind``, or a changed type if shapes agree."""
     sizes = enumerate(zip(before.shape, after.shape, strict=False))
     differing = [dimension for dimension, (old, new) in sizes if old != new]
     comparable = differing and len(before.shape) == len(after.shape)
@@ -39,11 +39,11 @@ def input_changed(before: Parameter, after: Parameter, kind: Kind) -> Cause:
 
 
 def by_inputs(inputs: InputChanges, dynamic: Set[Line]) -> Cause | None:
-    """An input of another shape or type: one that the host sent first, else one with a line.
+    """An input of another shape or type: preferably one that the host sent, then one with a line.
 
     Args:
-        inputs: those that differ.
-        dynamic: lines whose results are as large as the data say.
+        inputs: the inputs that differ.
+        dynamic: lines whose results have a size that depends on the data.
     """
     if not inputs.changed:
         return None
@@ -53,6 +53,6 @@ def by_inputs(inputs: InputChanges, dynamic: Set[Line]) -> Cause | None:
     before, after = (sent or static or located or inputs.changed)[0]
     dependent = not static and (bool(located) or len(dynamic) == 1)
     cause = input_changed(before, after, "data_dependent_shape" if dependent else "input_shape")
-    if dependent and not located:  # the only operator that it can come from
+    if dependent and not located:  # it can only come from these operators
         cause = replace(cause, place=Place(*next(iter(dynamic))))
     return cause

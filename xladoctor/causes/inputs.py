@@ -1,4 +1,4 @@
-"""Which inputs of two graphs are the same one, which changed, and which came or went."""
+"""Matches the inputs of two graphs: which are the same, changed, were added or removed."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from xladoctor.causes.interface import (
     Together,
 )
 
-_MOST_ALIGNED = 400  # inputs; beyond that they are compared as a bag
+_MOST_ALIGNED = 400  # inputs; more are compared without their order
 Pair = tuple[Parameter, Parameter]
 K = TypeVar("K", InputKind, Line)
 
 
 def together(graphs: Iterable[Graph]) -> Together:
-    """Whether one of these graphs, those of a call site, has inputs of both kinds."""
+    """A function that tells whether any of a site's graphs has inputs of both kinds."""
     kinds = {frozenset(parameter.kind for parameter in graph.parameters) for graph in graphs}
     return lambda a, b: any(a in of_graph and b in of_graph for of_graph in kinds)
 
 
 def inputs(old: Graph, new: Graph, together: Together) -> InputChanges:
-    """Compare the inputs of two graphs; ``together`` is what the graphs of their site show."""
+    """Compare the inputs of two graphs; for ``together`` see :func:`together`."""
     before, after = _without_common_ends(old.parameters, new.parameters)
     pairs: list[Pair] = []
     if len(before) == len(after):
@@ -54,7 +54,7 @@ def _without_common_ends(
 def _aligned(
     old: list[Parameter], new: list[Parameter]
 ) -> tuple[list[Pair], list[Parameter], list[Parameter]]:
-    """Pairs that stand at the same place between equal ones, and all that is not equal."""
+    """Pairs in the same place between equal inputs, and all inputs that are not equal."""
     a_kinds, b_kinds = ([parameter.kind for parameter in side] for side in (old, new))
     matcher = SequenceMatcher(None, a_kinds, b_kinds, autojunk=False)
     pairs, before, after = [], [], []
@@ -71,7 +71,7 @@ def _aligned(
 def _paired(
     old: list[Parameter], new: list[Parameter], pairs: list[Pair], together: Together
 ) -> InputChanges:
-    """Tell inputs that changed from those that came, went, or only moved."""
+    """Distinguish inputs that changed from ones that were added, removed, or only moved."""
     removed, candidates = _excess(old, new), _excess(new, old)
     changed: list[Pair] = []
     added: list[Parameter] = []
@@ -89,7 +89,7 @@ def _paired(
 
 
 def _excess(parameters: Iterable[Parameter], others: Iterable[Parameter]) -> list[Parameter]:
-    """Of each kind as many as the other side lacks, the first ones."""
+    """The first inputs of each kind, as many as the other side lacks."""
     left = Counter(parameter.kind for parameter in parameters)
     left.subtract(parameter.kind for parameter in others)
     return _taken(parameters, left, lambda parameter: parameter.kind)
@@ -98,7 +98,7 @@ def _excess(parameters: Iterable[Parameter], others: Iterable[Parameter]) -> lis
 def _taken(
     parameters: Iterable[Parameter], counts: Counter[K], key: Callable[[Parameter], K]
 ) -> list[Parameter]:
-    """Of each key as many as are counted, in order."""
+    """As many parameters with each key as counted, in order."""
     left, taken = Counter(counts), []
     for parameter in parameters:
         if left[key(parameter)] > 0:
@@ -110,7 +110,7 @@ def _taken(
 def _match(
     parameter: Parameter, partner: Parameter | None, removed: list[Parameter], together: Together
 ) -> Parameter | None:
-    """The earlier input that this one may be: the partner by position, else one of its line."""
+    """The earlier input that this one may be: the one in the same place, else one of its line."""
     match = partner
     if match is None or not any(match is other for other in removed):
         match = next((other for other in removed if _same_line(other, parameter)), None)
@@ -125,16 +125,16 @@ def _same_line(a: Parameter, b: Parameter) -> bool:
 
 
 def _may_be_the_same(a: Parameter, b: Parameter) -> bool:
-    """An input keeps its line; where it has none, its number of dimensions and its type."""
+    """Whether inputs have the same line or, without lines, the same rank and type."""
     if a.place.file is not None and b.place.file is not None:
         return a.place.spot == b.place.spot
     return len(a.shape) == len(b.shape) or a.shape == b.shape
 
 
 def numbers_by_line(old: Graph, new: Graph) -> tuple[list[Parameter], list[Parameter]]:
-    """Single numbers that are an input from a line in the earlier, and in the later graph alone.
+    """Scalars that are an input from a line in only the earlier, or only the later graph.
 
-    Without a line all count as from one.
+    Scalars without a line count as from one line.
     """
     before, after = (
         [parameter for parameter in graph.parameters if not parameter.shape] for graph in (old, new)
@@ -144,12 +144,12 @@ def numbers_by_line(old: Graph, new: Graph) -> tuple[list[Parameter], list[Param
 
 
 def _of_lines(parameters: list[Parameter], lines: Counter[Line]) -> list[Parameter]:
-    """So many of each line, the last ones."""
+    """The last parameters of each line, as many as counted."""
     return _taken(reversed(parameters), lines, lambda parameter: parameter.place.spot)
 
 
 def layouts(old: Graph, new: Graph) -> Pair | None:
-    """The first input whose layout alone changed."""
+    """The first input of which only the layout changed."""
     if len(old.parameters) != len(new.parameters):
         return None
     return next(

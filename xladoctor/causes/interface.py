@@ -1,4 +1,4 @@
-"""Compilations, their graphs, in what two graphs differ, and causes: the types of this stage."""
+"""The types of this stage: compilations, their graphs, differences of two graphs, and causes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Kind = Literal[
     "configuration",
     "leftover",
 ]
-#: key: two keys of a function compared. hlo: two modules. upload: a new shape sent in that step.
-#: log: numbers of inputs and outputs. hash: the same graph again.
+#: key: two keys of a function were compared. hlo: two modules were compared. upload: a new shape
+#: was sent in that step. log: numbers of inputs and outputs differ. hash: the same graph again.
 Basis = Literal["key", "hlo", "upload", "log", "hash"]
-#: grows: by the same amount in launches that follow each other. last_batch: a first dimension with
-#: one other, smaller size, or for each loader of batches of its size one. varies: any other.
+#: grows: by the same amount in consecutive launches. last_batch: a first dimension with one other,
+#: smaller size, or with one for each loader of batches of its size. varies: any other.
 Pattern = Literal["grows", "last_batch", "varies"]
-#: How an operation at a line differs: there in one graph alone, made with another number, of
-#: another shape, or as often as before but for more or fewer instructions.
+#: How an operation at a line differs: only in one graph, made with another number, of another
+#: shape, or lowered to more or fewer instructions.
 Nature = Literal["added", "removed", "value", "shape", "count"]
 
 Line = tuple[str | None, int | None]  #: path and number
@@ -41,15 +41,15 @@ InputKind = tuple[str, tuple[int, ...]]  #: element type and dimensions
 #: Whether two kinds of input were seen in one graph; they are then two inputs (the weights of two
 #: layers), not one that changed.
 Together = Callable[[InputKind, InputKind], bool]
-#: By spot (hash of a line and operation), the types and shapes of what its instructions are made of
-#: in the earlier and in the later graph.
+#: By spot (hash of a line and operation), the types and shapes of its instructions' operands in the
+#: earlier and in the later graph.
 Operands = dict[int, tuple[tuple[str, ...], tuple[str, ...]]]
 Hashes = NDArray[np.uint64]
 Counts = NDArray[np.int64]
 
 
 class Place(NamedTuple):
-    """A line of Python, and the user's line that led there where the two differ."""
+    """A line of Python, and the user's line that led there if it is a different one."""
 
     file: str | None = None
     line: int | None = None
@@ -60,7 +60,7 @@ class Place(NamedTuple):
 
     @property
     def spot(self) -> Line:
-        """The line alone."""
+        """File and line."""
         return self.file, self.line
 
 
@@ -68,7 +68,7 @@ NOWHERE = Place()
 
 
 class Site(NamedTuple):
-    """What makes two compilations those of one call site."""
+    """The key of a call site."""
 
     process: int
     file: str | None
@@ -79,7 +79,7 @@ class Site(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compilation:
-    """One compilation, as the table of that name describes its columns; it equals itself alone."""
+    """One compilation, with columns of that table; equal only to itself."""
 
     site: Site
     index: int
@@ -100,7 +100,7 @@ class Compilation:
 
     @property
     def numbers(self) -> str | None:
-        """What it had as inputs and outputs, in words: ``2 inputs, 1 output``."""
+        """Its numbers of inputs and outputs, in words: ``2 inputs, 1 output``."""
         if self.inputs is None or self.outputs is None:
             return None
         return f"{_counted(self.inputs, 'input')}, {_counted(self.outputs, 'output')}"
@@ -112,7 +112,7 @@ def _counted(number: int, noun: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a call site compiled again, as the table ``recompilation`` describes its columns."""
+    """Why a call site compiled again, with columns of the table ``recompilation``."""
 
     kind: Kind
     basis: Basis | None = None
@@ -136,12 +136,12 @@ class Cause:
 
 
 Causes = Mapping[Compilation, Cause]
-#: By compilation an earlier one: that of the same graph, or the one that it is compared with.
+#: By compilation, an earlier one: of the same graph, or the one that it is compared with.
 Earlier = Mapping[Compilation, Compilation]
 Sites = Mapping[Site, Sequence[Compilation]]
-#: By process and size of batch, the loaders that give a last, smaller batch.
+#: By process and batch size, how many loaders give a last, smaller batch.
 Loaders = Mapping[tuple[int, int], int]
-#: By process and thread, how many launches make a turn of the loop, if not one.
+#: By process and thread, how many launches make an iteration of the loop, if not one.
 Periods = Mapping[tuple[int, int | None], int]
 
 
@@ -167,12 +167,12 @@ class Parameter(NamedTuple):
 
     @property
     def text_with_layout(self) -> str:
-        """The same with its dimensions from minor to major: ``f32[16,64]{1,0}``."""
+        """The text with dimensions from minor to major: ``f32[16,64]{1,0}``."""
         return f"{self.text}{{{','.join(map(str, self.layout or ()))}}}"
 
 
 class Frame(NamedTuple):
-    """A call in a Python stack; machinery is Python's own and the framework's."""
+    """A call in a Python stack; machinery is Python's or the framework's own."""
 
     file: str
     line: int
@@ -192,7 +192,7 @@ class Work(NamedTuple):
 
 
 class Token(NamedTuple):
-    """What a kind of instruction says; ``spot`` is the hash of its line and operation."""
+    """The contents of a kind of instruction; ``spot`` is the hash of its line and operation."""
 
     spot: int
     place: Place
@@ -213,7 +213,7 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """Hashes in ascending order, with how often each is there and when it was lowered first."""
+    """Hashes in ascending order, with the count of each and when it was first lowered."""
 
     keys: Hashes
     counts: Counts
@@ -225,9 +225,9 @@ class Graph:
     """One compiled graph.
 
     Attributes:
-        instructions: in all its computations, after optimization.
-        size: instructions before optimization, as the module's name tells them; else after it.
-        placement: donated inputs, devices and sharding, each as texts; None where not known.
+        instructions: number in all its computations, after optimization.
+        size: number before optimization, from the module's name; else after it.
+        placement: donated inputs, devices and sharding, each as texts; None if unknown.
     """
 
     process: int
@@ -244,17 +244,17 @@ class Change(NamedTuple):
     """An operation of a line that differs.
 
     Attributes:
-        nature: how.
+        nature: how it differs.
         op: the framework's name of the operation, as its vocabulary spells it.
-        was: instructions of it in the earlier graph that the later one lacks, as HLO text.
-        now: and the other way round.
-        order: when it was lowered; the first change is the cause of those behind it.
+        was: its instructions in the earlier graph that the later one lacks, as HLO text.
+        now: its instructions in the later graph that the earlier one lacks.
+        order: when it was lowered; the first change is the cause of later ones.
         spot: hash of its line and operation.
-        significant: whether it is more than a consequence of how the graph was optimized.
+        significant: whether it is more than a consequence of optimization.
         number: whether the operation is a Python number itself.
-        origin: whether what it is made of has the same size in both graphs, so that it is where
-            they part; False where this is not known.
-        makes: whether it is made of single numbers alone, as what creates a tensor.
+        origin: whether its operands have the same sizes in both graphs, so that the graphs differ
+            from here on; False if unknown.
+        makes: whether its operands are all scalars, as for an operation that creates a tensor.
     """
 
     nature: Nature
@@ -279,7 +279,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InputChanges:
-    """Inputs that differ: pairs of the same input, and those of one graph alone."""
+    """Inputs that differ: pairs of the same input, and inputs that only one graph has."""
 
     changed: tuple[tuple[Parameter, Parameter], ...] = ()
     removed: tuple[Parameter, ...] = ()
@@ -287,16 +287,16 @@ class InputChanges:
 
     @property
     def scalars_alone(self) -> bool:
-        """Whether all that came and went are single numbers."""
+        """Whether all inputs that were added or removed are scalars."""
         return not any(parameter.shape for parameter in (*self.removed, *self.added))
 
     @property
     def sent(self) -> bool:
-        """Whether the host sent one that changed."""
+        """Whether the host sent an input that changed."""
         return any(parameter.sent for _, parameter in self.changed)
 
     def apart(self, was_there: Callable[[Parameter], bool]) -> InputChanges:
-        """Without pairs whose later side was there before: two inputs, not one that changed."""
+        """The changes, with each pair whose later side existed before as two separate inputs."""
         stale = [pair for pair in self.changed if was_there(pair[1])]
         return InputChanges(
             tuple(pair for pair in self.changed if pair not in stale),
@@ -305,5 +305,5 @@ class InputChanges:
         )
 
 
-#: The operations that differ, of those whose graphs were compared.
+#: By compilation, the operations that differ, if graphs were compared.
 Changes = Mapping[Compilation, Sequence[Change]]

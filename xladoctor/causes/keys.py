@@ -1,6 +1,6 @@
-"""From what differs in the key of a compiled function to the cause of its compilation.
+"""Makes causes from differences in the keys of compiled functions.
 
-The framework compares keys itself before it compiles, so they tell causes that no two graphs show:
+The framework itself compares keys before it compiles. So they show causes that graphs do not:
 another function object, a weak type, the structure around the arrays.
 """
 
@@ -21,7 +21,7 @@ _CHANGES = """
     FROM key_change
     ORDER BY process, index, nth
 """
-#: What differs and what that is called, what makes all others irrelevant first.
+#: What differs -> the kind of cause; a difference makes those after it irrelevant.
 _KINDS: dict[str, Kind] = {
     "function": "function",
     "member": "member",
@@ -37,23 +37,23 @@ _KINDS: dict[str, Kind] = {
 }
 
 
-#: Static arguments that are shapes, above all of operations one by one: x[:n] is compiled for n.
+#: Static arguments that are shapes, mostly of single operations: x[:n] is compiled for each n.
 _OF_SIZES = re.compile(r"(^|_)(shape|sizes)$")
 
 
 class _Change(NamedTuple):
-    against: int | None  # None: it was before what the evidence covers
+    against: int | None  # None: the earlier compilation is not in the evidence
     what: str
     argument: str
     was: str
     now: str
     hint: str | None
-    role: Literal["made", "used"] | None  # of the place
+    role: Literal["made", "used"] | None  # the role of the place
     place: Place
 
 
 def by_keys(database: Database, compilations: Iterable[Compilation]) -> Causes:
-    """The causes of compilations whose key is known, and an earlier one of their function."""
+    """The causes of compilations for which their key and an earlier one are known."""
     changes: dict[tuple[int, int], list[_Change]] = defaultdict(list)
     rows = database.table(_CHANGES)[1]
     for process, index, against, what, argument, was, now, hint, role, *site in rows:
@@ -96,7 +96,7 @@ def _cause(change: _Change) -> Cause:
 
 
 def _dimension(was: str, now: str) -> int | None:
-    """The first that differs of two shapes with as many."""
+    """The first dimension in which two shapes of equal rank differ."""
     before, after = (sizes_of(text) or [] for text in (was, now))
     if len(before) != len(after):
         return None

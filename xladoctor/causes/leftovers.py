@@ -1,8 +1,8 @@
-"""Graphs that begin with work which an earlier step recorded below its barrier.
+"""Finds graphs that begin with work that an earlier step recorded below its barrier.
 
-What a loop records below its barrier is compiled into the next step's graph: the first step has
-none of it, the second has it, and where it becomes an input of its own, so does the third. In a
-function, a line below the barrier's can only have run before it in an earlier turn of a loop.
+What a loop records below its barrier is compiled into the next step's graph. So the first step has
+none of it, and the second differs; so does the third, if that work becomes an input. Within a
+function, a line below the barrier can only have run before it in an earlier iteration.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from xladoctor.causes.interface import Cause, Causes, Change, Changes, Compilati
 from xladoctor.evidence.database import Database
 
 _KINDS = ("operations", "input_count", "constant", "unknown")
-#: Barriers at their own line; that of a block, whose lines are below it, ends the block.
+#: Barriers at their own line; the barrier of a `with` block comes after the block's lines.
 _BARRIERS = """
     SELECT DISTINCT process, file, line, function FROM step
     WHERE NOT tail AND via IN ('sync', 'mark_step', 'optimizer_step')
@@ -24,13 +24,13 @@ Functions = dict[tuple[int, str | None, int | None], str | None]
 
 
 def read_barriers(database: Database) -> Functions:
-    """The functions of the barriers that are calls, by process and line."""
+    """The functions of barriers that are calls, by process and line."""
     rows = database.table(_BARRIERS)[1]
     return {(process, file, line): function for process, file, line, function in rows}
 
 
 def with_leftovers(causes: Causes, changes: Changes, barriers: Functions) -> Causes:
-    """Name what a line below the barrier left to the step, where the graphs differ in that."""
+    """Name the line below the barrier that left work to the next step, if graphs differ in that."""
     if not barriers:
         return causes
     return {
@@ -42,7 +42,7 @@ def with_leftovers(causes: Causes, changes: Changes, barriers: Functions) -> Cau
 def _named(
     compilation: Compilation, cause: Cause, changes: Sequence[Change], barriers: Functions
 ) -> Cause:
-    """The cause, or that work was left over, with the first line of that work."""
+    """The cause, replaced if work was left over by the first line of that work."""
     place = _left(compilation, cause, changes, barriers)
     if place is None:
         return cause
@@ -53,13 +53,13 @@ def _named(
 def _left(
     compilation: Compilation, cause: Cause, changes: Sequence[Change], barriers: Functions
 ) -> Place | None:
-    """The first line below the barrier whose operations only one of both graphs has."""
+    """The first line below the barrier whose operations only one of the graphs has."""
     site = compilation.site
     function = barriers.get((site.process, site.file, site.line))
     if function is None or site.line is None:
         return None
     if cause.kind == "constant" and "input" not in (cause.was, cause.now):
-        return None  # a number that changes does so wherever its line stands
+        return None  # a changing number does not depend on where its line is
     places = [cause.place, *(each.place for each in changes if each.nature in ("added", "removed"))]
     below = [
         place

@@ -1,4 +1,4 @@
-"""Which earlier graph of a call site a graph is most like."""
+"""Finds the earlier graph of a call site that is most similar to a graph."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 from xladoctor.causes.graphs import Graphs
 from xladoctor.causes.interface import Compilation, Counts, Graph, InputKind
 
-#: An operation of a line that only one graph has weighs more than an input that differs, and that
-#: more than how many instructions an operation came to.
+#: Weights: an operation that only one graph has counts more than an input that differs, and that
+#: more than the number of an operation's instructions.
 _SPOT, _INPUT = 8, 4
 
 
 class _Vector(NamedTuple):
-    """Columns in ascending order, and what stands in them; inputs are counted by weight."""
+    """A sparse vector: columns in ascending order, and their values; inputs are weighted."""
 
     columns: Counts
     values: Counts
@@ -26,7 +26,7 @@ class _Vector(NamedTuple):
 class Nearest:
     """Compares graphs by vectors: operations by line, inputs by type and shape.
 
-    Of equally near graphs the latest is taken. Vectors are made once for each graph.
+    Of equally similar graphs the latest is taken. Vectors are made once for each graph.
     """
 
     def __init__(self, graphs: Graphs) -> None:

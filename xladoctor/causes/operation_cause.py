@@ -1,4 +1,4 @@
-"""From operations that differ to the one that parts two graphs: a number, a size, or itself."""
+"""Finds the operation at which two graphs diverge: a number, a size, or the operation itself."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from xladoctor.causes.inputs import numbers_by_line
 from xladoctor.causes.interface import NOWHERE, Cause, Change, Line, Parameter
 from xladoctor.causes.operations import DULL, elements, with_origins
 
-_LARGE = 8  # instructions before optimization: more than shapes or numbers alone bring about
+_LARGE = 8  # instructions before optimization; shapes or numbers alone cause fewer
 
 
 def by_operations(contrast: Contrast, graphs: Graphs) -> Cause | None:
-    """The change that was lowered first among those that have a line."""
+    """The cause from the first lowered change among those that have a line."""
     made_of = partial(graphs.made_of, contrast.before, contrast.after)
     changes = with_origins(contrast.operations, made_of)
     located = [change for change in changes if change.place.file]
@@ -37,25 +37,25 @@ def by_operations(contrast: Contrast, graphs: Graphs) -> Cause | None:
 
 
 def _telling(located: list[Change]) -> list[Change]:
-    """Changes of the program, those first that part the graphs."""
+    """Changes made by the program; those at which the graphs diverge come first."""
     telling = [change for change in located if change.nature != "count" and tells(change)]
     return sorted(_leading(telling), key=lambda change: not change.origin)
 
 
 def _leading(changes: list[Change]) -> list[Change]:
-    """Without those that another one brings about."""
+    """The changes without consequences of others."""
     if not any(change.nature == "shape" for change in changes):
         return changes
     return [change for change in changes if not _follows_a_size(change)]
 
 
 def tells(change: Change) -> bool:
-    """Whether a change is one of the program's, not of the optimization's alone."""
+    """Whether a change is the program's, not only the optimization's."""
     return change.significant or (change.nature == "value" and change.number)
 
 
 def _follows_a_size(change: Change) -> bool:
-    """Whether it is a number that the operation itself derives from a size: the n of a mean."""
+    """Whether it is a number that an operation derives from a size, such as the n of a mean."""
     texts = (*change.was, *change.now)
     return (
         change.nature == "value"
@@ -67,7 +67,7 @@ def _follows_a_size(change: Change) -> bool:
 def _by_numbers(
     contrast: Contrast, telling: Sequence[Change], located: Sequence[Change]
 ) -> Cause | None:
-    """A Python number, where the graphs before optimization can have had the same operations."""
+    """A Python number, if the graphs may have had the same operations before optimization."""
     gone, come = numbers_by_line(contrast.before, contrast.after)
     counted = [change for change in located if change.significant]
     if not _same_operations(contrast, len(gone) + len(come), telling, counted):
@@ -86,10 +86,10 @@ def _by_numbers(
 def _same_operations(
     contrast: Contrast, numbers: int, telling: Sequence[Change], counted: Sequence[Change]
 ) -> bool:
-    """Whether all that differs can be what optimization made of other numbers.
+    """Whether all differences can be the result of optimizing other numbers.
 
-    It simplifies what a number makes trivial. A graph that did not shrink had nothing taken out,
-    and one that did not grow nothing put in, whatever is left of them afterwards.
+    Optimization simplifies what a number makes trivial. If a graph did not shrink before it,
+    nothing was removed; if it did not grow, nothing was added, whatever is left afterwards.
     """
     grown = contrast.after.size - contrast.before.size
     more = sum(change.more for change in counted)
@@ -102,7 +102,7 @@ def _same_operations(
 
 
 def _foremost(counted: Sequence[Change]) -> Change | None:
-    """The operation with most of what differs in number; the others follow from it."""
+    """The operation with the most differences in number; the others follow from it."""
     foremost = max(counted, key=lambda change: abs(change.more), default=None)
     others = sum(abs(change.more) for change in counted) / 2
     return foremost if foremost and abs(foremost.more) > others else None
@@ -111,10 +111,10 @@ def _foremost(counted: Sequence[Change]) -> Change | None:
 def _special_scalar(
     gone: list[Parameter], come: list[Parameter], changed: Collection[Line]
 ) -> Cause:
-    """A Python number that is an input no more, as 0 and 1 are baked in and equals merged.
+    """A Python number that is no longer an input: 0 and 1 are baked in, equal numbers are merged.
 
-    Where several can be it, as inputs of the other graph have no line, it is the one whose line has
-    operations that differ.
+    If there are several candidates, as inputs of the other graph have no line, it is the one whose
+    line has operations that differ.
     """
     placed = [number for number in (*gone, *come) if number.place.file]
     likely = (number for number in placed if number.place.spot in changed)
@@ -124,7 +124,7 @@ def _special_scalar(
 
 
 def _by_size(contrast: Contrast, located: Sequence[Change]) -> Cause | None:
-    """Operations that were put in or left out, as the size before optimization proves."""
+    """Operations that were added or left out, as the size before optimization proves."""
     grown = contrast.after.size - contrast.before.size
     if abs(grown) < _LARGE:
         return None
@@ -138,7 +138,7 @@ def _by_size(contrast: Contrast, located: Sequence[Change]) -> Cause | None:
 
 
 def _constant(change: Change, changes: Sequence[Change]) -> Cause:
-    """A number; it is named by the operation that uses it where it is none of its own."""
+    """A changed number, named after the operation that uses it if it has none of its own."""
     op = change.op
     if change.number:
         users = (
@@ -170,14 +170,14 @@ def _first(texts: tuple[str, ...]) -> str | None:
 
 
 def replaced(change: Change) -> Cause:
-    """An operation that is there in one graph alone, or another one in its place."""
+    """An operation that only one graph has, or another one in its place."""
     was, now = _first(change.was), _first(change.now)
     cause = Cause("operations", op=change.op, role="used", place=change.place)
     return cause if was == now else replace(cause, was=was, now=now)
 
 
 def times_over(change: Change) -> Cause:
-    """An operation that came to more or fewer instructions."""
+    """An operation that was lowered to more or fewer instructions."""
     cause = Cause("operations", op=change.op, role="used", place=change.place)
     if change.was_count == change.now_count:
         return cause
@@ -189,11 +189,11 @@ def _times(count: int) -> str:
 
 
 def _sized(change: Change, changes: Sequence[Change]) -> Cause:
-    """A result of another size: made so by a number, or of a tensor that Python makes so large."""
+    """A result of another size, caused by a number or by a tensor that Python creates."""
     was, now = _shapes(change)
     if was == now or (change.origin and not change.makes):
         return replace(_constant(change, changes), was=was, now=now)
-    if was and now and was.partition("[")[2] == now.partition("[")[2]:  # another type alone
+    if was and now and was.partition("[")[2] == now.partition("[")[2]:  # only the type differs
         return replace(replaced(change), was=was, now=now)
     dimension, value = _dimension(was, now)
     return Cause(
@@ -209,7 +209,7 @@ def _sized(change: Change, changes: Sequence[Change]) -> Cause:
 
 
 def _shapes(change: Change) -> tuple[str | None, str | None]:
-    """The result of an instruction that both graphs have, of many the largest."""
+    """The shapes of the result of an instruction that both graphs have; of several the largest."""
     was, now = (_results(texts) for texts in (change.was, change.now))
     if common := was.keys() & now.keys():
         opcode = max(common, key=lambda name: (name not in DULL, elements(now[name]), name))
@@ -218,7 +218,7 @@ def _shapes(change: Change) -> tuple[str | None, str | None]:
 
 
 def _results(texts: tuple[str, ...]) -> dict[str, str]:
-    """By opcode the type and shape of the first such instruction."""
+    """By opcode, the type and shape of the first such instruction."""
     shapes: dict[str, str] = {}
     for text in texts:
         shape, opcode, *_ = text.split(" ", 2)
@@ -239,7 +239,7 @@ def _dimension(was: str | None, now: str | None) -> tuple[int, int] | tuple[None
 
 
 def by_hidden(contrast: Contrast) -> Cause | None:
-    """Operations that have no line: the backward pass."""
+    """Differing operations without a line: the backward pass."""
     hidden = _leading([change for change in contrast.operations if tells(change)])
     values = [change for change in hidden if change.nature == "value"]
     if values:

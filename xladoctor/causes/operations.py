@@ -1,4 +1,4 @@
-"""In which operations of which Python lines two compiled graphs differ."""
+"""Finds the operations, by Python line, in which two compiled graphs differ."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from xladoctor.causes.interface import (
 )
 from xladoctor.causes.vocabulary import Vocabulary, spelled
 
-_MOST_TOKENS = 600  # of a pair of graphs, those lowered first
-#: Opcodes that come along with what an operation really does.
+_MOST_TOKENS = 600  # tokens of a pair of graphs; the first lowered are kept
+#: Opcodes that accompany what an operation really does.
 DULL = {"broadcast", "constant", "convert", "reshape", "transpose", "iota", "select"}
 
 
@@ -36,7 +36,7 @@ class Differing(NamedTuple):
 
 
 class Uneven(NamedTuple):
-    """A kind of instruction that two graphs have different numbers of."""
+    """A kind of instruction whose number differs between two graphs."""
 
     token: Token
     was: int
@@ -45,7 +45,7 @@ class Uneven(NamedTuple):
 
 
 def differing(old: Counted, new: Counted) -> Differing:
-    """The tokens of which two graphs have different numbers; at most 600."""
+    """The tokens whose counts differ between two graphs; at most 600."""
     keys = np.union1d(old.keys, new.keys)
     was, first = _spread(old, keys)
     now, second = _spread(new, keys)
@@ -66,14 +66,14 @@ def _spread(counted: Counted, keys: Hashes) -> tuple[Counts, Counts]:
 
 
 def number_differing(old: Counted, new: Counted) -> int:
-    """Of how many tokens two graphs have different numbers."""
+    """The number of tokens whose counts differ between two graphs."""
     common, at_old, at_new = np.intersect1d(old.keys, new.keys, True, return_indices=True)
     equal = int((old.counts[at_old] == new.counts[at_new]).sum())
     return len(old.keys) + len(new.keys) - len(common) - equal
 
 
 def uneven(differing: Differing, tokens: Mapping[int, Token]) -> list[Uneven]:
-    """The same in words; ``tokens`` say what hashes stand for."""
+    """The differing tokens with their contents, which ``tokens`` gives by hash."""
     columns = (column.tolist() for column in differing)
     return [Uneven(tokens[key], *counts) for key, *counts in zip(*columns, strict=True)]
 
@@ -81,7 +81,7 @@ def uneven(differing: Differing, tokens: Mapping[int, Token]) -> list[Uneven]:
 def operations(
     old: Graph, new: Graph, rows: list[Uneven], vocabulary: Vocabulary
 ) -> tuple[Change, ...]:
-    """The operations that differ, those lowered first at the front."""
+    """The operations that differ, in the order of lowering."""
     groups: dict[int, list[Uneven]] = {}
     for row in rows:
         if row.token.op:
@@ -136,13 +136,13 @@ def _nature(was: list[Token], now: list[Token], in_old: bool, in_new: bool) -> N
 
 
 def _simplified(was: list[Token], now: list[Token]) -> bool:
-    """Whether it is the same operation, simplified for one number but not for another."""
+    """Whether both are the same operation, simplified for one number but not for the other."""
     opcodes = [{token.opcode for token in side} for side in (was, now)]
     return opcodes[0] != opcodes[1] and {t.shape for t in was} == {t.shape for t in now}
 
 
 def _resized(was: list[Token], now: list[Token]) -> bool:
-    """Whether its results have other sizes or types; a scalar beside tensors tells nothing."""
+    """Whether results have other sizes or types; scalars beside tensors do not count."""
     sizes = [
         {(token.opcode, prod(token.shape), token.type) for token in side} for side in (was, now)
     ]
@@ -151,16 +151,17 @@ def _resized(was: list[Token], now: list[Token]) -> bool:
 
 
 def _sliced(was: list[Token], now: list[Token]) -> bool:
-    """Whether it is the operation itself that cuts or pads, so that its number makes the shape.
+    """Whether the operation itself slices or pads, so that its number determines the shape.
 
-    One that also does something else cuts as its size says, as random numbers are made in pairs.
+    An operation that also does other work slices as a consequence of its size, as random numbers
+    are made in pairs.
     """
     opcodes = {token.opcode for token in (*was, *now)} - DULL
     return bool(opcodes) and opcodes <= {"slice", "pad"}
 
 
 def moved(rows: list[Uneven]) -> bool:
-    """Whether only Python lines differ, those of the same instructions: a graph has no lines."""
+    """Whether only the lines of the same instructions differ: lines are not part of a graph."""
     balance: Counter[tuple[object, ...]] = Counter()
     for row in rows:
         balance[row.token[2:]] += row.now - row.was
@@ -170,11 +171,11 @@ def moved(rows: list[Uneven]) -> bool:
 def with_origins(
     changes: tuple[Change, ...], made_of: Callable[[list[int]], Operands]
 ) -> tuple[Change, ...]:
-    """Tell those that part the graphs from those that follow, where there are several to choose.
+    """Mark the changes at which graphs diverge, as opposed to consequences, if there are several.
 
     Args:
-        changes: as :func:`operations` returns them.
-        made_of: gives for spots the types and shapes that they are made of in either graph.
+        changes: as returned by :func:`operations`.
+        made_of: returns for spots the types and shapes of their operands in either graph.
     """
     candidates = [
         change for change in changes if change.place.file and change.nature in ("value", "shape")
@@ -189,13 +190,13 @@ def with_origins(
 
 
 def _with_origin(change: Change, was: tuple[str, ...], now: tuple[str, ...]) -> Change:
-    """By the largest operand: small ones can be made on the way, as the sum in a softmax."""
+    """Mark a change by its largest operand; small ones may be internal, as the sum in a softmax."""
     old, new = (max(side, key=elements, default=None) for side in (was, now))
     makes = new is None or elements(new) == 1
     return change._replace(origin=old is not None and old == new, makes=makes)
 
 
 def elements(text: str) -> int:
-    """How many a shape has, as HLO text writes it."""
+    """The number of elements in a shape, given as HLO text."""
     sizes = text[text.index("[") + 1 : -1]
     return prod(int(size) for size in sizes.split(",")) if sizes else 1

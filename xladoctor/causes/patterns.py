@@ -1,4 +1,4 @@
-"""How a size changes over the compilations of a call site, and what that lets one expect."""
+"""Finds how a size changes over the compilations of a call site, and what to expect from that."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from math import gcd
 from xladoctor.causes.interface import Cause, Causes, Compilation, Loaders, Pattern, Periods
 
 Size = Callable[[Compilation], int | None]
-_ENOUGH = 3  # values, or steps upwards, from which a pattern is said
+_ENOUGH = 3  # values, or increases, that are enough for a pattern
 _NUMBERS: tuple[Size, ...] = (lambda c: c.inputs, lambda c: c.outputs)
-_LARGE = 8  # instructions: an operation of a step and what its gradient comes to
+_LARGE = 8  # instructions: an operation of a step and its gradient
 
 
 def add_patterns(
@@ -29,11 +29,11 @@ def add_patterns(
     What grows by the same number of instructions each time becomes of the kind ``growing``.
 
     Args:
-        causes: of the compilations that have one.
+        causes: the causes, by compilation.
         sites: the compilations of each call site, in order.
-        size: the number of instructions that a compilation's graph was lowered to, where known.
-        periods: of threads whose loop launches several times a turn.
-        loaders: that give a last, smaller batch.
+        size: returns the number of instructions of a compilation's graph, if known.
+        periods: by thread, the launches per iteration, if several.
+        loaders: loaders that give a last, smaller batch.
     """
     patterned = dict(causes)
     for site in sites:
@@ -57,7 +57,7 @@ def _alike(site: Sequence[Compilation], causes: Causes) -> Iterable[dict[Compila
 
 
 def _in_turn(compiled: Sequence[Compilation], period: int) -> bool:
-    """Whether each of these launches came right after the one before, with none between."""
+    """Whether each of these launches came right after the previous one."""
     return all(
         b.ordinal - a.ordinal <= period
         for a, b in pairwise(compiled)
@@ -99,7 +99,7 @@ def _pattern(values: list[int], dimension: int, in_turn: bool) -> Pattern | None
 
 
 def size_in(shape: str | None, dimension: int) -> int | None:
-    """The size of a dimension in a shape as HLO text writes it, or Python."""
+    """The size of a dimension in a shape, given as HLO text or as Python's."""
     sizes = sizes_of(shape or "")
     return int(sizes[dimension]) if dimension < len(sizes) and sizes[dimension].isdigit() else None
 
@@ -113,7 +113,7 @@ def sizes_of(shape: str) -> list[str]:
 def _growing(
     site: Sequence[Compilation], causes: Causes, size: Size, period: int
 ) -> Iterator[tuple[Compilation, Cause]]:
-    """Graphs that rise by the same amount, or nearly so, in three launches in turn."""
+    """Graphs that grow by (nearly) the same amount in three consecutive launches."""
     for _, compilation in _rising(site, size, _LARGE, period):
         cause = causes.get(compilation)
         if cause and cause.kind in ("operations", "input_count", "unknown"):
@@ -123,7 +123,7 @@ def _growing(
 def _counting(
     site: Sequence[Compilation], causes: Causes, number: Size, period: int
 ) -> Iterator[tuple[Compilation, Cause]]:
-    """The same of numbers of inputs or outputs."""
+    """The same for numbers of inputs or outputs."""
     for before, compilation in _rising(site, number, 1, period):
         cause = causes.get(compilation)
         if cause and cause.kind in ("input_count", "operations", "constant"):
@@ -142,7 +142,7 @@ def _counting(
 def _rising(
     site: Sequence[Compilation], size: Size, least: int, period: int
 ) -> Iterator[tuple[Compilation, Compilation]]:
-    """Those in three equal steps upwards of at least ``least``, each with the one before it."""
+    """Compilations in three equal increases of at least ``least``, each with the previous one."""
     values = [size(compilation) for compilation in site]
     for end in range(_ENOUGH, len(values)):
         begin = end - _ENOUGH

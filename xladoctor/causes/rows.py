@@ -1,4 +1,4 @@
-"""Causes and changes as the columns of their tables."""
+"""Turns causes and changes into the columns of their tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import fields
 from xladoctor.causes.interface import Cause, Causes, Change, Compilation, Place
 from xladoctor.ingest.interface import Columns
 
-_MOST_LINES = 8  # instructions of an operation
+_MOST_LINES = 8  # instructions shown per operation
 
 
 def recompilation(causes: Causes) -> Columns:

@@ -1,4 +1,4 @@
-"""What the program sent to the device: new shapes that explain a compilation, and weights."""
+"""Explains compilations by new shapes that the program sent to the device; recognises weights."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from xladoctor.causes.input_cause import input_changed
 from xladoctor.causes.interface import Cause, Compilation, InputKind, Line, Parameter, Place
 from xladoctor.evidence.database import Database
 
-_SENT_AHEAD = 8  # batches at most, which loaders have sent and nobody has taken yet
-_ENOUGH = 4  # graphs, to tell that a loader's shapes are why they are new
-_MOSTLY = 0.8  # of the steps with a new shape, that compile
+_SENT_AHEAD = 8  # batches that loaders may have sent before they are used
+_ENOUGH = 4  # graphs that are enough to attribute them to a loader's shapes
+_MOSTLY = 0.8  # share of the steps with a new shape that must compile
 _SHAPES = """
     SELECT process, thread, step, dtype, shape,
            file, line, function, user_file, user_line, user_function
@@ -31,7 +31,7 @@ class _Upload(NamedTuple):
 
 
 class Uploads:
-    """What was sent to the device, by the lines, threads and steps that it was sent in."""
+    """What was sent to the device, by line, thread and step."""
 
     def __init__(self, database: Database, compilations: Iterable[Compilation]) -> None:
         compiling = {(compilation.process, compilation.step) for compilation in compilations}
@@ -63,10 +63,10 @@ class Uploads:
         return None
 
     def explain_in_order(self, site: Sequence[Compilation]) -> dict[Compilation, Cause]:
-        """Why a call site compiled whose input another thread sends ahead, as loaders do.
+        """Causes for a call site whose input another thread sends ahead, as loaders do.
 
-        The steps of that thread do not tell which graph a shape is in. But if all graphs of the
-        site are new for their shapes, there is one graph for each new shape, in the same order.
+        That thread's steps do not show which graph a shape is in. But if all graphs of the site are
+        new because of their shapes, there is one graph for each new shape, in the same order.
         """
         if len(site) < _ENOUGH:
             return {}
@@ -77,10 +77,9 @@ class Uploads:
         return {}
 
     def was_there(self, compilation: Compilation, parameter: Parameter) -> bool:
-        """Whether it was sent to the device more than a step before: a weight, not a batch.
+        """Whether an input was sent to the device more than a step before: a weight, not a batch.
 
-        Steps are a thread's own: when another thread sent something, as those of loaders do, they
-        do not tell.
+        Steps belong to a thread, so this is unknown if another thread, such as a loader's, sent it.
         """
         process, thread = compilation.process, compilation.thread
         if compilation.step is None or thread is None:
@@ -108,7 +107,7 @@ def _alone(shapes: Sequence[_Upload]) -> list[list[_Upload]]:
 
 
 def _by_line(database: Database) -> dict[tuple[int, int, Line], list[_Upload]]:
-    """By process, thread and line what was sent, in the order of first sight."""
+    """By process, thread and line, what was sent, in the order of the first time."""
     lines: dict[tuple[int, int, Line], list[_Upload]] = defaultdict(list)
     for process, thread, step, kind, shape, *line in database.table(_SHAPES)[1]:
         place = Place(*line)
@@ -118,16 +117,16 @@ def _by_line(database: Database) -> dict[tuple[int, int, Line], list[_Upload]]:
 
 
 def _goes_along(shapes: Sequence[_Upload], compiling: set[int | None]) -> bool:
-    """Whether new shapes go along with compiling.
+    """Whether new shapes coincide with compiling.
 
-    What is sent, but is no part of the graph, brings new shapes in steps that compile nothing.
+    What is sent but is not part of the graph has new shapes in steps that do not compile, too.
     """
     fresh = {upload.step for upload in shapes} - {shapes[0].step}
     return len(fresh & compiling) >= _MOSTLY * len(fresh)
 
 
 def _alike(old: _Upload, new: _Upload) -> bool:
-    """Whether it may be the same tensor, sent in a step before, of another size."""
+    """Whether both may be the same tensor, sent in different steps with different sizes."""
     return (
         old.step < new.step
         and len(old.tensor.shape) == len(new.tensor.shape)

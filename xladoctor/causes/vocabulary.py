@@ -1,4 +1,4 @@
-"""What this stage has to know of the framework's operators."""
+"""The operators of the framework, as far as this stage needs their meaning."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Vocabulary:
     """Operators by what they mean.
 
     Attributes:
-        insignificant: those that come and go with the optimization around them, or stand for values
-            alone.
-        numbers: those that are a Python number.
+        insignificant: operators that come and go with the optimization around them, or only stand
+            for values.
+        numbers: operators that are a Python number.
     """
 
     insignificant: frozenset[str]
@@ -22,12 +22,12 @@ class Vocabulary:
 
     @classmethod
     def of(cls, database: Database) -> Vocabulary:
-        """That of the frontend which the evidence is of."""
+        """The vocabulary of the evidence's frontend."""
         _, traits = database.table("SELECT op, trait FROM operator_trait")
         insignificant = frozenset(op for op, trait in traits if trait == "insignificant")
         return cls(insignificant, frozenset(op for op, trait in traits if trait == "constant"))
 
 
 def spelled(op: str) -> str:
-    """An operator as frameworks write it (``a::b``), of how HLO metadata has it (``a__b``)."""
+    """An operator as frameworks write it (``a::b``), from its form in HLO metadata (``a__b``)."""
     return op.replace("__", "::", 1)

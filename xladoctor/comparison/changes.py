@@ -1,4 +1,4 @@
-"""What became of each finding and each count from A to B."""
+"""Computes what happened to each finding and each count from A to B."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def finding_changes(
     """Each finding of either run once: new and worse ones first, then fixed, better, and so on.
 
     Args:
-        judged_by: of each rule.
+        a: run A.
+        b: run B.
+        judged_by: by rule, whether it judges by counts or by time.
         demand: the lowest severity at which a new or worse finding fails.
     """
     changes = [
@@ -95,7 +97,7 @@ def _became(
 
 
 def _in_one(state: State, finding: Finding, lacking: Run, having: Run) -> tuple[State, str]:
-    """What became of a finding that one run does not show, though it may still have it."""
+    """The state of a finding that only one run shows, and why it may be unknown."""
     name, diagnosis = ("A" if state == "new" else "B"), lacking.diagnosis
     for skipped in diagnosis.not_checked:
         if skipped.rule == finding.rule:

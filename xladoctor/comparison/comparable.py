@@ -1,4 +1,4 @@
-"""Whether two runs can be compared, and how they differ."""
+"""Checks whether two runs can be compared, and how they differ."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def complete(run: Run) -> bool:
 
 
 def broke_off(run: Run, other: Run, name: str) -> str | None:
-    """How it stopped short of the other run's steps, if it did: it may have missed findings."""
+    """How a run stopped short of the other's steps, if it did: it may have missed findings."""
     steps, expected = run.diagnosis.steps, other.diagnosis.steps
     done = steps.count if steps else 0
     if complete(run) or not expected or done >= expected.count:
@@ -65,9 +65,9 @@ def broke_off(run: Run, other: Run, name: str) -> str | None:
 
 
 def differences(a: Run, b: Run, demand: Demand) -> list[Difference]:
-    """Everything that they differ in: what forbids most comes first.
+    """All differences of the runs; those that forbid most come first.
 
-    Between different kinds of evidence, what only one of them can tell is not a difference.
+    Between different kinds of evidence, what only one of them can show is not a difference.
     """
     a_grounds, b_grounds = _grounds(a), _grounds(b)
     alike = a_grounds["evidence"] == b_grounds["evidence"]
@@ -96,7 +96,7 @@ def differences(a: Run, b: Run, demand: Demand) -> list[Difference]:
 
 
 def _only(values: frozenset[str] | None, other: frozenset[str] | None) -> str | None:
-    """What the other run does not have, shortened."""
+    """The values that the other run does not have, shortened."""
     if values is None:
         return None
     own = sorted(values - (other or frozenset()))
@@ -112,7 +112,9 @@ def _unknown(names: list[Ground]) -> list[Difference]:
 def _forbids(
     ground: Ground, a: dict[Ground, frozenset[str] | None], b: dict[Ground, frozenset[str] | None]
 ) -> Forbids:
-    """The CPU device is as fast as its machine; other devices are the same on any machine."""
+    """What a difference forbids. The CPU is as fast as its machine; other devices are the same on
+    any machine.
+    """
     if ground == "script":
         return "everything" if a[ground] and b[ground] else "nothing"
     if ground == "host":
@@ -125,7 +127,7 @@ def _forbids(
 
 
 def _grounds(run: Run) -> dict[Ground, frozenset[str] | None]:
-    """What has to agree, each as a set of texts; None if unknown."""
+    """The properties that have to agree, each as a set of texts; None if unknown."""
     facts, origin = run.diagnosis.run, run.evidence.origin
     samples = step_samples(run.evidence)
     texts: dict[Ground, str | None] = {
@@ -173,7 +175,7 @@ def _settings(run: Run) -> frozenset[str] | None:
         return None
     rows = run.evidence.database.rows("SELECT DISTINCT name, value FROM environment")
     kinds = vocabulary(run.evidence.frontend).settings
-    place, device = kinds["place"], kinds["device"]  # which `device` and `devices` compare
+    place, device = kinds["place"], kinds["device"]  # the grounds `device(s)` compare devices
     return frozenset(
         row["name"]
         if re.search(place, row["name"])
@@ -193,7 +195,7 @@ def _shapes(run: Run) -> frozenset[str] | None:
 
 
 def _remarks(a: Run, b: Run) -> list[Difference]:
-    """What is worth knowing but forbids nothing."""
+    """Differences that are worth knowing but forbid nothing."""
     pairs: dict[Remark, tuple[str | None, str | None]] = {
         "arguments": (_arguments(a), _arguments(b)),
         "capture": (_capture(a), _capture(b)),
@@ -209,7 +211,7 @@ def _remarks(a: Run, b: Run) -> list[Difference]:
 
 
 def _arguments(run: Run) -> str | None:
-    """What follows the script in the command."""
+    """The arguments after the script in the command."""
     command = run.diagnosis.run.command
     if not command:
         return None

@@ -1,4 +1,4 @@
-"""Puts a comparison of two runs together."""
+"""Compares two runs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def compare(a: Run, b: Run, rules: Sequence[Rule], demand: Demand | None = None)
     Args:
         a: the run as it was.
         b: the run as it is now.
-        rules: those that both were judged by.
-        demand: what fails and what is overlooked.
+        rules: the rules that judged both.
+        demand: what makes the comparison fail, and which differences to overlook.
     """
     demand = demand or Demand()
     judged_by: Mapping[str, JudgedBy] = {rule.id: rule.judged_by for rule in rules}
@@ -63,5 +63,5 @@ def _judged(run: Run) -> set[str]:
 
 
 def _warnings(a: Run, b: Run) -> list[str]:
-    """What of the evidence of each was cut, skipped or unreadable."""
+    """Notes on what was cut, skipped or unreadable in the evidence of each run."""
     return [f"{name}: {note}" for name, run in (("A", a), ("B", b)) for note in run.evidence.notes]

@@ -1,4 +1,4 @@
-"""Which finding of A is which of B."""
+"""Matches the findings of A with those of B."""
 
 from __future__ import annotations
 

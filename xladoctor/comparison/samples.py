@@ -1,4 +1,4 @@
-"""The step times that a run is judged by."""
+"""Reads the step times that a run is judged by."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Samples:
 
 
 def step_samples(evidence: Evidence) -> Samples:
-    """Of the thread that took longest: those outside the timeline's window, if there are enough."""
+    """Step times of the thread with the longest loop, outside the timeline's window if enough."""
     rows = evidence.database.rows(_OF_STEP_LOG)
     if not rows:
         times = evidence.database.rows(_OF_TIMELINE)

@@ -1,7 +1,7 @@
-"""Whether one run's steps take longer than another's, from all of them.
+"""Tests whether one run's steps take longer than another's, using all of them.
 
-Successive steps are alike (a busy neighbour, a growing buffer), so *n* of them tell less than *n*
-independent ones. The interval comes from a moving-block bootstrap, which keeps
+Successive steps are correlated (a busy neighbour, a growing buffer), so *n* of them are worth less
+than *n* independent ones. The interval comes from a moving-block bootstrap, which keeps
 neighbours together: Künsch, "The jackknife and the bootstrap for general stationary observations",
 Annals of Statistics 17 (1989), on a circle as in Politis and Romano, "A circular block-resampling
 procedure for stationary data" (1992). ``python -m benchmarks.comparison`` measures how often it is
@@ -21,7 +21,7 @@ from xladoctor.comparison.interface import LEAST, Interval
 
 Values = npt.NDArray[np.float64]
 _RESAMPLES = 1000
-_MOST = 4096  # samples that are resampled; if there are more, evenly spaced ones
+_MOST = 4096  # samples to resample; of more, evenly spaced ones are taken
 _TAIL = 0.025
 _SEED = 20_031_989
 _STRONGEST = 0.97
@@ -34,8 +34,8 @@ def change(a: Sequence[float], b: Sequence[float]) -> Interval | None:
         a, b: times of steps in the order in which they ran, above zero, in any unit.
 
     Returns:
-        None if either is worth fewer than ``LEAST`` independent steps. Each resample of A is held
-        against each of B, so exchanging the runs inverts the interval.
+        None if either is worth fewer than ``LEAST`` independent steps. Each resample of A is
+        compared with each of B, so exchanging the runs inverts the interval.
     """
     if min(effective(a), effective(b)) < LEAST:
         return None
@@ -46,7 +46,7 @@ def change(a: Sequence[float], b: Sequence[float]) -> Interval | None:
 
 
 def effective(samples: Sequence[float]) -> float:
-    """How many independent samples they are worth: n (1 - ρ) / (1 + ρ), as for an AR(1)."""
+    """The number of independent samples that they are worth: n (1 - ρ) / (1 + ρ) for an AR(1)."""
     rho = _correlation(np.asarray(samples, float))
     return len(samples) * (1 - rho) / (1 + rho)
 
@@ -90,6 +90,6 @@ def _correlation(values: Values) -> float:
 
 
 def _ranks(values: Values) -> Any:
-    """From 0; equal values share the mean of theirs."""
+    """Ranks from 0; equal values get the mean of their ranks."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(count) - (count + 1) / 2)[place]

@@ -1,4 +1,4 @@
-"""The time of a step in both runs, and what can be said about the difference."""
+"""Compares the time of a step in both runs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from xladoctor.comparison.interface import Demand, Difference, Interval, StepTim
 from xladoctor.comparison.samples import step_samples
 from xladoctor.evidence.interface import Evidence
 
-#: Two runs that differ by less are the same, whatever their steps say: see docs/compare.md.
+#: Two runs that differ by less count as equal, whatever the samples show: see docs/compare.md.
 FLOOR = 0.10
 
 
 def step_time(
     a: Evidence, b: Evidence, differences: Sequence[Difference], demand: Demand
 ) -> StepTime:
-    """Medians, the interval of their change, and what it says."""
+    """The medians, the interval of their change, and the verdict."""
     from xladoctor.comparison.significance import change, effective  # loads numpy
 
     first, second = step_samples(a).ms, step_samples(b).ms

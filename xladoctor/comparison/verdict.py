@@ -30,10 +30,10 @@ _MORE: dict[CountName, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What a verdict is based on.
+    """The facts that a verdict is based on.
 
     Attributes:
-        judged: whether any rule that goes by counts was judged in both runs.
+        judged: whether any rule that judges by counts was evaluated in both runs.
         broke_off: how B stopped short of A's number of steps, if it did.
     """
 
@@ -48,10 +48,10 @@ class Grounds:
 
 
 def verdict(grounds: Grounds) -> Verdict:
-    """Worse by a finding that is new or worse (or a slower step, if that was asked about).
+    """The verdict: worse if a finding is new or worse (or a step slower, if that was requested).
 
-    Only findings that go by counts and are warnings or above, or that fail, decide. Times do
-    not: they differ between runs of the same program.
+    Only findings that are judged by counts and are at least warnings, or that fail, decide. Times
+    do not, as they differ between runs of the same program.
     """
     programs = [
         difference for difference in grounds.differences if difference.forbids == "everything"
@@ -131,7 +131,7 @@ def _changed(count: CountChange) -> str:
 
 
 def step_text(step: StepTime) -> str:
-    """As ``the step takes 12.1 ms → 14 ms, +15.7% (95% interval +12.0 … +19.1%)``."""
+    """Such as ``the step takes 12.1 ms → 14 ms, +15.7% (95% interval +12.0 … +19.1%)``."""
     if step.a_ms is None or step.b_ms is None:
         return ""
     text = f"the step takes {duration(step.a_ms / 1e3)} → {duration(step.b_ms / 1e3)}"
@@ -141,7 +141,7 @@ def step_text(step: StepTime) -> str:
 
 
 def change_text(step: StepTime) -> str:
-    """As ``+15.7% (95% interval +12.0 … +19.1%)``; empty without an interval."""
+    """Such as ``+15.7% (95% interval +12.0 … +19.1%)``; empty without an interval."""
     if step.interval is None:
         return ""
     change, low, high = (

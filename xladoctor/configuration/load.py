@@ -29,9 +29,9 @@ _PART = re.compile(r'"([^"]*)"|\'([^\']*)\'|([\w-]+)')
 def load_configuration(named: Path | None = None, start: Path | None = None) -> Configured:
     """Read ``named``, or the nearest file from ``start`` (the working directory) upward.
 
-    In a folder ``xladoctor.toml`` goes before ``pyproject.toml``, which only counts where it has
-    ``[tool.xladoctor]``. Without a file all settings are the defaults, and paths are relative to
-    the repository.
+    In a folder, ``xladoctor.toml`` has priority over ``pyproject.toml``, which only counts if it
+    has ``[tool.xladoctor]``. Without a file all settings are the defaults, and paths are relative
+    to the repository.
 
     Raises:
         ConfigurationError: with file and line of each defect.
@@ -60,7 +60,7 @@ def _has_table(path: Path) -> bool:
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError):
-        return _TABLE[1].encode() in content  # which makes it a defect that is reported
+        return _TABLE[1].encode() in content  # then the defect is reported
     tools = document.get(_TABLE[0])
     return isinstance(tools, dict) and _TABLE[1] in tools
 
@@ -81,7 +81,7 @@ def read_toml(path: Path, table: tuple[str, ...], model: type[Model]) -> Model:
         document: Any = tomllib.loads(text)
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:  # the first say line or byte
+    except (ValueError, RecursionError) as error:  # a ValueError has the line or byte
         raise ConfigurationError(f"{path}: not TOML: {error}") from error
     for key in table:
         document = document.get(key, {}) if isinstance(document, dict) else document
@@ -98,7 +98,7 @@ def read_toml(path: Path, table: tuple[str, ...], model: type[Model]) -> Model:
 
 
 def message_of(item: Any, model: type[BaseModel]) -> str:
-    """A defect that pydantic found, in our words."""
+    """A pydantic error in our own words."""
     if item["type"] == "extra_forbidden":
         known = _keys(model, item["loc"][:-1])
         return f"no such key; expected one of {', '.join(known)}" if known else "no such key"

@@ -1,4 +1,4 @@
-"""Which rules are judged, where, with which thresholds, and how serious each may be."""
+"""Selects the rules to evaluate, with their files, thresholds and levels."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from xladoctor.diagnosis.rule import Rule
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The rules that are judged, and the ids of those that are switched off.
+    """The rules to evaluate, and the ids of rules that are switched off.
 
     Attributes:
-        errors: ids of rules of which any finding is an error.
-        ignored_in: globs of the files in which a rule's findings are ignored, by its id.
-        notes: what is wrong with rules that were left out.
+        errors: ids of rules whose findings are all errors.
+        ignored_in: by rule id, globs of the files in which its findings are ignored.
+        notes: faults of rules that were left out.
     """
 
     rules: list[Rule]
@@ -32,10 +32,12 @@ class Selection:
 def select(rules: Sequence[Rule], settings: Configuration, where: str) -> Selection:
     """Apply ``select``, ``ignore``, levels and thresholds.
 
-    What a rule in preview finds is information, unless ``select`` has the rule's own id.
+    Findings of a rule in preview are information, unless ``select`` has the rule's own id.
 
     Args:
-        where: names the configuration in errors.
+        rules: all rules.
+        settings: the configuration.
+        where: the configuration's name in errors.
 
     Raises:
         ConfigurationError: a rule, family or threshold that does not exist.
@@ -71,7 +73,7 @@ def _globs(rule: str, settings: Configuration) -> list[str]:
 
 
 def level_of(rule: str, levels: Mapping[str, Level]) -> Level | None:
-    """The level of the longest name that the rule's begins with."""
+    """The level of the longest name that the rule's id begins with."""
     names = [name for name in levels if fit(rule, name)]
     return levels[max(names, key=lambda name: fit(rule, name))] if names else None
 

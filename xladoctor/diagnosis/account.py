@@ -1,9 +1,9 @@
-"""The account of the wall time: from the program's start to its exit, in parts that add up.
+"""Accounts for the wall time, from the program's start to its exit, in parts that add up.
 
-The step log tells what the loop's thread did between two barriers, or without barriers from one
-launch to the next; the run's manifest has its begin and end; samples of the host tell recording
-operations from other Python, and the timeline dispatch and device work from waiting. What neither
-the device nor a finding accounts for is named by its lines.
+The step log has what the loop's thread did between two barriers or, without barriers, from one
+launch to the next. The run's manifest has its begin and end. Host samples distinguish recording of
+operations from other Python, and the timeline distinguishes dispatch and device work from waiting.
+For time that neither the device nor a finding accounts for, the lines are named.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.facts.parts import PartName
 from xladoctor.frontends.vocabulary import vocabulary
 
-_ENOUGH = 10  # samples, to tell recording operations from other Python
-_WORTH_NAMING = 0.01  # of the whole, and of a part
-_LIKE_THE_OTHERS = 0.25  # a step of the timeline waits at least so much of what each step does
+_ENOUGH = 10  # samples that are enough to distinguish recording operations from other Python
+_WORTH_NAMING = 0.01  # share of the whole, and of a part
+_LIKE_THE_OTHERS = 0.25  # a timeline's steps must wait at least this share of the average wait
 _MOST_LINES = 3
 _OVERHEAD: tuple[PartName, ...] = ("startup", "after", "capture")
 _WAITS: tuple[PartName, ...] = ("read", "barrier")
-#: What a claim is about -> the parts that its time is taken from, in this order.
+#: Subject of a claim -> the parts that its time is taken from, in this order.
 _PARTS_OF: dict[What, tuple[PartName, ...]] = {
     "compile": ("compile", "warmup_compile"),
     "read": ("read",),
@@ -44,7 +44,7 @@ _PARTS_OF: dict[What, tuple[PartName, ...]] = {
     "other": ("python",),
     "cut": ("tracing", "python", "read", "barrier"),
 }
-#: The same for findings whose rule claims nothing, by its category.
+#: The same by the rule's category, for findings without claims.
 _PARTS_OF_CATEGORY: dict[str, tuple[PartName, ...]] = {
     "recompilation": ("compile", "warmup_compile"),
     "synchronization": ("read",),
@@ -56,7 +56,7 @@ _PARTS_OF_CATEGORY: dict[str, tuple[PartName, ...]] = {
 
 
 def time_spent(evidence: Evidence) -> TimeSpent:
-    """Where the wall time went, on the thread whose loop took longest."""
+    """Where the wall time went, on the thread with the longest loop."""
     rows = evidence.database.rows("SELECT * FROM account")
     ended = evidence.origin.get("ended") or {}
     total: float | None = ended.get("seconds")
@@ -117,15 +117,15 @@ def time_spent(evidence: Evidence) -> TimeSpent:
 
 
 class Shares(NamedTuple):
-    """What timeline and samples tell apart in the loop, 0 to 1.
+    """Shares of the loop's time that the timeline and samples show, 0 to 1.
 
     Attributes:
-        launching: the part of its barriers that is dispatch.
-        calling: the part of its Python that is dispatch.
-        recording: the part of its Python that is tracing.
-        waiting: the part of its Python that waits for a graph, which runs within the call that
+        launching: share of its barriers that is dispatch.
+        calling: share of its Python that is dispatch.
+        recording: share of its Python that is tracing.
+        waiting: share of its Python that waits for a graph, which runs within the call that
             launches it.
-        sending: the part of its Python that sends arguments to the device, within such a call.
+        sending: share of its Python that sends arguments to the device, within such a call.
     """
 
     launching: float
@@ -135,7 +135,7 @@ class Shares(NamedTuple):
     sending: float = 0.0
 
     def of(self, barrier: float, python: float, upload: float) -> dict[str, float]:
-        """The parts that the loop's barriers, its Python and its uploads consist of."""
+        """Split the loop's seconds in barriers, Python and uploads into parts."""
         dispatch = barrier * self.launching
         return {
             "dispatch": dispatch + python * self.calling,
@@ -147,7 +147,7 @@ class Shares(NamedTuple):
 
 
 def told_apart(evidence: Evidence, loop: dict[str, Any]) -> Shares:
-    """The shares in a loop, a row of ``account``."""
+    """The shares of a loop, given as a row of ``account``."""
     in_framework = _tracing_share(evidence, loop)
     launching = _waits(evidence, loop["process"])["dispatch"]
     if vocabulary(evidence.frontend).records_steps:
@@ -157,8 +157,8 @@ def told_apart(evidence: Evidence, loop: dict[str, Any]) -> Shares:
 
 
 def _within_calls(evidence: Evidence, loop: dict[str, Any]) -> tuple[float, float]:
-    """The parts of the calls that launch graphs in which the host waits for these or sends their
-    arguments, before the call returns: the timeline shows both, the step log neither.
+    """The shares of calls that launch graphs in which the host waits for the graph, and in which it
+    sends arguments, before the call returns. The timeline shows both, the step log neither.
     """
     (row,) = evidence.database.rows(
         "SELECT sum(wait_ns) / sum(duration_ns) AS waiting,"
@@ -182,8 +182,8 @@ def _within_calls(evidence: Evidence, loop: dict[str, Any]) -> tuple[float, floa
 
 
 def _tracing_share(evidence: Evidence, loop: dict[str, Any]) -> float:
-    """The part of the loop's Python that the framework took: to record operations, or to launch
-    them; 0 if nothing tells.
+    """The share of the loop's Python in the framework, recording or launching operations; 0 if
+    unknown.
     """
     rows = evidence.database.rows(
         "SELECT coalesce(phase, 'loop') = 'loop' AS looping, sum(count) AS samples,"
@@ -197,7 +197,7 @@ def _tracing_share(evidence: Evidence, loop: dict[str, Any]) -> float:
 
 
 def _eager_compile(evidence: Evidence, process: int) -> float:
-    """Seconds of compiling operators one by one, which the step log takes for Python."""
+    """Seconds of compiling operators one by one, which the step log counts as Python."""
     query = (
         "SELECT accumulator FROM measured WHERE process = $process AND meaning = 'eager_compile'"
     )
@@ -206,8 +206,8 @@ def _eager_compile(evidence: Evidence, process: int) -> float:
 
 
 def _waits(evidence: Evidence, process: int) -> dict[str, Any]:
-    """Of the waits in the timeline: the share that is dispatch, and of the rest that in which a
-    device worked (of several the busiest).
+    """For the waits in the timeline: the share that is dispatch, and the share of the rest in which
+    the (busiest) device worked.
     """
     (row,) = evidence.database.rows(
         "SELECT coalesce(sum(t.dispatch_ns) / nullif(sum(t.dispatch_ns + t.wait_ns), 0), 0)"
@@ -221,11 +221,13 @@ def _waits(evidence: Evidence, process: int) -> dict[str, Any]:
 
 
 def _busy_share(evidence: Evidence, process: int, waited: float) -> float | None:
-    """The part of all waits in which a device worked; None if the timeline does not have the like
-    of them: a program that reads at the end of an epoch waits there, and in no step before.
+    """The share of all waits in which a device worked. None if the timeline's waits are not
+    typical: a program that reads at the end of an epoch waits there, and in no step before.
 
     Args:
-        waited: seconds, of all steps.
+        evidence: the evidence.
+        process: the process's number.
+        waited: seconds of waits in all steps.
     """
     waits = _waits(evidence, process)
     steps = evidence.database.scalar(
@@ -240,7 +242,7 @@ def _busy_share(evidence: Evidence, process: int, waited: float) -> float | None
 
 
 def _of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
-    """The same from the timeline's steps, if there is no step log."""
+    """The time spent, from the timeline's steps, if there is no step log."""
     parts = (
         "compile",
         "wait",
@@ -293,7 +295,7 @@ def _warmup_compile(evidence: Evidence, process: int) -> float:
 
 
 def _last_turn_compile(evidence: Evidence, process: int) -> float:
-    """Seconds of compiling after the last barrier that findings count for the loop."""
+    """Seconds of compiling after the last barrier, which findings count as the loop's."""
     query = """
         SELECT coalesce(sum(l.duration_ns), 0) / 1e9 FROM late_compilation l
         JOIN step s ON s.process = l.process AND s.thread = l.thread AND s.index = l.step AND s.tail
@@ -306,9 +308,12 @@ def _last_turn_compile(evidence: Evidence, process: int) -> float:
 def explain(
     evidence: Evidence, time: TimeSpent, findings: Sequence[Finding], pack: Mapping[str, Rule]
 ) -> TimeSpent:
-    """Add what accounts for the time, and name what is left.
+    """Add what accounts for the time, and name the lines of what is left.
 
     Args:
+        evidence: the evidence.
+        time: the time spent.
+        findings: all findings.
         pack: the rules of the findings, by id.
     """
     if time.parts is None:
@@ -349,13 +354,13 @@ def explain(
 
 
 def _take(left: dict[PartName, float], finding: Finding, category: str) -> float:
-    """Take what a finding costs from the parts that it is about; returns how much that was."""
+    """Take a finding's cost from the parts that it is about; return the amount taken."""
     seconds = finding.cost.seconds or finding.saving.seconds or 0.0
     return _take_from(left, _about(finding, category), seconds)
 
 
 def _about(finding: Finding, category: str) -> Iterable[PartName]:
-    """The parts of the time that a finding is about, in the order in which they are taken."""
+    """The parts of the time that a finding is about, in the order in which to take from them."""
     claimed = dict.fromkeys(
         part for claim in finding.saving.assumes for part in _PARTS_OF[claim.what]
     )
@@ -372,7 +377,7 @@ def _take_from(left: dict[PartName, float], parts: Iterable[PartName], seconds: 
 
 
 class _Lines:
-    """The lines of a part's time, but for those that findings about that part name."""
+    """The lines of a part's time, without lines that findings about that part name."""
 
     def __init__(self, evidence: Evidence, known: set[tuple[PartName, str, int]]) -> None:
         self._evidence = evidence
@@ -397,7 +402,7 @@ class _Lines:
         ]
 
     def after_loop(self) -> list[LineTime]:
-        """The lines that took longest after the loop, with their own seconds."""
+        """The lines that took longest after the loop, with their seconds."""
         rows = self._evidence.database.rows(
             "SELECT file, line, duration_ns / 1e9 AS seconds FROM line_after_loop"
             " ORDER BY seconds DESC, file, line LIMIT $most",

@@ -1,7 +1,7 @@
-"""Writes comments that ask to ignore findings into the files of a program.
+"""Writes comments that ignore findings into the files of a program.
 
-Only into files of this repository that are as they ran. What a file means stays the same: of the
-new text and the old, Python reads the same program.
+Only files of this repository that are unchanged since the run are written. The program stays the
+same: Python parses the old and new text to the same tree.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class UnfitSourceError(ValueError):
 
 
 def add_ignores(programs: Iterable[tuple[Evidence, Iterable[Finding]]]) -> list[str]:
-    """Write a comment for each finding; returns what was written, and what not and why.
+    """Write a comment for each finding; return messages on what was written, and what was not.
 
     Args:
-        programs: each with its findings.
+        programs: the evidence of each program, with its findings.
     """
     wanted: dict[str, list[tuple[str, Location]]] = defaultdict(list)
     shown, told = {}, []
@@ -83,7 +83,7 @@ def add_ignores(programs: Iterable[tuple[Evidence, Iterable[Finding]]]) -> list[
 
 
 def _write(file: Path, asked: Iterable[tuple[str, Location]]) -> list[int]:
-    """Replace the file; returns the numbers of the lines that are new."""
+    """Replace the file; return the numbers of the lines that changed."""
     content = read_bytes(file, links=False)
     rules: dict[int, set[str]] = defaultdict(set)
     for rule, place in asked:
@@ -108,14 +108,14 @@ def with_ignores(
 
     Args:
         content: the file.
-        rules: ids, by the number of the line that has the findings.
-        texts: lines as they ran, without secrets.
+        rules: ids of rules, by line number of the findings.
+        texts: the lines as they ran, without secrets.
 
     Returns:
         The new file, and the numbers of the lines that changed.
 
     Raises:
-        UnfitSourceError: it is not Python, or not what ran.
+        UnfitSourceError: the file is not Python, or not what ran.
     """
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
@@ -137,7 +137,7 @@ def with_ignores(
 
 
 def _check(rows: list[str], rules: Mapping[int, Set[str]], texts: Mapping[int, str]) -> None:
-    """That the lines are what ran."""
+    """Check that the lines are those that ran. Raises UnfitSourceError."""
     for line in sorted(rules):
         now = redact_code(rows[line - 1]) if line <= len(rows) else None
         if now is None or texts.get(line, now) != now:
@@ -145,7 +145,7 @@ def _check(rows: list[str], rules: Mapping[int, Set[str]], texts: Mapping[int, s
 
 
 def _with_comments(rows: list[str], rules: Mapping[int, Set[str]]) -> dict[int, str]:
-    """The lines that change, by their numbers."""
+    """The changed lines, by number."""
     lines = [f"{row}\n" for row in rows]
     there = [asked for asked in ignores(lines) if parsed(asked.text)[0]]
     room, ends = _line_ends(lines)
@@ -161,8 +161,8 @@ def _with_comments(rows: list[str], rules: Mapping[int, Set[str]]) -> dict[int, 
 
 
 def _line_ends(lines: list[str]) -> tuple[set[int], set[int]]:
-    """Lines that a comment can be added to, which are not those that end within a string or in a
-    backslash; and the last lines of statements, which are among them.
+    """Lines that a comment can be added to (they do not end inside a string or with a backslash),
+    and the last lines of statements, which are among them.
     """
     room, ends = set(), set()
     for token in tokenize.generate_tokens(iter(lines).__next__):
@@ -174,7 +174,7 @@ def _line_ends(lines: list[str]) -> tuple[set[int], set[int]]:
 
 
 def _with_comment(row: str, text: str | None, ids: Set[str]) -> str:
-    """A line with a comment, or with more in the comment that it has."""
+    """A line with a comment, or with more ids in its existing comment."""
     if text is None:
         return f"{row.rstrip()}  # xladoctor: ignore[{', '.join(sorted(ids))}]"
     known, _ = parsed(text)

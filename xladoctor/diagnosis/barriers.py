@@ -1,4 +1,4 @@
-"""Where the barrier is of the loop that a finding's line is in, for fixes that depend on it."""
+"""Finds the barrier of the loop around a finding's line, for fixes that depend on it."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _LOOP = """
     WHERE e.process = $process AND e.file = $file AND e.line = $line
     ORDER BY p.process IS NULL, e.depth LIMIT 1  -- the loop that a barrier is due in comes first
 """
-#: A loop over a loader that ends steps, and a step as a block, end their block with the barrier.
+#: Blocks that end with the barrier: a loop over a loader that ends steps, or a step as a block.
 _ENDS_ITS_BLOCK = re.compile(r"\s*(async\s+)?(for|with)\b")
 
 
 def around(row: dict[str, Any], source: str | None, evidence: Evidence) -> dict[str, Any]:
-    """What a fix can name of the barriers around a row's line, whose text is ``source``.
+    """Facts about barriers around a row's line, whose text is ``source``, for use in fixes.
 
     Returns:
         ``barrier``, the barrier's line if it is in the same function; ``below_barrier``, whether
-        the row's line comes after it; ``barrier_called``, file and line of one in a function that
-        the loop calls; ``unbarred``, first line, last line and file of a loop without any. None
-        is what the evidence does not tell or there is not.
+        the row's line comes after it; ``barrier_called``, file and line of a barrier in a function
+        that the loop calls; ``unbarred``, first line, last line and file of a loop without a
+        barrier. Each is None if it is unknown or does not exist.
     """
     place = {key: row.get(key) for key in ("process", "file", "line")}
     nearest = evidence.database.rows(_NEAREST, place | {"function": row.get("function")})

@@ -90,7 +90,9 @@ class Case(BaseModel):
 
     @field_validator("tables")
     @classmethod
-    def _known(cls, value: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    def _check_tables(
+        cls, value: dict[str, list[dict[str, Any]]]
+    ) -> dict[str, list[dict[str, Any]]]:
         if unknown := sorted(set(value) - set(TABLES)):
             raise ValueError(f"no such table: {', '.join(unknown)}")
         for table, rows in value.items():

@@ -1,7 +1,7 @@
-"""Work that others wrote, in a process of its own, which ends when it takes too much.
+"""Runs third-party work in a process of its own, which is killed if it exceeds its limits.
 
-Nothing less ends it: DuckDB and Python look for an interrupt only between the calls of functions,
-and a single call can take for ever. The process is a copy of this one, so that it has the evidence.
+Nothing less is enough: DuckDB and Python check for interrupts only between calls of functions, and
+a single call can take forever. The process is forked, so that it has the evidence.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, NoReturn
 
-#: Bytes that it may take besides those of this process, and bytes of what it gives in all.
+#: Bytes of memory that it may use on top of this process's, and bytes of its whole answer.
 MEMORY, ANSWER = 2 << 30, 1 << 20
 
 
 def contained(work: Callable[[], Iterable[Any]], seconds: float) -> tuple[list[Any], str | None]:
-    """What ``work`` yields, as JSON carries it, and why it ended early if it did.
+    """What ``work`` yields, in JSON's types, and why it ended early, if it did.
 
-    Dates, bytes and the like become texts, decimals numbers, and numbers that are infinite or NaN
+    Dates, bytes and the like become texts, decimals become numbers, and infinite numbers and NaN
     become None.
     """
     if not hasattr(os, "fork"):
         return [], "this system cannot copy a process, in which it would be safe"
     reader, writer = Pipe(duplex=False)
     collects = gc.isenabled()
-    gc.disable()  # in the copy: what it would clean up may wait for threads that are not there
+    gc.disable()  # in the child: finalizers may wait for threads that do not exist there
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of threads, which the copy neither has nor needs
+            warnings.simplefilter("ignore")  # about threads, which the child does not need
             child = os.fork()
         if not child:
             _serve(work, writer, seconds)
@@ -71,7 +71,7 @@ def _received(
 
 
 def _died(child: int, seconds: float) -> str:
-    with suppress(ChildProcessError):  # where the program leaves its children to nobody
+    with suppress(ChildProcessError):  # if the program ignores SIGCHLD
         info = os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
         if info and info.si_status == signal.SIGALRM:
             return _too_long(seconds)
@@ -82,12 +82,12 @@ def _died(child: int, seconds: float) -> str:
 
 def _end(child: int) -> None:
     with suppress(OSError):
-        os.kill(child, signal.SIGKILL)  # which a process that has ended does not mind
+        os.kill(child, signal.SIGKILL)  # harmless if the process has ended
         os.waitpid(child, 0)
 
 
 def _serve(work: Callable[[], Iterable[Any]], writer: Connection, seconds: float) -> NoReturn:
-    """In the copy: which must never return into the code that it is a copy of."""
+    """Run the work in the child, which must never return into its parent's code."""
     try:
         _limit(seconds)
         writer.send_bytes(json.dumps(("end", _sent(work, writer))).encode())
@@ -108,14 +108,14 @@ def _sent(work: Callable[[], Iterable[Any]], writer: Connection) -> str | None:
         return _too_much()
     except RecursionError:
         return "nested too deeply"
-    except BaseException as error:  # it can raise anything
+    except BaseException as error:  # the work can raise anything
         text = str(error)
         return _too_much() if "Out of Memory" in text else (text.splitlines() or [repr(error)])[0]
     return None
 
 
 def _limit(seconds: float) -> None:
-    """It cannot write anything, nor outlive this process by much."""
+    """Limit the child: it cannot write files, nor outlive its parent by much."""
     faulthandler.disable()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
@@ -124,10 +124,10 @@ def _limit(seconds: float) -> None:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     signal.alarm(math.ceil(seconds) + 1)
-    import resource  # which only systems have that can copy a process
+    import resource  # exists only on systems that can fork
 
     limits = {resource.RLIMIT_FSIZE: 0, resource.RLIMIT_CORE: 0}
-    with suppress(OSError):  # only Linux tells its size, and keeps this limit
+    with suppress(OSError):  # only Linux reports its size, and enforces this limit
         pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
         limits[resource.RLIMIT_AS] = pages * resource.getpagesize() + MEMORY
     for limit, value in limits.items():
@@ -137,7 +137,7 @@ def _limit(seconds: float) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON carries it."""
+    """A value in JSON's types."""
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Decimal):

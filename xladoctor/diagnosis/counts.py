@@ -1,6 +1,6 @@
-"""Numbers that a budget can limit: per step, of the process with the highest value.
+"""Counts that a budget can limit: per step, for the process with the highest value.
 
-All but the time of a step are counts of what the program does, so each run has the same.
+All except the step's time count what the program does, so they are the same in each run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.source import source_line
 from xladoctor.frontends.vocabulary import vocabulary
 
-#: Tables that each count needs, and how the parts of the view ``consumer`` make the whole.
+#: The tables that each count needs, and how to combine the rows of the view ``consumer``.
 _COUNTED: dict[CountName, tuple[tuple[str, ...], Any]] = {
     "compilations_after_warmup": (("compilation",), sum),
     "host_syncs_per_step": (("host_sync", "step"), sum),
@@ -30,7 +30,7 @@ _ABSENT = {
 
 
 def counts(evidence: Evidence, steps: Steps | None) -> list[Count]:
-    """All counts, known or not; see :class:`~xladoctor.diagnosis.interface.Count`."""
+    """All counts, known or unknown; see :class:`~xladoctor.diagnosis.interface.Count`."""
     counted = [_count(name, evidence) for name in _COUNTED]
     median = steps.median_ms if steps else None
     reason = None if median is not None else "no step after warm-up that compiled nothing"
@@ -76,7 +76,7 @@ def _log(evidence: Evidence) -> str:
 
 
 def _rounded(value: float) -> float:
-    """Rounded for people, but never to 0 if there is anything at all."""
+    """A value rounded for display, but never to 0 unless it is 0."""
     return round(value, 4) or value
 
 

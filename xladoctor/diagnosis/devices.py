@@ -1,4 +1,4 @@
-"""How the devices were used, from the timeline."""
+"""Summarizes how the devices were used, from the timeline."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def device_use(evidence: Evidence) -> list[DeviceUse]:
 
 
 def _whole(evidence: Evidence) -> list[dict[str, Any]]:
-    """Without steps: from the first of a device's operations to its last."""
+    """The use of devices without steps: from a device's first operation to its last."""
     return evidence.database.rows("""
         SELECT process, device, name, kind, 0 AS steps, busy_ns AS busy, busy_ns + idle_ns AS total,
                FALSE AS warm

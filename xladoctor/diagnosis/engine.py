@@ -36,8 +36,8 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import vocabulary
 
 Row = dict[str, Any]
-_PATIENCE_S = 600.0  # for a query of the pack
-_BUSY = 0.5  # of the steps: below, no device can be what limits them
+_PATIENCE_S = 600.0  # time limit for a query of the pack
+_BUSY = 0.5  # share of the steps; a device that is less busy cannot limit them
 
 
 def diagnose(
@@ -50,16 +50,18 @@ def diagnose(
     *,
     strict: bool = True,
 ) -> Diagnosis:
-    """Judge the evidence by each rule that applies to the program's frontend, in its words.
+    """Judge the evidence by each rule that applies to the program's frontend, with its texts.
 
-    A rule that others wrote is not evaluated if it fails.
+    A third-party rule that fails counts as not evaluated.
 
     Args:
+        evidence: the evidence, complete with causes.
+        rules: all rules.
         total_steps: length of a run to project the savings to.
         off: ids of rules that are switched off.
-        errors: ids of rules of which any finding is an error.
-        ignored_in: globs of the files in which a rule's findings are ignored, by its id.
-        strict: whether a failure of the pack is an error; otherwise that rule is not evaluated.
+        errors: ids of rules whose findings are all errors.
+        ignored_in: by rule id, globs of the files in which its findings are ignored.
+        strict: whether a failing rule of the pack is an error; else it counts as not evaluated.
 
     Raises:
         RuleError: a rule's query or message fails on this evidence.
@@ -109,14 +111,14 @@ def diagnose(
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the rules say, without what else is true of the run.
+    """The results of the rules, without the other facts about the run.
 
     Attributes:
-        findings: what is not ignored, what is worth most first.
-        to_fix: those above information, each with what it saves after the better ones of them.
-        limit: what a step is limited by once these are fixed.
-        notes: on what is ignored.
-        pack: the rules that apply to the program's frontend, in its words, by id.
+        findings: findings that are not ignored, most valuable first.
+        to_fix: findings above information, each with its saving after the better ones.
+        limit: what limits a step once these are fixed.
+        notes: notes on ignored findings.
+        pack: by id, the rules that apply to the program's frontend, with its texts.
     """
 
     time: TimeSpent
@@ -133,7 +135,7 @@ class Judged:
 
     @property
     def counted(self) -> tuple[int, int]:
-        """How many rules could be evaluated, of how many."""
+        """How many rules could be evaluated, and how many there are."""
         return len(self.outcomes.fired) + len(self.outcomes.clear), len(self.pack)
 
 
@@ -147,7 +149,7 @@ def judge_all(
     *,
     strict: bool = True,
 ) -> Judged:
-    """The findings of all rules; as :func:`diagnose`, which describes the run around them."""
+    """The findings of all rules. Arguments are those of :func:`diagnose`, which adds the run."""
     evidence.database.close_to_the_outside()
     known = [*(rule.id for rule in rules), *off]
     rules = [own for rule in rules if (own := rule.for_frontend(evidence.frontend))]
@@ -190,7 +192,7 @@ def _what_if(evidence: Evidence) -> WhatIf:
 def _outcome(
     rule: Rule, evidence: Evidence, time: TimeSpent, savings: Savings, *, strict: bool
 ) -> tuple[list[Finding], NotChecked | None]:
-    """The findings of a rule, or why it cannot be judged."""
+    """The findings of a rule, or why it could not be evaluated."""
     if reason := _missing(rule, evidence.available) or _empty(rule.needs_rows, evidence):
         return [], NotChecked(rule.id, reason)
     try:
@@ -215,7 +217,7 @@ def _says_nothing(rule: Rule, evidence: Evidence) -> str | None:
 
 
 def _cut(rule: Rule, evidence: Evidence) -> str | None:
-    """That what it looks at is not whole."""
+    """Why a rule without findings proves nothing: a table that it queries is incomplete."""
     if not evidence.cut:
         return None
     needed = (*rule.needs_rows, *rule.clear_needs_rows)
@@ -236,8 +238,8 @@ def _outcomes(
 
 
 def _busy(evidence: Evidence, savings: Savings, used: Sequence[DeviceUse]) -> float | None:
-    """The share of the time that the busiest device works, if that limits the steps as they are:
-    by the replay, and in the timeline's own steps too.
+    """The share of the time that the busiest device works, if it limits the current steps, both by
+    the replay and in the timeline's own steps.
     """
     lead = evidence.database.scalar("SELECT process FROM lead") or 0
     if savings.whatif.limited_by(lead) != "device":
@@ -252,7 +254,9 @@ def judge(
     """The rows that a rule's query returns: a finding each, not yet merged.
 
     Args:
-        thresholds: replace the rule's own of the same name.
+        rule: the rule.
+        evidence: the evidence.
+        thresholds: values that replace the rule's thresholds of the same name.
 
     Raises:
         RuleError: the query fails on this evidence, or takes too long.
@@ -271,7 +275,7 @@ def judge(
 def _missing(rule: Rule, available: Iterable[str]) -> str | None:
     """The rule's own sentence for the first need that the evidence does not meet.
 
-    A need is a table, or several joined by ``|``, any of which will do.
+    A need is a table, or several joined by ``|``, any of which is enough.
     """
     absent = [need for need in rule.needs if not set(need.split("|")) & set(available)]
     return rule.not_evaluated[absent[0]] if absent else None

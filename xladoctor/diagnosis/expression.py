@@ -1,7 +1,7 @@
-"""The expression of a line that a finding is about, for carets and for fixes that name it.
+"""Finds the expression in a line that a finding is about, for carets and for fixes that name it.
 
-Only the line's own text is known, which may be a part of a statement: what cannot be parsed has no
-expression.
+Only the line's own text is known, which may be part of a statement: a line that cannot be parsed
+has no expression.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TypeGuard
 
 from xladoctor.frontends.equivalent import equivalent
 
-#: Calls that a kind of read, as the capture names it, is written as.
+#: Kind of read, as the capture names it -> the calls that it may be written as.
 _READS = {
     "repr": ("print", "format", "str", "repr"),
     "fetch": ("float", "int", "item", "asarray", "array", "tolist", "device_get"),
@@ -23,23 +23,23 @@ _READS = {
 }
 #: Operations that an index is lowered to.
 _INDEXING = {"generic_slice", "select", "slice"}
-#: What completes a line that is a part of a statement.
+#: Templates that complete a line that is part of a statement.
 _COMPLETIONS = ("{}", "{} pass", "if 1: pass\n{} pass", "f({}\n)", "{})", "({}", "f({}")
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A call of the line, or what the line tests.
+    """A call in the line, or the condition that the line tests.
 
     Attributes:
-        statement: the line, without what surrounds it: ``total += loss.item()``.
-        text: of the expression: ``loss.item()``.
-        value: what it reads, uploads or computes from: ``loss``; empty if it has several.
-        number: the exponent of a power, or the index: ``step`` of ``levels[step]``; else empty.
+        statement: the statement of the line: ``total += loss.item()``.
+        text: the text of the expression: ``loss.item()``.
+        value: what it reads, uploads or computes from: ``loss``; empty if there are several.
+        number: the exponent of a power, or the index: ``step`` in ``levels[step]``; else empty.
         target: the variable that the statement assigns or adds to; empty if there is none.
         adds: whether it adds to that variable, or subtracts from it.
         collects: the list that the statement appends to; empty if there is none.
-        span: first column and the column behind the last, from 0, in the line.
+        span: the first column and the column after the last, from 0, in the line.
     """
 
     statement: str
@@ -52,15 +52,16 @@ class Expression:
     span: tuple[int, int]
 
     def instead(self, text: str) -> str:
-        """The statement with another expression in this one's place."""
+        """The statement with this expression replaced."""
         before, _, after = self.statement.partition(self.text)
         return before + text + after
 
     def rewritten(self, call: str, instead: str, given: str | None) -> str:
-        """The statement without this call, for which ``instead`` does; empty if that is not known.
+        """The statement with this call replaced by ``instead``; empty if that is impossible.
 
         Args:
             call: the call that ``instead`` is written for, with names for its arguments.
+            instead: the replacement.
             given: assignments that ``instead`` needs.
         """
         found = equivalent(self.text, call, instead, given or "")
@@ -72,11 +73,12 @@ class Expression:
 
 
 def expression(source: str, names: Collection[str]) -> Expression | None:
-    """The expression of the line that one of these names stands for, if there is just one.
+    """The only expression in the line that matches one of these names; None if it is not unique.
 
     Args:
-        names: kinds of reads (``item``, ``bool``, …), or the last part of what is called; without
-            any, what the line assigns, adds or evaluates is meant.
+        source: the text of the line.
+        names: kinds of reads (``item``, ``bool``, …), or the last part of a call's name; if empty,
+            what the line assigns, adds or evaluates.
     """
     text = source.strip()
     found = _parsed(text)
@@ -102,7 +104,7 @@ def expression(source: str, names: Collection[str]) -> Expression | None:
             if isinstance(value := getattr(statement, "value", None), ast.expr)
         ]
     nodes = [node for node in nodes if node.lineno == node.end_lineno == line]
-    if len(nodes) != 1 or not text.isascii():  # columns of a tree are bytes
+    if len(nodes) != 1 or not text.isascii():  # a tree's columns count bytes
         return None
     (node,) = nodes
     indent = len(source) - len(source.lstrip())
@@ -115,12 +117,12 @@ def expression(source: str, names: Collection[str]) -> Expression | None:
 
 
 def _parsed(text: str) -> tuple[ast.Module, int, int] | None:
-    """The line's tree, its line in there, and how many columns it has moved to the right."""
+    """The line's tree, its line number in the tree, and the columns that it moved to the right."""
     for completion in _COMPLETIONS:
         before = completion.partition("{}")[0]
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of invalid escapes, which are the program's
+                warnings.simplefilter("ignore")  # invalid escapes are the program's business
                 tree = ast.parse(completion.replace("{}", text))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
@@ -135,7 +137,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _called(call: ast.Call) -> str:
-    """The last part of what is called: ``item`` of ``loss.item()``."""
+    """The last part of a call's name: ``item`` in ``loss.item()``."""
     match call.func:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             return name
@@ -159,7 +161,7 @@ def _number(node: ast.expr) -> str:
 
 
 def _value(node: ast.expr) -> str:
-    """What the call is made on: its object, unless that is a module, or else its only argument."""
+    """The call's object, unless that is a module, or else its only argument."""
     match node:
         case ast.BinOp(left=value) | ast.Subscript(value=value):
             return ast.unparse(value)
@@ -178,7 +180,7 @@ def _statement(tree: ast.Module, node: ast.expr) -> tuple[str, bool, str]:
     """What the expression's statement assigns to, whether it adds, and the list it appends to."""
     for statement in tree.body:
         match statement:
-            case ast.Assign(value=ast.Tuple()):  # an argument of a call that goes on
+            case ast.Assign(value=ast.Tuple()):  # an argument of a call over several lines
                 return "", False, ""
             case ast.AugAssign(target=target, op=operator):
                 return ast.unparse(target), isinstance(operator, (ast.Add, ast.Sub)), ""

@@ -1,4 +1,4 @@
-"""What is true of the run whatever the rules say: its command, its steps."""
+"""Facts about the run apart from findings: its command, its steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PROCESSES = """
 """
 
 _GROUPS = 60
-_MOST = 0.5  # of all compiling: such a function is named
+_MOST = 0.5  # share of all compiling; a function with more is named
 _GROUPED = """
     WITH counted AS (
         SELECT *, row_number() OVER (ORDER BY begin_ns) - 1 AS nth, count(*) OVER () AS steps
@@ -36,7 +36,7 @@ _LOGGED = """
            arg_max(compiled_function(cause), duration_ns) AS function
     FROM compilation WHERE process NOT IN (SELECT process FROM timeline) GROUP BY process
 """
-#: Of a block that somebody quoted of a log, which may be a compilation and its launch.
+#: A single block that somebody quoted from a log, which may be a compilation and its launch.
 _QUOTED = """
     SELECT cause, any_value(coalesce(user_file, file)) AS file,
            any_value(coalesce(user_line, line)) AS line, bool_or(compiled) AS compiled
@@ -59,7 +59,7 @@ _STEPS_OF_TIMELINE = """
 
 
 def run(evidence: Evidence) -> RunFacts:
-    """What was analyzed: command, versions, device."""
+    """The facts about what was analyzed: command, versions, device."""
     origin = evidence.origin
     ended = origin.get("ended") or {}
     rows = evidence.database.rows("SELECT * FROM process ORDER BY process")
@@ -84,9 +84,9 @@ def run(evidence: Evidence) -> RunFacts:
 
 
 def reported(evidence: Evidence) -> str:
-    """What evidence of a single process without times of steps has: a metrics report, in its own
-    names, as CompileTime 3.4 s (66 graphs), ExecuteTime 15.1 s (558 launches); else compilations,
-    with the seconds that they took where a log has them.
+    """A summary of evidence of a single process without step times: of a metrics report, with its
+    own names, such as CompileTime 3.4 s (66 graphs), ExecuteTime 15.1 s (558 launches); else of
+    compilations, with their seconds if a log has them.
     """
     rows = evidence.database.rows(_REPORTED)
     if not rows:
@@ -119,7 +119,7 @@ def _logged(evidence: Evidence) -> str:
 
 
 def _processes(evidence: Evidence) -> int:
-    """A process that uses two frameworks has two rows; one with its number may have been before."""
+    """The number of processes; one that uses two frameworks has two rows, and pids are reused."""
     return int(evidence.database.scalar(_PROCESSES))
 
 
@@ -139,7 +139,7 @@ def _script(evidence: Evidence, main: str | None) -> str | None:
 
 
 def steps(evidence: Evidence) -> Steps | None:
-    """The steps of the thread that took longest; None without barriers."""
+    """The steps of the thread with the longest loop; None without steps."""
     query = """
         SELECT l.steps, count(*) FILTER (s.ordinal < $warmup) AS warmup,
                (SELECT median(r.duration_ns / r.barriers) FROM steady_step r
@@ -181,7 +181,7 @@ def _steps_of_timeline(evidence: Evidence) -> Steps | None:
 
 
 def step_groups(evidence: Evidence) -> list[StepGroup]:
-    """How long the steps of that thread took as the loop went on: at most 60 groups."""
+    """The times of that thread's steps over the run, in at most 60 groups."""
     for steps in (_STEPS_OF_LOG, _STEPS_OF_TIMELINE):
         query = _GROUPED.format(steps=steps)
         if rows := evidence.database.rows(query, {"groups": _GROUPS}):

@@ -31,7 +31,7 @@ from xladoctor.evidence.source import source_line
 Row = dict[str, Any]
 _PLACES = {"guilty": "", "caller": "user_", "related": "related_", "also": "also_"}
 
-_TOLD = {"related", "also"}  # whose role the row tells
+_TOLD = {"related", "also"}  # places whose role is a column of the row
 _template = cache(TEMPLATES.from_string)
 
 
@@ -49,7 +49,7 @@ def from_rows(
     for row in by_call(rows, evidence) if rule.events == "host_syncs" else rows:
         places[row.get("file"), row.get("line"), _subject(row)].append(row)
     groups = list(places.values())
-    told = [_told(_worst(group), evidence) for group in groups]
+    told = [_message_values(_worst(group), evidence) for group in groups]
     messages = (
         stranger.messages_of(rule, told)
         if rule.foreign
@@ -64,7 +64,7 @@ def from_rows(
 
 
 def _worst(rows: list[Row]) -> Row:
-    """Processes and threads run in parallel: the user waits for the slowest."""
+    """The row with the highest cost: threads run in parallel, so the user waits for the slowest."""
     return max(rows, key=lambda row: (row.get("cost_ns") or 0, row.get("count") or 0))
 
 
@@ -133,7 +133,7 @@ def _cause(row: Row, evidence: Evidence) -> dict[str, Any]:
 
 
 def _shown(value: Any, evidence: Evidence) -> Any:
-    """A value of a cause with its paths as reports show them."""
+    """A value of a cause, with paths as reports show them."""
     if isinstance(value, list):
         return [_shown(item, evidence) for item in value]
     if isinstance(value, dict):
@@ -158,13 +158,13 @@ def _severity_by_counts(rule: Rule, row: Row) -> Severity:
 
 
 def _fix_of(rule: Rule, row: Row, locations: list[Location], evidence: Evidence) -> str:
-    """What to do about it: for this line where the rule can say that, else in general."""
+    """The fix for this line, if the rule has one, else the general fix."""
     if not rule.fix_here:
         return rule.fix.strip()
     place = locations[0] if locations else None
     source = place.source if place else None
     values = {
-        **_told(row, evidence),
+        **_message_values(row, evidence),
         **barriers.around(row, source, evidence),
         "code": _meant(row, source) if source else None,
         "source": (source or "").strip(),
@@ -173,20 +173,20 @@ def _fix_of(rule: Rule, row: Row, locations: list[Location], evidence: Evidence)
 
 
 def _meant(row: Row, source: str) -> Expression | None:
-    """The expression of the line that the finding is about, by what its cause names."""
+    """The expression in the line that the finding is about, by the names in its cause."""
     named = expression(source, _names(row))
     reads = _named_values(row).get("kinds")
     return named if named or reads else expression(source, ())
 
 
 def _named_values(row: Row) -> Mapping[str, Any]:
-    """The cause, if it is more than a word."""
+    """The cause's named values; empty if the cause is just a word."""
     cause = row.get("cause")
     return cause if isinstance(cause, Mapping) else {}
 
 
 def _names(row: Row) -> list[str]:
-    """What the line calls: kinds of reads, or an operator."""
+    """The names of what the line calls: kinds of reads, or an operator."""
     cause = _named_values(row)
     operator = str(cause.get("op") or "").rpartition("::")[2]
     called = re.findall(r"(\w+)\(", cause.get("call") or "")
@@ -204,7 +204,7 @@ def _effect(rule: Rule, row: Row) -> Fix:
 
 
 def _lost(seconds: float | None, row: Row, time: TimeSpent) -> float | None:
-    """The share of this run that is lost, or if that is more of a long one: of its loop."""
+    """The share lost of this run or, if larger, of its loop, which is that of a long run."""
     if seconds is None or not time.whole_s:
         return None
     whole = time.whole_s if row.get("settled") or not time.steady_s else time.steady_s
@@ -223,7 +223,7 @@ def _cost(row: Row, time: TimeSpent) -> Cost:
 
 
 def located(row: Row, evidence: Evidence) -> list[Location]:
-    """The lines of a row, each with its role and text."""
+    """The locations in a row, each with its role and text."""
     locations: list[Location] = []
     for role, prefix in _PLACES.items():
         file, line = row.get(f"{prefix}file"), row.get(f"{prefix}line")
@@ -250,8 +250,8 @@ def _span(row: Row, source: str | None) -> tuple[int, int] | None:
     return meant.span if meant else None
 
 
-def _told(row: Row, evidence: Evidence) -> Row:
-    """What a message can name."""
+def _message_values(row: Row, evidence: Evidence) -> Row:
+    """The values that a message can use."""
     values = {**row, "cause": defaultdict(lambda: None, _cause(row, evidence))}
     for key in ("file", "user_file", "related_file", "also_file"):
         values[key] = evidence.shown(row.get(key))

@@ -1,6 +1,6 @@
-"""A finding's fingerprint: the same when its line moves or is reformatted.
+"""Computes a finding's fingerprint, which stays the same when its line moves or is reformatted.
 
-When findings with different fingerprints are the same: :mod:`xladoctor.diagnosis.identity`.
+:mod:`xladoctor.diagnosis.identity` decides when findings with different fingerprints are the same.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from xladoctor.diagnosis.interface import Finding, Location
 from xladoctor.diagnosis.source_line import code
 from xladoctor.evidence.interface import Evidence
 
-DIGITS = 16  # before the number that tells equal fingerprints apart
+DIGITS = 16  # followed by the number that distinguishes equal fingerprints
 
 
 def fingerprint(rule: str, subject: str, locations: Sequence[Location], evidence: Evidence) -> str:
     """The fingerprint of rule, file, function and the line's code.
 
     Args:
-        rule: its id.
-        subject: tells apart findings of a rule on the same line.
-        locations: the first one counts; a finding without any is of the whole run.
-        evidence: knows the repository that paths are relative to.
+        rule: the rule's id.
+        subject: distinguishes findings of a rule on the same line.
+        locations: the first one counts; a finding without any is about the whole run.
+        evidence: has the repository that paths are relative to.
     """
     parts = [rule, subject]
     for place in locations[:1]:
-        known = code(place.source) if place.source else str(place.line)  # in doubt a new finding
+        known = code(place.source) if place.source else str(place.line)  # if in doubt, it is new
         parts += [evidence.portable(place.file), place.function or "", known]
     return digest(*parts)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_SLACK = 0.10  # of a rate, between runs of different length
+_SLACK = 0.10  # relative tolerance for rates, between runs of different length
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,10 +12,10 @@ class Often:
     """How often a finding happens in a run.
 
     Attributes:
-        recurs: whether it keeps happening; if not, it may be over after some steps.
-        count: in the whole run.
-        per_step: its rate, if its rule gives one.
-        steps: of the run.
+        recurs: whether it keeps happening; if not, it may stop after some steps.
+        count: occurrences in the whole run.
+        per_step: occurrences per step, if its rule gives a rate.
+        steps: steps of the run.
     """
 
     recurs: bool
@@ -25,7 +25,7 @@ class Often:
 
     @property
     def rate(self) -> float | None:
-        """Occurrences a step; None if it may be over after some steps."""
+        """Occurrences per step; None if it may stop after some steps."""
         return self.per_step if self.recurs else None
 
 
@@ -46,12 +46,12 @@ def growth(before: Often, after: Often) -> int:
 
 
 def rate_growth(before: float, after: float, before_steps: int, after_steps: int) -> int:
-    """The same for rates a step."""
+    """As :func:`growth`, for rates per step."""
     return sign(before, after, _SLACK * min(before, after) + 1 / min(before_steps, after_steps))
 
 
 def sign(before: float, after: float, slack: float = 0.0) -> int:
-    """The same for any numbers, which may differ by ``slack``."""
+    """As :func:`growth`, for any two numbers, with a relative tolerance."""
     return 0 if abs(after - before) <= slack else 1 if after > before else -1
 
 

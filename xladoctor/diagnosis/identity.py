@@ -1,24 +1,23 @@
-"""Which finding of a program then is which of its findings now.
+"""Matches a program's earlier findings with its current ones.
 
-Two findings are the same defect if one of these holds, tried in this order; what an earlier rule
-has paired, a later one leaves alone. They are always of one rule and of one subject (operator or
-setting).
+Two findings are the same defect if one of these holds, tried in this order; a pair made by an
+earlier criterion is final. They always have the same rule and subject (operator or setting).
 
-1. Their fingerprints agree: the line moved, was reformatted, or is now ignored. Of equal lines
-   in one function, those that occur as often belong together, then the first to the first: if one
-   of two is removed, the other stays; a third is new.
-2. Their file was renamed: the old one has no finding left, the new one had none, and function and
-   code agree for at least half of the findings of the file that has fewer. A copy is new, as the
+1. Their fingerprints agree: the line moved, was reformatted, or is now ignored. Equal lines in one
+   function are matched by how often they occur, then in order: if one of two is removed, the other
+   stays; a third is new.
+2. Their file was renamed: the old file has no finding left, the new one had none, and function and
+   code agree for at least half of the findings of the file with fewer. A copy is new, as the
    original keeps its findings; so is a line that moved to a file that had findings already.
 3. Their function was renamed: the same within a file, for lines that occur as often as before. A
    line that moved to another function is new if either function has findings of its own.
-4. The line was edited: of the rule, nothing else came or went in the function, and most of the code
-   is as it was (or was not read in one of the runs).
-5. One of them names no line, and of the rule nothing else came or went.
+4. The line was edited: the rule has no other added or removed finding in the function, and most of
+   the code is the same (or was not read in one of the runs).
+5. One of them has no line, and the rule has no other added or removed finding.
 
-Where several would fit equally well, none does. In doubt a finding is new: a regression that passes
-for a known defect costs more than a second look at a known one. Programs are paired by their names,
-before any of this: whoever calls has two lists of findings of one program.
+If several fit equally well, none is matched. When in doubt, a finding is new: a regression taken
+for a known defect costs more than a second look at a known one. Programs are paired by name before
+any of this: callers pass two lists of findings of one program.
 """
 
 from __future__ import annotations
@@ -34,22 +33,22 @@ from xladoctor.diagnosis.interface import Diagnosis, Finding, Ignored, RunFacts
 from xladoctor.diagnosis.source_line import code
 from xladoctor.repository import portable
 
-_HALF = 0.5  # of a file's findings, or of a line's code: what git takes for a rename
+_HALF = 0.5  # share of a file's findings, or of a line's code: git's threshold for a rename
 Scope = tuple[str, ...]
 Key = Callable[["Sighting"], Hashable | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A finding, as far as a diagnosis and a baseline both know it.
+    """The part of a finding that both a diagnosis and a baseline have.
 
     Attributes:
-        subject: the operator or setting that it is about, or empty; None if only the fingerprint
-            tells.
-        file: path on any machine; None for a finding of the whole run.
+        subject: the operator or setting that it is about, or empty; None if it is only part of the
+            fingerprint.
+        file: portable path; None for a finding about the whole run.
         source: the line, formatted in any way; empty if it was not read.
         count: occurrences in the run.
-        per_step: occurrences a step; None where the rule gives no rate.
+        per_step: occurrences per step; None if the rule gives no rate.
     """
 
     fingerprint: str
@@ -63,12 +62,12 @@ class Sighting:
 
     @property
     def code(self) -> str | None:
-        """What formatters leave of the line; None if it was not read."""
+        """The line without what formatters change; None if it was not read."""
         return code(self.source) if self.source else None
 
     @property
     def frequency(self) -> float:
-        """As comparable as can be between runs: a step, else in the run."""
+        """Occurrences, as comparable as possible between runs: per step, else in the run."""
         return self.count if self.per_step is None else self.per_step
 
 
@@ -109,9 +108,9 @@ def _ignored(ignored: Ignored, run: RunFacts) -> Sighting:
 
 
 def same(then: Sequence[Sighting], now: Sequence[Sighting]) -> dict[str, str]:
-    """For the fingerprint of each finding that was there already, its fingerprint then.
+    """By current fingerprint of each finding that existed before, its earlier fingerprint.
 
-    Each finding then is that of one now at most, and it does not matter which of both comes first.
+    Each earlier finding matches at most one current finding. The result is symmetric.
     """
     subjects: dict[str, set[str]] = defaultdict(lambda: {""})
     for seen in (*then, *now):
@@ -132,10 +131,10 @@ def same(then: Sequence[Sighting], now: Sequence[Sighting]) -> dict[str, str]:
 
 
 def _with_subject(seen: Sighting, subjects: set[str]) -> Sighting:
-    """With the one of these subjects that its fingerprint was made of, if any was."""
+    """The finding with the one of these subjects that its fingerprint was made from, if any."""
     if seen.subject is not None:
         return seen
-    if seen.file and seen.code is None:  # its fingerprint is of a line's number
+    if seen.file and seen.code is None:  # its fingerprint was made from the line's number
         return replace(seen, subject="") if subjects == {""} else seen
     place = [seen.file, seen.function or "", seen.code or ""] if seen.file else []
     made_of = [
@@ -147,26 +146,26 @@ def _with_subject(seen: Sighting, subjects: set[str]) -> Sighting:
 
 
 class _Pairing:
-    """Two lists of findings, and the pairs that were made of them so far."""
+    """Two lists of findings, and the pairs made so far."""
 
     def __init__(self, then: list[Sighting], now: list[Sighting]) -> None:
         self.then, self.now = then, now
         self.pairs: dict[str, str] = {}
 
     def pair(self, key: Key) -> None:
-        """Those of equal key, in the order of their numbers."""
+        """Pair findings with equal keys, in the order of their numbers."""
         for then, now in self._groups(key):
             for a, b in zip(sorted(then, key=_number), sorted(now, key=_number), strict=False):
                 self.pairs[b.fingerprint] = a.fingerprint
 
     def pair_alone(self, key: Key, accept: Callable[[Sighting, Sighting], bool]) -> None:
-        """Those that are alone of their key on both sides."""
+        """Pair findings that are the only ones with their key on both sides, if accepted."""
         for then, now in self._groups(key):
             if len(then) == len(now) == 1 and accept(then[0], now[0]):
                 self.pairs[now[0].fingerprint] = then[0].fingerprint
 
     def rename(self, scope: Callable[[Sighting], Scope | None], content: Key) -> None:
-        """Give the files (or functions) then the names that they have now."""
+        """Give the earlier findings the current names of their files (or functions)."""
         names = _renamed(_contents(self.then, scope, content), _contents(self.now, scope, content))
         self.then = [
             _placed(seen, names[old]) if (old := scope(seen)) in names else seen
@@ -174,7 +173,7 @@ class _Pairing:
         ]
 
     def _groups(self, key: Key) -> Iterator[tuple[list[Sighting], list[Sighting]]]:
-        """What is not paired yet, by key; what has None for a key is left out."""
+        """The unpaired findings by key, without those whose key is None."""
         groups: dict[Hashable, tuple[list[Sighting], list[Sighting]]]
         groups = defaultdict(lambda: ([], []))
         paired = set(self.pairs.values()), self.pairs.keys()
@@ -193,7 +192,7 @@ def _placed(seen: Sighting, scope: Scope) -> Sighting:
 def _contents(
     all_seen: Sequence[Sighting], scope: Callable[[Sighting], Scope | None], content: Key
 ) -> dict[Scope, Counter[Hashable]]:
-    """What is in each file (or function)."""
+    """The contents of findings in each file (or function)."""
     contents: dict[Scope, Counter[Hashable]] = defaultdict(Counter)
     for seen in all_seen:
         if (name := scope(seen)) is not None:
@@ -204,7 +203,7 @@ def _contents(
 def _renamed(
     then: dict[Scope, Counter[Hashable]], now: dict[Scope, Counter[Hashable]]
 ) -> dict[Scope, Scope]:
-    """New names by old ones: of what vanished and what appeared, those that fit each other best."""
+    """New names by old ones: the best matches among names that vanished and that appeared."""
     fits: dict[tuple[Scope, Scope], tuple[int, bool]] = {}
     for old in then.keys() - now.keys():
         for new in now.keys() - then.keys():
@@ -219,7 +218,7 @@ def _renamed(
 
 
 def _number(seen: Sighting) -> tuple[int, str]:
-    """Of equal lines; their fingerprints end with it."""
+    """A sort key by the number of equal lines, with which their fingerprints end."""
     return len(seen.fingerprint), seen.fingerprint
 
 
@@ -260,7 +259,7 @@ def _rule(seen: Sighting) -> Hashable | None:
 
 
 def _alike(a: Sighting, b: Sighting) -> bool:
-    """Whether most of a line's code is as it was."""
+    """Whether most of a line's code is the same."""
     if a.code is None or b.code is None:
         return True
     first, second = sorted((a.code, b.code))  # the ratio depends on their order

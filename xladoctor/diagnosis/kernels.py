@@ -1,4 +1,4 @@
-"""How the kernels of a GPU were launched: by themselves, or in CUDA graphs."""
+"""Summarizes how the kernels of a GPU were launched: one by one, or in CUDA graphs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 from xladoctor.diagnosis.interface import CudaGraphs, Kernels
 from xladoctor.evidence.interface import Evidence
 
-_KNOWN = 0.5  # the share of kernels with a launch in the timeline, from which the others are alike
-_OFTEN = 0.5  # graphs made a steady step, from which they are not kept
+_KNOWN = 0.5  # share of kernels whose launch must be in the timeline to judge the others
+_OFTEN = 0.5  # graphs made per steady step, above which graphs are not reused
 _STEPS = 3
-#: Of a device, in the steps that are judged; of all that it ran where there are no steps.
+#: A device's launches in the steps that are judged, or in the whole timeline without steps.
 _LAUNCHED = """
     SELECT coalesce(sum(kernels), 0)::BIGINT AS count,
            coalesce(sum(kernels) FILTER (how = 'graph'), 0)::BIGINT AS in_graphs,
@@ -27,7 +27,7 @@ _MADE = """
 
 
 def kernels_of(device: dict[str, Any], evidence: Evidence) -> Kernels | None:
-    """The kernels of a device, if it is a GPU and its kernels are told from each other."""
+    """The kernels of a device, if it is a GPU and its launches are recorded."""
     process = {"process": device["process"], "steps": device["steps"]}
     (sums,) = evidence.database.rows(_LAUNCHED, {**process, "device": device["device"]})
     if device["kind"] != "GPU" or not sums["count"]:

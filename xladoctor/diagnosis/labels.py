@@ -1,4 +1,4 @@
-"""What the program's own labels say: the time within each."""
+"""Sums up the time within the program's own labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MOST = 100
 
 
 def label_times(evidence: Evidence) -> list[LabelTime]:
-    """The labels of the process that was within them longest, in the order of the program."""
+    """The labels of the process that spent most time in them, in the order of the program."""
     rows = evidence.database.rows(
         """
         WITH lead AS (

@@ -1,4 +1,4 @@
-"""Rules by name: an id, a family (the beginning of ids), or all."""
+"""Names of rules: an id, a family (the beginning of ids), or all."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ ALL = "ALL"
 
 
 def fit(rule: str, name: str) -> int:
-    """How well a name fits a rule: 0 not at all, else more the longer it is.
+    """How well a name matches a rule: 0 for no match, else higher the longer the name is.
 
-    A family has all letters of the rule's id, and less than three digits.
+    A family has all letters of the rule's id, and fewer than three digits.
     """
     if name == ALL:
         return 1

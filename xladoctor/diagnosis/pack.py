@@ -1,6 +1,6 @@
-"""Rule packs: folders of rule files, read and validated; errors name file and line.
+"""Reads and validates rule packs, which are folders of rule files; errors name file and line.
 
-What others wrote is read like our own, and marked: see :attr:`Rule.foreign`.
+Third-party rules are read like our own, and marked: see :attr:`Rule.foreign`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _HINT = "see docs/rule-files.md for the format of a rule"
 
 
 def all_rules(folders: Iterable[Path] = ()) -> tuple[list[Rule], list[str]]:
-    """The pack, the rules of these folders and those of installed packages, by id.
+    """The rules of the pack, of these folders and of installed packages, by id.
 
-    Also returns what is wrong with packages, whose rules are then left out, as sentences.
+    Also returns sentences on faults of packages, whose rules are then left out.
 
     Raises:
-        RuleError: a folder is missing or has no rules, or a rule is unusable or there twice.
+        RuleError: a folder is missing or has no rules, or a rule is unusable or defined twice.
     """
     rules, notes = {rule.id: rule for rule in load_rules()}, []
     for folder in dict.fromkeys(folder.resolve() for folder in folders):
@@ -47,7 +47,7 @@ def all_rules(folders: Iterable[Path] = ()) -> tuple[list[Rule], list[str]]:
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
         try:
             _add(rules, _of_package(entry))
-        except (Exception, SystemExit) as error:  # finding a package may run code of others
+        except (Exception, SystemExit) as error:  # finding a package may run its code
             what = error.what if isinstance(error, XladoctorError) else repr(error)
             package = entry.dist.name if entry.dist else entry.name
             why = "; ".join(what.splitlines())
@@ -70,7 +70,7 @@ def _add(rules: dict[str, Rule], more: Sequence[Rule]) -> None:
 
 
 def _of_package(entry: EntryPoint) -> list[Rule]:
-    """The rules that a package brings. It is found, not imported."""
+    """The rules of a package, which is located but not imported."""
     spec = find_spec(entry.module)
     folders = [
         Path(place, *entry.attr.split(".") if entry.attr else ())
@@ -84,7 +84,7 @@ def _of_package(entry: EntryPoint) -> list[Rule]:
 
 
 def load_rules(folder: Path | None = None) -> list[Rule]:
-    """All rules of a folder, which others wrote, or by default of the pack, by id.
+    """All rules of a third-party folder, or by default of the pack, by id.
 
     Raises:
         RuleError: names every error in every file, each with its line.
@@ -121,7 +121,8 @@ def load_rule(path: Path, *, foreign: bool = True) -> Rule:
     """Read and validate one rule file. Raises RuleError with file, line and column.
 
     Args:
-        foreign: whether others than xladoctor wrote it.
+        path: the file.
+        foreign: whether it is a third-party rule.
     """
     read = read_rule(path, foreign=foreign)
     if read.faults:

@@ -1,5 +1,5 @@
-"""Where a finding is whose lines the evidence lacks: a label of the program, or the compiled
-function and the steps.
+"""Describes the place of a finding without lines: a label of the program, or the compiled function
+and the steps.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
 from xladoctor.quantities import percent
 
-#: When it happened, by what the rule is about.
+#: Queries for when it happened, by the rule's subject.
 _MOMENTS = {
     "compilations": """
         SELECT end_ns - duration_ns AS at FROM compilation
@@ -30,13 +30,13 @@ _PLACED = """
     SELECT path, count(*) / sum(count(*)) OVER () AS share
     FROM labelled GROUP BY path ORDER BY share DESC, path
 """
-_SHOWN = 3  # steps
+_SHOWN = 3  # steps that are listed
 
 
 def place_of(
     rule: Rule, process: int, compilations: Sequence[int], evidence: Evidence
 ) -> str | None:
-    """The label in which most of it happened, else what was compiled, and when; None if unknown."""
+    """The label in which most of it happened, else what was compiled and when; None if unknown."""
     kind = str(rule.events)
     given: dict[str, object] = {"process": process}
     if compilations:
@@ -52,7 +52,7 @@ def place_of(
 
 
 def _compiled(process: int, compilations: Sequence[int], evidence: Evidence) -> str | None:
-    """Which function, or at which barriers or reads, and in which steps."""
+    """The function, or the barriers or reads, that compiled, and the steps."""
     rows = evidence.database.rows(
         "SELECT cause, compiled_function(cause) AS function, count(*) AS times,"
         " list(DISTINCT step ORDER BY step) FILTER (step IS NOT NULL) AS steps"

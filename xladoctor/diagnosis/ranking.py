@@ -1,4 +1,4 @@
-"""How bad a finding is, and which comes first."""
+"""Determines the severity of findings, and their order."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def severity(
     settled: bool,
     ceiling: Severity,
 ) -> Severity:
-    """Error from a loss of 20% or growth without bound, warning from 2% or a stall each step.
+    """Error from a loss of 20% or for unbounded growth, warning from 2% or for a stall each step.
 
     Args:
-        share: what is lost, of this run or a long one, where it is known.
-        stalls: on an accelerator it stalls the device each step, whatever it costs here.
-        unbounded: it grows with the length of the run.
-        healthy: worth knowing; never more than info.
-        settled: over, so that a longer run has no more of it: never more than a warning where
-            the loss is not known.
+        share: the share lost of this run or a long one, if known.
+        stalls: whether it stalls an accelerator each step, whatever it costs here.
+        unbounded: whether it grows with the length of the run.
+        healthy: whether it is only worth knowing; never more than info.
+        settled: whether it is over, so that a longer run has no more of it: never more than a
+            warning if the loss is unknown.
         ceiling: the rule's severity, which is the highest possible.
     """
     if healthy:
@@ -50,8 +50,8 @@ def reaches(level: Severity, least: Severity | Literal["never"]) -> bool:
 
 
 def ranked(findings: list[Finding]) -> list[Finding]:
-    """By what a fix saves. What makes results wrong comes before all, whatever it costs; what is
-    not known to save anything comes after what is, and what saves next to nothing after both.
+    """The findings by what their fixes save. Findings about wrong results come first, whatever they
+    cost. Unknown savings come after known ones, and negligible savings last.
     """
     return sorted(
         findings,
@@ -68,7 +68,7 @@ def ranked(findings: list[Finding]) -> list[Finding]:
 
 
 def _group(finding: Finding) -> int:
-    """Where a finding stands, as far as its severity and kind of saving decide."""
+    """A finding's position by severity and kind of saving."""
     if finding.about == "results":
         return 0
     if finding.saving.seconds is None:

@@ -1,4 +1,4 @@
-"""How far a diagnosis reaches: why it is not known that there is nothing to fix."""
+"""Explains how far a diagnosis reaches, so that "nothing to fix" is never said without knowing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xladoctor.diagnosis.interface import NotChecked, RunFacts, Steps
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
 
-_BUSY = 0.5  # of the loop waiting for a processor: rules that judge by time then say nothing
+_BUSY = 0.5  # share of the loop waiting for a processor, above which times mean nothing
 _STEPS = """
     SELECT max(steps) FROM (
         SELECT count(*) FILTER (steady OR NOT $steady) AS steps FROM profiled_step GROUP BY process
@@ -24,12 +24,12 @@ _WARMING_UP = """
 
 
 def reach(run: RunFacts, steps: Steps | None, waited: float) -> str:
-    """How far "nothing to fix" goes, where that is not the whole program: it was cut off, it
-    failed, it never came further than its warm-up, or others had the machine.
+    """What "nothing to fix" applies to, if not to the whole program: it was cut off, it failed, it
+    never left warm-up, or other programs occupied the machine.
 
     Args:
-        run: how it went.
-        steps: of its loop.
+        run: the facts about the run.
+        steps: the steps of its loop.
         waited: the share of the loop in which it waited for a processor.
     """
     if run.incomplete:
@@ -45,8 +45,8 @@ def reach(run: RunFacts, steps: Steps | None, waited: float) -> str:
 
 
 def few_steps(rule: Rule, evidence: Evidence) -> str | None:
-    """Why a rule that found nothing is not known to have nothing to find: what it looks for recurs,
-    and the timeline of another profiler has too few steps to show that.
+    """Why a rule without findings proves nothing: it looks for something that recurs, and another
+    profiler's timeline has too few steps to show that.
     """
     steps, kind = _steps(rule, evidence) if rule.needs_steps else (None, "")
     if not steps or steps >= rule.needs_steps:
@@ -58,14 +58,14 @@ def few_steps(rule: Rule, evidence: Evidence) -> str | None:
 
 
 def _steps(rule: Rule, evidence: Evidence) -> tuple[int | None, str]:
-    """How many steps of another profiler's timeline a rule looks at, and of which kind."""
+    """The number and kind of steps in another profiler's timeline that a rule examines."""
     steady = "steady_timeline" in rule.needs_rows
     return evidence.database.scalar(_STEPS, {"steady": steady}), "steady " * steady
 
 
 def unjudged(evidence: Evidence, pack: Sequence[Rule], not_checked: Sequence[NotChecked]) -> str:
-    """What the verdict says in place of "nothing to fix" on the timeline of another profiler, where
-    rules that matter could not be evaluated; empty otherwise.
+    """The verdict's text in place of "nothing to fix" for another profiler's timeline, if important
+    rules could not be evaluated; empty otherwise.
     """
     strange = evidence.database.scalar(_STRANGE)
     if strange:

@@ -40,8 +40,8 @@ from xladoctor.frontends.vocabulary import (
 from xladoctor.quantities import duration, percent
 from xladoctor.repository import from_here
 
-#: The context in which rules that others wrote are validated. Queries and templates of the pack's
-#: own, which tests read in it, are not parsed each time: that takes a sixth of a second.
+#: The validation context for third-party rules. The pack's own queries and templates, which tests
+#: validate in it, are not parsed each time: that takes a sixth of a second.
 FOREIGN = "foreign"
 Severity = Literal["error", "warning", "info"]
 #: What limits a loop, as the verdict names it.
@@ -68,30 +68,30 @@ class RuleError(XladoctorError):
 
 
 def _in_steps(cause: Mapping[str, Any]) -> str:
-    """In how many of the steps a read is, as `` in 91% of the steps``; empty if that is unknown."""
+    """The share of steps that have a read, such as `` in 91% of the steps``; empty if unknown."""
     share = cause["share_of_steps"]
     return "" if share is None else f" in {percent(share)} of {cause['steps_of']}"
 
 
 def _of_launches(count: int, cause: Mapping[str, Any]) -> str:
-    """``21 of 24``, or ``21 of 21 warmed-up`` where what is counted leaves warm-up out."""
+    """``21 of 24``, or ``21 of 21 warmed-up`` if warm-up is not counted."""
     if cause["warmed_up"]:
         return f"{count} of {cause['warmed_up']} warmed-up"
     return f"{count} of {cause['launches']}" if cause["launches"] else str(count)
 
 
 def _padding_multiple(sizes: Sequence[int]) -> int:
-    """What to pad sizes to a multiple of: one length for all that are alike, else about four."""
+    """The number to pad sizes to a multiple of: one length for similar sizes, else about four."""
     longest = max(sizes)
     return 8 * -(-longest // 8) if longest <= 2 * min(sizes) else 32 * -(-longest // 128)
 
 
 def _size_at(shape: str, dimension: int) -> int:
-    """A size of a shape as messages have it: 16 of ``f32[16,32]`` or ``(16, 32)`` at 0."""
+    """A dimension's size in a shape's text: 16 for ``f32[16,32]`` or ``(16, 32)`` at 0."""
     return int(shape.rsplit("[", maxsplit=1)[-1].strip("()]").split(",")[dimension])
 
 
-#: Sandboxed: the message of a rule from a stranger can do nothing but make text.
+#: Sandboxed: a third-party rule's message can only produce text.
 _WORDS = "{{ words."
 TEMPLATES = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -118,7 +118,7 @@ def _known_key(name: str) -> str:
     return name if name in get_args(FrontendTrait) else known_frontend(name)
 
 
-#: Of texts: a frontend, or what all that have them in common do.
+#: The key of texts: a frontend, or a trait of frontends.
 Key = Annotated[str, AfterValidator(_known_key)]
 
 
@@ -131,7 +131,7 @@ class AppliesTo(BaseModel):
 
     @property
     def frontends(self) -> list[str]:
-        """Their names; the default's if nothing is given."""
+        """The names of the frontends; the default one if nothing is given."""
         named = [*frontends_with(self.trait), *self.frontend]
         return list(dict.fromkeys(named)) or [DEFAULT]
 
@@ -234,21 +234,21 @@ class Rule(BaseModel):
 
     @property
     def foreign(self) -> bool:
-        """Whether others than xladoctor wrote it, so that nothing it says is trusted."""
+        """Whether it is a third-party rule, so that nothing in it is trusted."""
         return self._file is not None
 
     @property
     def file(self) -> Path | None:
-        """The file of a rule that is not of the pack."""
+        """The file of a third-party rule."""
         return self._file
 
     @property
     def owner(self) -> str:
-        """Who brought it: xladoctor, or the file."""
+        """Where it comes from: xladoctor, or a file."""
         return str(from_here(self._file)) if self._file else "xladoctor"
 
     def of(self, file: Path) -> Rule:
-        """The same as a rule that others wrote, in this file."""
+        """The rule, marked as a third-party rule from this file."""
         self._file = file
         return self
 
@@ -342,7 +342,7 @@ class Rule(BaseModel):
         return self.model_copy(update=own)
 
     def at_its_most(self) -> Rule:
-        """The rule as it judges without being asked: in preview, what it finds is information."""
+        """The rule with its default severity: in preview, its findings are information."""
         return self.model_copy(update={"severity": "info"}) if self.status == "preview" else self
 
     @property
@@ -350,6 +350,6 @@ class Rule(BaseModel):
         return set(re.findall(r"\$(\w+)", self.query))
 
     def parameters(self, thresholds: Mapping[str, float]) -> dict[str, Any]:
-        """The parameters of the query; ``thresholds`` replace the rule's."""
+        """The query's parameters; ``thresholds`` replace the rule's own."""
         given = {"causes": self.causes, "reads": self.reads, **self.thresholds, **thresholds}
         return {name: given[name] for name in self._parameters}

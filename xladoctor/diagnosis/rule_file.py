@@ -1,4 +1,4 @@
-"""Files that people write for rules: read with the position of each fault, all faults at once."""
+"""Reads rule files, and reports all faults at once, each with its position."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _WORDS = {
     "model_type": "expected a mapping",
     "string_type": "expected a text (in quotes if it looks like a number)",
 }
-_LARGEST, _DEEPEST = 1 << 18, 16  # bytes and levels of a file
+_LARGEST, _DEEPEST = 1 << 18, 16  # the most bytes and levels of a file
 
 
 class Fault(NamedTuple):
-    """What is wrong, and where: line and column from 1."""
+    """A fault's text and position: line and column from 1."""
 
     path: Path
     line: int
@@ -41,7 +41,7 @@ class Fault(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A file of YAML: its path, text, and nodes with their positions."""
+    """A YAML file: its path, text, and nodes with their positions."""
 
     path: Path
     text: str
@@ -58,12 +58,13 @@ class Document(NamedTuple):
         """A fault inside the text of a key.
 
         Args:
-            location: the key, after those that it lies in.
-            line: of the text, from 1.
-            column: in that line, from 0, if known.
+            location: the key, after the keys around it.
+            line: line in the text, from 1.
+            column: column in that line, from 0, if known.
+            text: what is wrong.
         """
         at, value = self._deepest(location)
-        if getattr(value, "style", None) != "|":  # else its lines are those of the file
+        if getattr(value, "style", None) != "|":  # otherwise its lines are the file's
             return Fault(self.path, at.line + 1, at.column + 1, text)
         number = value.start_mark.line + line
         lines = self.text.split("\n")
@@ -89,7 +90,7 @@ class Document(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A file as far as it can be read: the rule or case, unless it has faults."""
+    """A parsed file: the rule or case, or its faults."""
 
     document: Document | None
     value: Any
@@ -97,10 +98,11 @@ class Read(NamedTuple):
 
 
 def read_rule(path: Path, *, foreign: bool = True) -> Read:
-    """Read a rule file; what needs evidence to be judged is not.
+    """Read a rule file, without the checks that need evidence.
 
     Args:
-        foreign: whether others than xladoctor wrote it.
+        path: the file.
+        foreign: whether it is a third-party rule.
     """
     read = read_model(path, Rule, FOREIGN if foreign else None)
     if not read.value:
@@ -117,7 +119,7 @@ def read_case(path: Path) -> Read:
 
 
 def read_model(path: Path, model: type[Model], context: str | None = None) -> Read:
-    """Read and validate a file of YAML."""
+    """Read and validate a YAML file."""
     path_shown = from_here(path)
     try:
         text = read_text(path, _LARGEST)
@@ -125,7 +127,7 @@ def read_model(path: Path, model: type[Model], context: str | None = None) -> Re
         data = _Loader("").construct_document(node) if node else None
     except (OSError, UnicodeDecodeError) as error:
         return Read(None, None, [Fault(path_shown, 1, 1, f"cannot be read: {error}")])
-    except (yaml.YAMLError, ValueError) as error:  # the latter of dates and numbers
+    except (yaml.YAMLError, ValueError) as error:  # ValueError from dates and numbers
         return Read(None, None, [_not_yaml(path_shown, error)])
     if not isinstance(data, dict):
         first = next(iter(model.model_fields))
@@ -146,7 +148,7 @@ def read_model(path: Path, model: type[Model], context: str | None = None) -> Re
 
 
 def told(item: Any, model: type[BaseModel]) -> str:
-    """What pydantic found wrong in a model, in our words."""
+    """A pydantic error in our own words."""
     if item["type"] == "string_pattern_mismatch":
         examples = model.model_fields[item["loc"][0]].examples or []
         return f"expected such as {', '.join(examples)}"
@@ -155,11 +157,11 @@ def told(item: Any, model: type[BaseModel]) -> str:
 
 
 def _node(text: str) -> Any:
-    """What a YAML text says, as nodes; None if it is empty.
+    """The nodes of a YAML text; None if it is empty.
 
     Raises:
-        YAMLError: also for what no rule needs: aliases, of which a few lines can make gigabytes,
-            and depth, which libyaml's own reader does not survive.
+        YAMLError: also for what no rule needs: aliases, which can expand a few lines to gigabytes,
+            and deep nesting, which crashes libyaml's own reader.
     """
     depth = 0
     for event in yaml.parse(text, _Loader):
@@ -184,7 +186,7 @@ def _not_yaml(path: Path, error: Exception) -> Fault:
 
 
 def _twice(document: Document, node: Any) -> Iterator[Fault]:
-    """Keys that a mapping has twice, of which YAML takes the last."""
+    """Faults for duplicate keys of a mapping; YAML would take the last."""
     parts = node.value if isinstance(node, yaml.CollectionNode) else []
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""A row of a rule's query, which is a finding: its columns, their types and what they are for."""
+"""The columns of a rule's rows, which are findings: their types and purposes."""
 
 from __future__ import annotations
 
@@ -127,5 +127,5 @@ class RuleRow(BaseModel):
         return self
 
 
-#: What each column is for.
+#: The purpose of each column.
 ROW_COLUMNS = {name: str(field.description) for name, field in RuleRow.model_fields.items()}

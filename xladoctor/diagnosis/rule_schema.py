@@ -9,7 +9,7 @@ from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.schema import TABLES
 from xladoctor.json_schema import described
 
-#: What each key of a rule file is for.
+#: The purpose of each key of a rule file.
 KEYS = {
     "id": "two capitals or more, of your own, and three or four digits: ACME001",
     "name": "what the pattern is called, phrased to read well after “allow …”",

@@ -1,4 +1,4 @@
-"""What one call of a library does at several of its lines is one finding: that call's."""
+"""Merges rows from several lines of a library that are within one call of the program."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _CALL = ("process", "subject", "user_file", "user_line")
 
 
 def by_call(rows: Iterable[Row], evidence: Evidence) -> list[Row]:
-    """Rows of a rule; of those at lines of a library that the same line of the program calls, the
-    one with the highest count stands for all, with the costs and claims of all.
+    """Merge a rule's rows at lines of a library that the same line of the program calls: the row
+    with the highest count stands for all, with the costs and claims of all.
     """
     kept, calls = list[Row](), defaultdict[Any, list[Row]](list)
     for row in rows:

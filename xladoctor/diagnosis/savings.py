@@ -1,10 +1,9 @@
-"""From costs and replays to the savings that findings show.
+"""Computes the savings of findings from costs and replays.
 
-Where the timeline can be replayed without what the fix removes, a saving is an estimate. Otherwise
-it is a bound: at most what the finding costs. A cost that is itself an estimate, of a rule that
-claims nothing, is an estimate of the saving too; of a cost that is known in part only, no saving
-follows. Savings of findings overlap and must not be added up,
-but ``remaining_s``, what a fix saves after the better ones, can be.
+If the timeline can be replayed without what the fix removes, a saving is an estimate. Otherwise it
+is a bound: at most what the finding costs. If a rule claims nothing and its cost is an estimate,
+that is the estimate of the saving, too. A cost that is only partly known gives no saving. Savings
+overlap and must not be added up, but ``remaining_s``, what a fix saves after the better ones, can.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from xladoctor.diagnosis.whatif import Estimate, Fix, WhatIf
 
 @dataclass(frozen=True, slots=True)
 class Savings:
-    """What fixes save in a run.
+    """Computes what fixes save in a run.
 
     Attributes:
-        total_steps: length of a run to project them to, if one was given.
+        total_steps: length of a run to project savings to, if given.
     """
 
     whatif: WhatIf
@@ -61,9 +60,9 @@ class Savings:
         )
 
     def in_order(self, findings: Sequence[Finding]) -> tuple[list[Finding], str | None]:
-        """Add to each finding, in rank order, what it saves after those before it.
+        """Add to each finding, in rank order, what it saves after the ones before it.
 
-        Also returns what limits the program once all are fixed, if that is known.
+        Also returns what limits the program once all are fixed, if known.
         """
         fixes = [_fix_of(finding) for finding in findings]
         given, limit = self.whatif.in_order(fixes)
@@ -98,7 +97,7 @@ class Savings:
         return max(0.0, estimate.projected(fix, self.steps.count, self.total_steps))
 
     def _next(self, estimate: Estimate, fix: Fix) -> float | None:
-        """What another thousand steps lose; None if one compilation is all that is known of."""
+        """What another thousand steps lose; None if only a single compilation is known."""
         if not self.steps or not self.steps.count or (fix.once and estimate.late_s):
             return None
         now, later = (
@@ -126,5 +125,5 @@ def _with_remaining(finding: Finding, seconds: float | None) -> Finding:
 
 
 def _most(cost: Cost) -> float | None:
-    """What no fix can save more than, in seconds."""
+    """The most that a fix can save, in seconds."""
     return None if cost.basis == "least" else cost.seconds

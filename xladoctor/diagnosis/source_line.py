@@ -1,10 +1,10 @@
-"""Splits a line of Python, or a part of one, into code and comment."""
+"""Splits a line of Python, or part of one, into code and comment."""
 
 from __future__ import annotations
 
 import re
 
-# Not Python's tokenizer, as its versions differ on parts of lines.
+# Python's tokenizer is not used, as its versions differ on partial lines.
 _CODE = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^#])*""", re.DOTALL)
 _LAST_COMMA = re.compile(r",(?=[)\]}])")
 
@@ -16,7 +16,7 @@ def code(source: str) -> str:
 
 
 def comment(source: str) -> str:
-    """What follows the code, from ``#`` on; a ``#`` in a string is code."""
+    """The comment, from ``#`` on; a ``#`` in a string is code."""
     return _parted(source)[1]
 
 

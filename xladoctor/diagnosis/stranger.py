@@ -1,4 +1,4 @@
-"""Rules that others wrote: their queries and messages run contained, their rows are checked."""
+"""Evaluates third-party rules: runs queries and messages in a limited process, checks rows."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from xladoctor.diagnosis.rule_row import RuleRow
 from xladoctor.evidence.interface import Evidence
 
 Row = dict[str, Any]
-#: How long a query may take, and the messages of a rule together.
+#: Time limits for a query, and for all messages of a rule.
 QUERY_S, MESSAGES_S = 30.0, 5.0
-#: How many rows a query may return, and how many characters a message may have.
+#: The most rows of a query, and characters of a message.
 ROWS, MESSAGE = 1000, 2000
-_REASON = 300  # characters of what went wrong
+_REASON = 300  # characters of an error that are kept
 
 
 def rows_of(rule: Rule, evidence: Evidence, parameters: Mapping[str, Any]) -> list[Row]:
     """The rows of the rule's query.
 
     Raises:
-        RuleError: the query fails or takes too much, or a row cannot be used.
+        RuleError: the query fails or exceeds its limits, or a row is invalid.
     """
     database = evidence.database
     database.prepare(rule.query)
@@ -37,7 +37,7 @@ def rows_of(rule: Rule, evidence: Evidence, parameters: Mapping[str, Any]) -> li
 
 
 def messages_of(rule: Rule, rows: Sequence[Row]) -> list[str]:
-    """The rule's message for each row; where it cannot be made, the title and the reason."""
+    """The rule's message for each row; if it fails, the title and the reason."""
 
     def rendered() -> Iterator[str]:
         template = TEMPLATES.from_string(rule.message)
@@ -51,10 +51,10 @@ def messages_of(rule: Rule, rows: Sequence[Row]) -> list[str]:
 
 
 def _checked(rule: Rule, row: Any) -> Row:
-    """The row, if each column that it has can be used.
+    """The row, if all its columns are valid.
 
     Raises:
-        RuleError: names the first that cannot.
+        RuleError: names the first invalid column.
     """
     try:
         return RuleRow.model_validate(row).model_dump(exclude_unset=True)

@@ -1,5 +1,5 @@
-"""Findings to ignore: where a comment asks for it, ``# xladoctor: ignore[RULE] reason``, and in
-files that the configuration names.
+"""Ignores findings: by a comment, ``# xladoctor: ignore[RULE] reason``, and in files that the
+configuration names.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _RAN = " UNION ALL ".join(
 
 
 class Suppression:
-    """What is to be ignored in a run."""
+    """The findings to ignore in a run."""
 
     def __init__(self, evidence: Evidence, globs: Mapping[str, Sequence[str]]) -> None:
-        """``globs``: of the files in which a rule's findings are ignored, by its id."""
+        """``globs``: by rule id, globs of the files in which its findings are ignored."""
         self._evidence = evidence
         self._globs = globs
         self._comments: dict[str, list[Ignore]] = {}
@@ -84,13 +84,13 @@ class Suppression:
         )
 
     def notes(self, judged: Callable[[str], bool], known: Sequence[str]) -> list[str]:
-        """What is wrong with the comments in the program's own files: they cannot be understood,
-        name what does not exist, or were of no use, although their lines ran.
+        """Notes on faults of comments in the program's own files: they are malformed, name unknown
+        rules, or did not match any finding although their lines ran.
 
         Call it after :meth:`split`.
 
         Args:
-            judged: whether all rules were judged that a comment means by a name.
+            judged: whether all rules were evaluated that a name in a comment stands for.
             known: ids of all rules.
         """
         files = [
@@ -130,7 +130,7 @@ class Suppression:
         return told
 
     def _ran(self, file: str) -> set[int]:
-        """The lines of a file that the evidence names, all of which ran."""
+        """The lines of a file that are in the evidence, so that they ran."""
         return {row["line"] for row in self._evidence.database.rows(_RAN, {"file": file})}
 
     def _of(self, file: str) -> list[Ignore]:

@@ -1,4 +1,4 @@
-"""The verdict: what limits the loop, and what fixing its findings would bring, in a sentence."""
+"""Writes the verdict: what limits the loop, and what fixing its findings would gain."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xladoctor.diagnosis.interface import (
 from xladoctor.diagnosis.rule import BoundBy, Rule
 from xladoctor.quantities import duration, percent
 
-#: What the loop can be at: what that is bound by, in words, and the parts of the time that it is.
+#: Parts of the time -> what the loop is bound by, and what it does then, in words.
 _PARTS: dict[str, tuple[BoundBy, str]] = {
     "warmup_compile_s": ("compilation", "compiling graphs in warm-up"),
     "compile_s": ("compilation", "compiling graphs"),
@@ -31,10 +31,10 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
     "unrecorded_s": ("unknown", "nothing that is recorded"),
 }
 _AVOIDABLE = {"compilation", "host_sync", "input", "upload", "checkpoint", "tracing", "dispatch"}
-_MUCH = 0.2  # of the loop: more of what can be avoided is not nothing
+_MUCH = 0.2  # share of the loop; more avoidable time is not "nothing to fix"
 _LITTLE = 0.02
-_STEADY = 0.25  # of the loop: as many median steps make up no less of it
-_IDLE = 0.5  # of the waits for the device: with more, the host does not wait for its work
+_STEADY = 0.25  # the least share of the loop that its number of median steps makes up
+_IDLE = 0.5  # share of idle time in waits for the device, above which its work is not the reason
 #: What can limit a step, in words.
 LIMITS = {
     "compilation": "compiling",
@@ -54,7 +54,7 @@ _NONE_JUDGED = "no rule could be evaluated"
 _WITHIN = "no launch repeats, and what goes on within one cannot be seen from outside"
 _WARMING_UP = ", all of them warm-up: let it run longer"
 _MANY = 10
-_HUNDREDS = 100  # times as fast, beyond which what is left is too little to tell how many
+_HUNDREDS = 100  # times as fast; more cannot be measured, as too little time is left
 _MOST = 1000.0
 _NO_GAIN = 1.02
 _NO_GAIN_OF = ", which would save next to nothing"
@@ -62,24 +62,24 @@ _NO_GAIN_OF = ", which would save next to nothing"
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a sentence on the whole run rests on.
+    """The facts that the verdict is based on.
 
     Attributes:
-        time: with what no finding explains of it.
-        findings: all of them.
-        to_fix: those above information, each with what it saves after the better ones of them.
+        time: the time spent, with the part that no finding explains.
+        findings: all findings.
+        to_fix: findings above information, each with its saving after the better ones.
         pack: the rules of the findings, by id.
-        judged: how many rules could be evaluated, of how many; None where that says nothing. If
-            none could, nothing is known to be right.
-        limit: what a step is limited by once ``to_fix`` is fixed.
+        judged: how many rules could be evaluated, and how many there are; None if that means
+            nothing. If none could, nothing is known to be right.
+        limit: what limits a step once ``to_fix`` is fixed.
         busy: share of the steady steps in which a device worked, if that is their limit.
-        so_far: how far nothing was found, where that is not the whole program; see :mod:`.reach`.
-        unjudged: what to say instead of that, where rules that matter could not be evaluated.
-        dispatch: what the host does that launches, where it launches no graphs.
-        off: how many rules are switched off, so that their defects would not be seen.
-        once: no launch repeats, so that all work of the device lies within single ones.
-        steps: of the loop, by which the average step becomes the time of all of them.
-        reported: what evidence without steps has in their place; see :func:`facts.reported`.
+        so_far: what "nothing to fix" applies to, if not the whole program; see :mod:`.reach`.
+        unjudged: the text to use instead, if important rules could not be evaluated.
+        dispatch: what the host launches, if not graphs.
+        off: how many rules are switched off, so that their defects would not be found.
+        once: whether no launch repeats, so that all work of the device is within single launches.
+        steps: number of steps of the loop, to scale the average step.
+        reported: summary of evidence without steps; see :func:`facts.reported`.
     """
 
     time: TimeSpent
@@ -104,13 +104,13 @@ class Basis:
 
     @property
     def of_this_run(self) -> list[Finding]:
-        """The findings whose fixes save something before the next run."""
+        """The findings whose fixes save time in a run like this one."""
         return [each for each in self.findings if not self.pack[each.rule].spares_later_runs]
 
     @property
     def is_steady(self) -> bool:
-        """Whether the loop's time is that of its usual steps, and not of a few long ones, such as
-        the first.
+        """Whether usual steps make up the loop's time, rather than a few long ones such as the
+        first.
         """
         whole = self.time.steady_s
         if self.steps is None or self.steps.median_ms is None:
@@ -118,7 +118,7 @@ class Basis:
         return self.steps.count * self.steps.median_ms / 1e3 >= _STEADY * whole
 
     def share_of_loop(self, saving: Saving) -> float:
-        """What a fix saves, as a share of the loop; 0 if that is not known."""
+        """What a fix saves, as a share of the loop; 0 if unknown."""
         if not self.time.loop_s or saving.seconds is None:
             return saving.share or 0.0
         return min(1.0, saving.seconds / self.time.loop_s)
@@ -134,7 +134,7 @@ class _Limit:
 
 
 def verdict(basis: Basis) -> Verdict:
-    """What limits the loop, in a sentence that a newcomer understands."""
+    """The verdict: what limits the loop, in a sentence that a newcomer understands."""
     speedup, kind = (None, "none") if basis.warming_up else _speedup(basis)
     limit = _by_time(basis)
     if limit.bound_by == "unknown" and basis.reported:
@@ -156,7 +156,7 @@ def verdict(basis: Basis) -> Verdict:
 
 
 def _to_fix(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
-    """How many findings there are to fix, and what that brings; what may save more besides."""
+    """A sentence on how many findings to fix and the gain, and on what may save more."""
     worth = [finding for finding in basis.to_fix if not finding.saving.is_next_to_nothing]
     if worth and basis.warming_up:
         todo = f"{_counted(worth)} to fix in {_counted_steps(basis)}{_WARMING_UP}"
@@ -171,7 +171,7 @@ def _to_fix(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
 
 
 def _more(basis: Basis, speedup: float | None) -> str:
-    """The finding that saves most, where that is not in what fixing the others brings."""
+    """A sentence on the finding that may save most, if the gain does not include it."""
     if not basis.of_this_run:
         return ""
     best = max(basis.of_this_run, key=lambda finding: finding.saving.seconds or 0.0)
@@ -197,10 +197,9 @@ def _of_loop(saving: Saving, share: float) -> str:
 
 
 def _nothing(basis: Basis, limit: _Limit) -> tuple[_Limit, str]:
-    """What to say where no finding has to be fixed: that nothing is lost only if that is known.
+    """The text if there is nothing to fix; it says that nothing is lost only if that is known.
 
-    What is lost is judged by the steady loop: start-up is most of a short run, and nothing of a
-    long one.
+    Losses are judged by the steady loop: start-up is most of a short run, but not of a long one.
     """
     savings = [finding.saving for finding in basis.of_this_run]
     best = max(savings, key=basis.share_of_loop, default=None)
@@ -226,7 +225,7 @@ def _nothing(basis: Basis, limit: _Limit) -> tuple[_Limit, str]:
 
 
 def _as_far_as_known(basis: Basis) -> str:
-    """What to say where no finding has to be fixed as far as is known, without times."""
+    """The text if there is nothing to fix as far as is known, without times."""
     findings, judged = basis.findings, basis.judged
     costly = sum(bool(finding.cost.seconds) and finding.cost.share is None for finding in findings)
     if costly:
@@ -239,7 +238,7 @@ def _as_far_as_known(basis: Basis) -> str:
 
 
 def _uncured(basis: Basis, limit: _Limit) -> _Limit | None:
-    """What could be avoided and takes much: of the whole, else of the loop after warm-up."""
+    """Avoidable time that is a large share of the whole, or else of the loop after warm-up."""
     time = basis.time
     if _avoidable(limit.bound_by, time) and limit.share > _MUCH:
         return limit
@@ -247,7 +246,7 @@ def _uncured(basis: Basis, limit: _Limit) -> _Limit | None:
         return None
     spent = _spent(basis)
     del spent["warmup_compile_s"]
-    if time.explained is not None:  # what findings are about has a cure
+    if time.explained is not None:  # time that findings explain has a fix
         left = {f"{row.part}_s": row.seconds for row in time.unexplained}
         spent |= {part: left.get(part, 0.0) for part in spent if part != "device_s"}
     largest = max(spent, key=lambda part: spent[part])
@@ -264,7 +263,7 @@ def _avoidable(bound_by: BoundBy, time: TimeSpent) -> bool:
 
 
 def _spared_later(basis: Basis, lost: _Limit) -> str:
-    """What spares later runs the compiling that this one cannot do without; empty if nothing."""
+    """How later runs can avoid compiling that this one needs; empty if they cannot."""
     if lost.bound_by != "compilation":
         return ""
     rules = (each.rule for each in basis.findings if basis.pack[each.rule].spares_later_runs)
@@ -272,7 +271,7 @@ def _spared_later(basis: Basis, lost: _Limit) -> str:
 
 
 def _hottest(basis: Basis, lost: _Limit) -> str:
-    """The line at which most of what no rule cures is spent."""
+    """The line that takes most of the time that no rule explains."""
     rows = (row for row in basis.time.unexplained if row.lines)
     of_part = [row for row in rows if _PARTS.get(f"{row.part}_s", ("",))[0] == lost.bound_by]
     if not of_part:
@@ -282,7 +281,7 @@ def _hottest(basis: Basis, lost: _Limit) -> str:
 
 
 def _by_rule(to_fix: Sequence[Finding], pack: Mapping[str, Rule]) -> _Limit | None:
-    """What the rule of the first finding that knows it says, whatever the times are."""
+    """The limit that the first finding's rule with a verdict states, whatever the times are."""
     verdicts = (pack[finding.rule].verdict for finding in to_fix)
     return next((_Limit(said.bound_by, said.text, 1.0) for said in verdicts if said), None)
 
@@ -311,19 +310,19 @@ def _by_time(basis: Basis) -> _Limit:
 
 
 def _doing(part: str, basis: Basis) -> tuple[BoundBy, str]:
-    """What a program is bound by whose time goes to a part, and what it does then."""
+    """What a program is bound by if its time goes to a part, and what it does then."""
     bound_by, doing = _PARTS[part]
     if bound_by == "dispatch" and basis.dispatch:
         doing = f"{basis.dispatch} (dispatch)"
     if part == "python_s" and basis.time.parts and not basis.time.parts.tracing_s:
-        doing = "Python"  # nothing tells recording operations apart
+        doing = "Python"  # recording operations cannot be distinguished
     if bound_by == "device" and (idle := _idle(basis.time)) > _IDLE:
         doing += f", which was idle for {percent(idle)} of that"
     return bound_by, doing
 
 
 def _idle(time: TimeSpent) -> float:
-    """The share of the waits for the device in which it had nothing to do; 0 if not known."""
+    """The share of the waits for the device in which it was idle; 0 if unknown."""
     waited = time.parts.read_s + time.parts.barrier_s if time.parts else 0.0
     return 1.0 - time.device_s / waited if waited and time.device_s is not None else 0.0
 
@@ -347,8 +346,8 @@ def _spent(basis: Basis) -> dict[str, float]:
 
 
 def _speedup(basis: Basis) -> tuple[float | None, SavingBasis]:
-    """How many times as fast the loop is without its warm-up's compiling, if all are fixed: its
-    average step, where the findings tell of that.
+    """How many times as fast the loop is once all findings are fixed, without compiling in warm-up:
+    by its average step, if findings have that.
     """
     time, steps = basis.time, basis.steps.count if basis.steps else None
     savings = [f.saving for f in basis.to_fix if f.saving.seconds is not None]
@@ -367,21 +366,21 @@ def _speedup(basis: Basis) -> tuple[float | None, SavingBasis]:
 
 
 def _recurring(saving: Saving, steps: int) -> float:
-    """The part of what it saves that lies in the average step, 0 to 1."""
+    """The share of a saving that is in the average step, 0 to 1."""
     if not saving.seconds or saving.now_ms is None or saving.after_ms is None:
         return 1.0
     return min(1.0, (saving.now_ms - saving.after_ms) / 1e3 * steps / saving.seconds)
 
 
 def _of_warmup(saving: Saving) -> bool:
-    """Whether it saves compiling in warm-up, and so more than what lies after that."""
+    """Whether it saves compiling in warm-up, and so more than what comes after that."""
     if any(claim.do == "constant_cost" for claim in saving.assumes):
         return True
     return bool(saving.seconds) and saving.now_ms is not None and saving.after_ms == saving.now_ms
 
 
 def _gain(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
-    """What fixing all of them brings; it may be more where some have no estimate."""
+    """The gain of fixing all findings; it may be more if some have no estimate."""
     savings = [finding.saving for finding in basis.to_fix]
     more = any(s.basis in ("none", "bound") for s in savings) or (
         len(savings) > 1 and any(s.remaining_s is None for s in savings)
@@ -397,7 +396,7 @@ def _gain(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
 
 
 def _most(basis: Basis, worth: Sequence[Finding]) -> str:
-    """What the largest bound is, where no estimate of all is to be had."""
+    """The largest bound, if there is no estimate for all."""
     bounds = [finding for finding in worth if finding.saving.basis == "bound"]
     best = max(bounds, key=lambda finding: basis.share_of_loop(finding.saving), default=None)
     share = basis.share_of_loop(best.saving) if best else 0.0

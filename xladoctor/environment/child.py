@@ -1,4 +1,4 @@
-"""Runs the probe in a process of its own and says how each of its steps ended."""
+"""Runs the probe in a process of its own, and reports how each of its steps ended."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import IO, Any, Literal
 
 from xladoctor.environment.interface import Tell
 
-_FATAL = re.compile(r"(^F\d{4}| F \S+:\d+\]|^Fatal )")  # how XLA and Python log what ends them
+_FATAL = re.compile(r"(^F\d{4}| F \S+:\d+\]|^Fatal )")  # fatal messages of XLA and Python
 _LONGEST = 300  # letters of a message
 _TAIL = 65_536  # bytes of output in which to look for a message
 
@@ -29,9 +29,9 @@ class Outcome:
 
     Attributes:
         state: ``done``; ``raised`` an exception; ``died`` with the process; ``hung`` until the
-            time limit; or not ``reached``, since one before it did not end well.
+            time limit; or not ``reached``, since an earlier step failed.
         error: one line about what went wrong.
-        facts: what a step that is done has found.
+        facts: what a successful step has found.
         kind: class name of the exception.
     """
 
@@ -42,7 +42,7 @@ class Outcome:
 
     @property
     def done(self) -> bool:
-        """Whether it ended well."""
+        """Whether the step succeeded."""
         return self.state == "done"
 
 
@@ -50,7 +50,7 @@ Outcomes = Mapping[str, Outcome]
 
 
 class Probe:
-    """A probe that runs; made by :func:`probing`."""
+    """A running probe; made by :func:`probing`."""
 
     def __init__(
         self, steps: Sequence[str], child: subprocess.Popen[bytes], pipe: int, output: IO[bytes]
@@ -63,7 +63,7 @@ class Probe:
     def outcomes(self, timeout_s: float, tell: Tell) -> Outcomes:
         """Wait for the probe to end, no longer than ``timeout_s`` for each step."""
         outcomes: dict[str, Outcome] = {}
-        step = self._steps[0]  # what ends the process before any step concerns the first
+        step = self._steps[0]  # a process that ends before any step fails in the first
         hung = False
         for line in self._lines(timeout_s):
             if line is None:
@@ -83,7 +83,7 @@ class Probe:
         return {name: outcomes.get(name, Outcome("unreached")) for name in self._steps}
 
     def _lines(self, timeout_s: float) -> Iterator[dict[str, Any] | None]:
-        """What the probe says; None if it says nothing for that long."""
+        """The probe's messages; None if there is none for that long."""
         rest = b""
         while True:
             if not select.select([self._pipe], [], [], timeout_s)[0]:
@@ -96,11 +96,11 @@ class Probe:
             yield from map(json.loads, lines)
 
     def _next(self, step: str, outcomes: Outcomes) -> str:
-        """The step that the process died in: the last that began, or the one that was to begin."""
+        """The step in which the process died: the last that began, or else the next."""
         return self._steps[self._steps.index(step) + 1] if step in outcomes else step
 
     def _last_words(self) -> str:
-        """How the process ended, and what it said of it."""
+        """How the process ended, with its last message."""
         status = self._child.wait()
         end = f"exit status {status}"
         if status < 0:
@@ -124,8 +124,8 @@ def probing(steps: Sequence[str], program: Sequence[Path], unset: Sequence[str])
 
     Args:
         steps: their names.
-        program: a program and its arguments; the last that is added is a descriptor to write to.
-        unset: variables that make the framework write files, which the probe must not add to.
+        program: a program and its arguments; a descriptor to write to is appended.
+        unset: variables that make the framework write files, which the probe must not do.
     """
     pipe, for_child = os.pipe()
     with tempfile.TemporaryFile() as output, os.fdopen(pipe, "rb", buffering=0):
@@ -150,7 +150,7 @@ def probing(steps: Sequence[str], program: Sequence[Path], unset: Sequence[str])
 
 
 def _environment(unset: Sequence[str]) -> dict[str, str]:
-    """The user's environment, so what breaks in it breaks here too; but nothing is left behind."""
+    """The user's environment, so that its faults show, without variables that make files."""
     kept = {name: value for name, value in os.environ.items() if name not in unset}
     if "XLA_FLAGS" in kept:
         flags = kept["XLA_FLAGS"].split()

@@ -1,4 +1,4 @@
-"""All checks, one after the other; nothing that is broken breaks the examination."""
+"""Runs all checks, one after another; nothing that is broken breaks the examination."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xladoctor.recording.framework import install_lines
 
 
 def frameworks() -> list[Framework]:
-    """What is checked of each frontend."""
+    """The checks of each frontend."""
     return [each.FRAMEWORK for each in parts("environment")]
 
 
@@ -24,7 +24,7 @@ def examine(timeout_s: float = TIMEOUT_S, tell: Tell = lambda _: None) -> Examin
 
     Args:
         timeout_s: how long each step that touches the framework may take.
-        tell: hears what is being checked.
+        tell: called with what is being checked.
     """
     around: list[Check] = []
     checks = [*_guarded("framework", _none_installed)]
@@ -32,7 +32,7 @@ def examine(timeout_s: float = TIMEOUT_S, tell: Tell = lambda _: None) -> Examin
         if not framework.installed:
             continue
         try:
-            with framework.probing() as probe:  # it imports the framework while the rest is seen to
+            with framework.probing() as probe:  # it imports the framework during other checks
                 tell("the installation")
                 around = around or _around()
                 outcomes = probe.outcomes(timeout_s, tell)
@@ -77,7 +77,7 @@ def _around() -> list[Check]:
 
 
 def _guarded(name: str, check: Callable[[], Check | list[Check]]) -> list[Check]:
-    """The check; one that breaks, for whatever reason, has failed."""
+    """Run a check; if it raises anything, it has failed."""
     try:
         result = check()
     except Exception as fault:

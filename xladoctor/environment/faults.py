@@ -1,4 +1,4 @@
-"""What is known about errors of frameworks: from the text of an error to what to do."""
+"""Known errors of frameworks, with advice, by the text of the error."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ _KNOWN = (
 
 
 def advice(outcome: Outcome, statement: str, known: Known = ()) -> str:
-    """What to do about a step that did not end well.
+    """What to do about a step that failed.
 
     Args:
+        outcome: how the step ended.
         statement: the line of Python that shows the whole error.
-        known: errors of the framework alone.
+        known: errors of this framework alone.
     """
     for part, cure in (*_KNOWN, *known):
         if part.lower() in outcome.error.lower():

@@ -1,4 +1,4 @@
-"""What is checked of a framework."""
+"""The checks of a framework's installation."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _PROGRAM = Path(__file__).with_name("taking_steps.py")
 
 @dataclass(frozen=True)
 class Framework:
-    """What is checked of it.
+    """The checks of a framework.
 
     Attributes:
-        package: its module; where that is missing, nothing is checked.
-        probe: the file with the steps that touch it.
+        package: its module; if that is missing, nothing is checked.
+        probe: the file with the steps that use it.
         steps: their names.
         unset: variables that make it write files.
-        checks: by name, each after those that it builds on.
+        checks: by name, each after the ones that it depends on.
         settings: environment variables that hurt.
-        unless: a package whose own checks take the place of these where it is installed.
+        unless: a package whose checks replace these if it is installed.
     """
 
     package: str
@@ -49,7 +49,7 @@ class Framework:
         return child.probing(self.steps, (_PROGRAM, Path(self.probe)), self.unset)
 
     def never_started(self, error: OSError) -> Outcomes:
-        """As if the first step had failed: the process for it could not be made."""
+        """The outcomes if the probe's process could not be started: its first step failed."""
         first, *rest = self.steps
         unreached = dict.fromkeys(rest, Outcome("unreached"))
         return {first: Outcome("died", f"cannot start a process: {error}"), **unreached}

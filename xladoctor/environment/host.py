@@ -1,4 +1,4 @@
-"""The interpreter, and xladoctor itself."""
+"""Checks of the interpreter, the system and xladoctor itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OLDEST = (3, 11)  # requires-python in pyproject.toml
 
 
 def python() -> Check:
-    """Whether this Python is one that xladoctor is made for."""
+    """Whether xladoctor supports this version of Python."""
     version = f"{platform.python_version()}, {sys.executable}"
     if sys.version_info[:2] < _OLDEST:
         oldest = ".".join(map(str, _OLDEST))
@@ -31,7 +31,7 @@ def system() -> Check:
 
 
 def xladoctor() -> Check:
-    """Whether xladoctor is whole: its rules are files of their own, and judged by DuckDB."""
+    """Whether xladoctor is complete: its rules are files of their own, and need DuckDB."""
     import duckdb  # noqa: F401
 
     from xladoctor.diagnosis.pack import load_rules

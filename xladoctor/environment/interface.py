@@ -1,4 +1,4 @@
-"""What an examination of an installation gives: checks, each with a status."""
+"""The result of examining an installation: checks, each with a status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIMEOUT_S = 60.0
 #: ``skipped``: it could not be checked, or does not matter here; ``found`` then says why.
 Status = Literal["ok", "warning", "failure", "skipped"]
 
-#: Hears what is about to be checked, in a word or two.
+#: Called with what is about to be checked, in a word or two.
 Tell = Callable[[str], None]
 
 
@@ -27,7 +27,7 @@ class Check:
         name: what was checked; several warnings about settings share one name.
         status: the outcome.
         found: what was found, or why nothing could be.
-        advice: what to do about it; empty where nothing has to be done.
+        advice: what to do about it; empty if nothing has to be done.
     """
 
     name: str
@@ -37,28 +37,28 @@ class Check:
 
 
 def ok(name: str, result: str) -> Check:
-    """All is well."""
+    """A check that passed."""
     return Check(name, "ok", result)
 
 
 def warning(name: str, result: str, advice: str) -> Check:
-    """It works, but not as well as it should."""
+    """A check of something that works, but not as well as it should."""
     return Check(name, "warning", result, advice)
 
 
 def failure(name: str, result: str, advice: str) -> Check:
-    """It does not work."""
+    """A check that failed."""
     return Check(name, "failure", result, advice)
 
 
 def skipped(name: str, reason: str) -> Check:
-    """It was not checked."""
+    """A check that was not made."""
     return Check(name, "skipped", reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """All checks, each after those that it builds on."""
+    """All checks, each after the ones that it depends on."""
 
     checks: tuple[Check, ...]
 

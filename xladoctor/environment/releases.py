@@ -13,9 +13,9 @@ class Tried:
 
     Attributes:
         framework: the module that programs import.
-        version: of the framework.
-        python: its version.
-        read: what findings were made from: run, trace, log.
+        version: the framework's version.
+        python: the version of Python.
+        read: the evidence that gave findings: run, trace, log.
     """
 
     framework: str
@@ -25,7 +25,7 @@ class Tried:
 
 
 def tried() -> list[Tried]:
-    """All of them, the oldest of each framework first."""
+    """All tried releases, the oldest of each framework first."""
     text = resources.files(__package__).joinpath("releases.json").read_text(encoding="utf-8")
     return [Tried(**row) for row in json.loads(text)]
 

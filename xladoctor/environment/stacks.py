@@ -1,4 +1,4 @@
-"""What ``xladoctor stacks`` needs to look into a program that runs: py-spy, and leave to trace."""
+"""Checks what ``xladoctor stacks`` needs to inspect a running program: py-spy, and permission."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def stacks(proc: Path = Path("/proc")) -> Check:
 
 
 def _py_spy() -> str | None:
-    """Its version, from its package; it may also be a program alone, as of a system's packages."""
+    """The version of py-spy, from its package; a system's package may only have the program."""
     beside = Path(sys.executable).with_name("py-spy")
     if not (beside.exists() or shutil.which("py-spy")):
         return None
@@ -49,7 +49,7 @@ def _py_spy() -> str | None:
 
 
 def _scope(proc: Path) -> int:
-    """0 where nothing is restricted, also where the kernel has no such restriction."""
+    """The kernel's restriction of tracing; 0 for none, or if the kernel does not have it."""
     try:
         return min(3, int((proc / "sys/kernel/yama/ptrace_scope").read_text()))
     except (OSError, ValueError):

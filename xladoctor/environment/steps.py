@@ -1,6 +1,6 @@
-"""Checks that are the same for each framework: of steps that did not end, numbers, profiles.
+"""Checks shared by all frameworks: steps that did not end, wrong results, missing profiles.
 
-Every probe takes the same small step twice, and records one with the framework's profiler.
+Every probe runs the same small step twice, and records one with the framework's profiler.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ from xladoctor.environment import faults
 from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.environment.interface import Check, failure, ok, skipped
 
-_RIGHT = 576.0  # of the probes' step
+_RIGHT = 576.0  # the correct result of the probes' step
 _WITHOUT_PROFILER = (
     "`xladoctor run --trace-steps 0` works without it: counts and times, no timeline"
 )
 
 
 def unreached(name: str, outcomes: Outcomes, said: Mapping[str, str]) -> Check:
-    """What was not reached, for want of the earliest step that did not end well.
+    """The check of something that was not reached, with the earliest step that failed.
 
     Args:
-        said: what a check needs that builds on a step, by the step.
+        name: the check's name.
+        outcomes: how the steps ended.
+        said: by step, what a check that depends on it needs.
     """
     broken = next(step for step, outcome in outcomes.items() if not outcome.done)
     return skipped(name, f"needs {said.get(broken, f'a working {broken}')}")
@@ -34,10 +36,11 @@ def unfinished(
     """The check of a step that was not reached or failed; None for one that ended well.
 
     Args:
-        name: of the check, and of its step.
+        name: the name of the check and of its step.
+        outcomes: how the steps ended.
         said: see :func:`unreached`.
-        statement: what shows the fault without xladoctor.
-        known: faults with their cure.
+        statement: the Python that shows the fault without xladoctor.
+        known: known faults with advice.
     """
     outcome = outcomes[name]
     if outcome.state == "unreached":
@@ -48,7 +51,7 @@ def unfinished(
 
 
 def miscomputed(name: str, outcome: Outcome) -> Check | None:
-    """The failure of a device that gives wrong numbers."""
+    """The failed check of a device that gives wrong results."""
     first, second = outcome.facts["values"]
     if first == second == _RIGHT:
         return None
@@ -57,7 +60,7 @@ def miscomputed(name: str, outcome: Outcome) -> Check | None:
 
 
 def recompiled(name: str, outcome: Outcome, advice: str) -> Check | None:
-    """The failure of a framework that compiles the same step twice."""
+    """The failed check of a framework that compiles the same step twice."""
     if not outcome.facts["compiled"][1]:
         return None
     return failure(name, "running the same step twice compiled it twice", advice)
@@ -67,7 +70,10 @@ def profiled(name: str, outcomes: Outcomes, said: Mapping[str, str], marker: str
     """Whether a profiler session records a step; the timeline comes from there.
 
     Args:
-        marker: the fact that says so.
+        name: the check's name.
+        outcomes: how the steps ended.
+        said: see :func:`unreached`.
+        marker: the fact that shows it.
     """
     outcome = outcomes[name]
     if outcome.state == "unreached":
@@ -81,7 +87,7 @@ def profiled(name: str, outcomes: Outcomes, said: Mapping[str, str], marker: str
 
 
 def installed(package: str) -> str | None:
-    """The version of a package; None where it is not installed."""
+    """The version of a package; None if it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""Where xladoctor writes: runs in the current directory, machine code in the cache folder."""
+"""Checks where xladoctor writes: runs in the current directory, machine code in the cache."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 from xladoctor.environment.interface import Check, failure, ok, warning
 
 _MEGABYTE = 10**6
-#: A run takes tens of megabytes, its timeline at most some hundred: below the first, one may not
-#: fit; below the second, a few will not.
+#: A run takes tens of megabytes, its timeline at most a few hundred: with less free space than the
+#: first, one run may not fit; with less than the second, several will not.
 _FULL, _SCARCE = 200 * _MEGABYTE, 2_000 * _MEGABYTE
 
 
 def run_directory() -> Check:
-    """Whether runs can be written where this was called, and how many."""
+    """Whether runs can be written to the current directory, and how many fit."""
     try:
         here = Path.cwd()
         with tempfile.TemporaryFile(dir=here) as file:

@@ -1,4 +1,4 @@
-"""Settings that hurt: those that a rule knows, and those that no captured run is needed to judge.
+"""Checks settings that hurt: ones that a rule finds, and ones that hurt in any program.
 
 Debugging settings are judged by the rules that judge them in a captured run, so there is only one
 list of them.
@@ -19,7 +19,7 @@ class Setting:
 
     Attributes:
         names: the variables.
-        hurts: whether this value does.
+        hurts: whether a value hurts.
         why: what it does.
         advice: what to do.
     """
@@ -42,7 +42,7 @@ def settings(
 
     Args:
         others: settings that no rule judges.
-        environment: by default that of this process.
+        environment: the environment; by default this process's.
     """
     given = os.environ if environment is None else environment
     hurting = _debugging(given) + [
@@ -55,7 +55,7 @@ def settings(
 
 
 def _assignment(name: str, value: str) -> str:
-    """As in a shell; of a row of flags, only the name, as the rest may be anything."""
+    """An assignment as in a shell; for flags only the name, as the value may be anything."""
     return name if name == "XLA_FLAGS" else f"{name}={value}"
 
 

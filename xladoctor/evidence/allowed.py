@@ -1,4 +1,4 @@
-"""What a query of a stranger's rule may name: tables, views and macros of the evidence."""
+"""Checks what a third-party query names: only tables, views and macros of the evidence."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 from xladoctor.evidence.catalog import macros, views
 from xladoctor.evidence.schema import TABLES
 
-#: Functions that make rows and look at nothing.
+#: Table functions that only generate rows.
 _MAKERS = frozenset({"range", "generate_series", "unnest"})
 _READING = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
-#: Functions that tell or change something besides the evidence.
+#: Functions that read or change something outside of the evidence.
 _OUTSIDE = frozenset({"current_setting", "getenv", "getvariable", "setval", "nextval", "write_log"})
 
 
 def not_of_the_evidence(query: str) -> list[str]:
-    """What else a SELECT names: other tables and functions that look elsewhere, each once.
+    """The names in a SELECT that are not of the evidence: other tables and functions, each once.
 
     Raises:
-        ValueError: it cannot be told.
+        ValueError: the query cannot be analysed.
         duckdb.Error: it is not SQL.
     """
     nodes = list(_nodes(syntax(query)))
@@ -56,10 +56,11 @@ def _parser() -> Any:
 
 
 def _foreign(node: dict[str, Any], own: set[str]) -> Iterator[str]:
-    """What a node of the query names, if that is not of the evidence.
+    """The names in a node of the query that are not of the evidence.
 
     Args:
-        own: names of the query's own WITH.
+        node: the node.
+        own: names that the query itself defines in WITH.
     """
     kind = str(node.get("type"))
     if kind.endswith("_NODE") and kind not in _READING:

@@ -1,15 +1,15 @@
-"""Whether the machine was busy while the program ran, which makes its times longer."""
+"""Notes that other programs kept the machine busy, which makes times longer."""
 
 from __future__ import annotations
 
 from xladoctor.evidence.database import Database
 
-_WORTH_SAYING = 0.1  # of the steady loop
-_NAMED = 4  # processes
+_WORTH_SAYING = 0.1  # share of the steady loop
+_NAMED = 4  # processes that are named
 
 
 def waited_share(database: Database) -> float:
-    """The largest part of a loop that went to waiting for a processor; 0 if that is not known."""
+    """The largest share of any loop spent waiting for a processor; 0 if unknown."""
     return float(database.scalar("SELECT coalesce(max(share), 0) FROM processor_wait", {}))
 
 

@@ -1,7 +1,7 @@
-"""The views by name, as their files introduce them.
+"""The views and macros by name, with the comments above them in their files.
 
-In the database they are tables, each made when a query first names it: planning a query over nested
-views takes longer than running it.
+In the database views are tables, each made when a query first names it: planning a query over
+nested views takes longer than running it.
 """
 
 from __future__ import annotations
@@ -35,14 +35,16 @@ def view_files(*below: str) -> list[str]:
 
 @cache
 def statements(*below: str) -> dict[str, str]:
-    """What creates each view and macro of ``views/*.sql``, or of a folder below, in their order."""
+    """By name, the statement that creates each view and macro of ``views/*.sql``, or of a folder
+    below, in their order.
+    """
     texts = "\n".join(view_files(*below))
     return {match[1]: match[0] for match in _STATEMENT.finditer(texts)}
 
 
 def perhaps_named(query: str) -> set[str]:
-    """The tables, views and macros that a query names, and those that these are made of; and more,
-    as any word may be a name. Needs no parser, which takes longer.
+    """The tables, views and macros that a query may name, and the ones that these depend on. Any
+    word may be a name, so there may be too many; a parser would take longer.
     """
     found, new = set[str](), words(query)
     while new:
@@ -74,7 +76,7 @@ def views() -> dict[str, str]:
 
 
 def public_views() -> dict[str, str]:
-    """Those that rules and queries may rely on."""
+    """The views that rules and queries may rely on."""
     return {name: text for name, text in views().items() if not text.startswith(_INTERNAL)}
 
 
@@ -86,7 +88,7 @@ def public_macros() -> dict[str, Macro]:
 
 
 class Macro(NamedTuple):
-    """A macro: how it is called, what it gives, and whether it stands for a table."""
+    """A macro: how to call it, what it returns, and whether it is a table macro."""
 
     call: str
     text: str
@@ -95,7 +97,7 @@ class Macro(NamedTuple):
 
 @cache
 def macro_heads() -> dict[str, Macro]:
-    """Each macro, as it is described."""
+    """Each macro with its description."""
     warmup = Macro("warmup()", f"Iterations of a loop that count as its warm-up: {WARMUP}.")
     return {"warmup": warmup} | {
         head[2]: Macro(_call(head[2], head[3]), _comment(head[1]), bool(head[4]))
@@ -105,7 +107,7 @@ def macro_heads() -> dict[str, Macro]:
 
 
 def _call(name: str, parameters: str) -> str:
-    """As a query writes it: the names of arguments with a default must be given in full."""
+    """A macro's call as in a query: arguments with a default must be named."""
     return f"{name}({' '.join(re.sub(r'_(?=,|$)', '', parameters).split())})"
 
 

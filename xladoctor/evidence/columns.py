@@ -1,8 +1,8 @@
 """Columns in any of the forms of :data:`~xladoctor.ingest.interface.Columns`, for DuckDB to scan.
 
-DuckDB reads a NumPy array in place. What an array cannot say goes next to it: a second array tells
-which values are unknown (masked arrays lose their masks before DuckDB 2), and interned texts are
-looked up when a query wants them.
+DuckDB reads a NumPy array in place. What an array cannot hold goes next to it: a second array marks
+unknown values (masked arrays lose their masks before DuckDB 2), and interned texts are looked up
+when a query needs them.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from xladoctor.ingest.interface import Interned
 
 Array = np.ndarray[Any, Any]
 _NUMPY = {"INTEGER": np.int64, "BIGINT": np.int64, "DOUBLE": np.float64, "BOOLEAN": np.bool_}
-#: Rows times texts up to which texts are looked up in one list, which costs nothing unless a query
-#: wants the column, and keeps the rows in order. DuckDB copies the list for each 2,048 rows: 5
-#: million rows are grouped by 20,000 texts in 0.3 s, but by a million in 5 s, or 1.5 s by a join.
+#: Rows times texts up to which texts are looked up in one list. That costs nothing unless a query
+#: needs the column, and keeps the rows in order. But DuckDB copies the list for each 2,048 rows: 5
+#: million rows are grouped by 20,000 texts in 0.3 s, but by a million in 5 s, or 1.5 s with a join.
 _MOST_LISTED = 2.5e11
 _FEW = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A column as it is scanned.
+    """How to scan a column.
 
     Attributes:
-        arrays: to be registered, by name.
+        arrays: the arrays to register, by name.
         sql: the expression that makes the column from them.
         texts: the texts of its dictionary, if it has one.
-        join: what else the FROM clause needs.
+        join: an addition to the FROM clause.
     """
 
     arrays: dict[str, Array]
@@ -44,7 +44,7 @@ class Source:
 
     @property
     def listed(self) -> bool:
-        """Whether the dictionary is to be one list, not a table of codes and texts."""
+        """Whether the dictionary is one list, rather than a table of codes and texts."""
         return not self.join
 
 
@@ -52,10 +52,10 @@ def source(name: str, values: Any, kind: str, dictionary: str) -> Source:
     """How to scan a column of the SQL type ``kind``.
 
     Args:
-        name: its name.
-        values: in one of the forms of :data:`~xladoctor.ingest.interface.Columns`.
+        name: the column's name.
+        values: its values, in one of the forms of :data:`~xladoctor.ingest.interface.Columns`.
         kind: its SQL type.
-        dictionary: name of the table that will hold its texts, if it is interned.
+        dictionary: name of the table for its texts, if it is interned.
     """
     if isinstance(values, Repeated):
         values = _repeated(values, kind)
@@ -80,7 +80,7 @@ def objects(texts: list[Any]) -> Array:
 
 
 def _repeated(values: Repeated, kind: str) -> Any:
-    """In another of the forms: texts interned, unless there are so few that a list is faster."""
+    """The values in another form: texts interned, unless they are so few that a list is faster."""
     if len(values) < _FEW:
         return list(values)
     codes = np.frombuffer(values.codes, np.int32)
@@ -122,9 +122,9 @@ def _array(values: list[Any], kind: str) -> Array:
 
 
 def _encodable(texts: list[Any]) -> list[Any]:
-    """The texts as they are, unless a path that is not UTF-8 left half characters in them."""
+    """The texts, with surrogates from paths that are not UTF-8 escaped."""
     try:
         "".join(filter(None, texts)).encode()
-    except (UnicodeEncodeError, TypeError):  # or not all of them are texts
+    except (UnicodeEncodeError, TypeError):  # TypeError: not all of them are texts
         return [None if text is None else encodable(str(text)) for text in texts]
     return texts

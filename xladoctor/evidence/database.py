@@ -21,14 +21,14 @@ from xladoctor.warmup import WARMUP
 
 Result = TypeVar("Result")
 _TURNS, _TURN_S = 10, 0.05  # attempts to end a query
-_VIEWS: dict[str, frozenset[str]] = {}  # what each of them names, which is the same for every run
+_VIEWS: dict[str, frozenset[str]] = {}  # the names in each view, the same for every run
 
 
 class Database:
     """The tables of :mod:`~xladoctor.evidence.schema` and the views of ``views/*.sql``.
 
     Args:
-        threads: for a query; one per processor by default.
+        threads: threads for a query; one per processor by default.
     """
 
     def __init__(self, threads: int | None = None) -> None:
@@ -38,12 +38,12 @@ class Database:
         self._connection.execute("SET pandas_analyze_sample = 0")
         self._lazy: dict[str, Sequence[Callable[[], Columns]]] = {}
         self._has_rows: dict[str, bool] = {}
-        # sixty tables that nearly no query names take longer to create than it takes
+        # most queries need few of the sixty tables; creating all takes longer than the query
         self._uncreated = dict(_tables())
         self._connection.execute(f"CREATE MACRO warmup() AS {WARMUP}")
 
     def insert(self, table: str, columns: Columns) -> None:
-        """Append rows, given as columns; columns that are not given are NULL.
+        """Append rows, given as columns; missing columns are NULL.
 
         Raises:
             ValueError: the columns differ in length.
@@ -66,25 +66,25 @@ class Database:
         self._lazy[table] = producers
 
     def create_views(self, *below: str) -> None:
-        """Have the views and macros, each created as tables are, when a query first names it or one
-        over it.
+        """Register the views and macros, each of which is created when a query first names it or a
+        view over it.
 
-        Those in ``derived`` need what the diagnosis adds to the evidence.
+        Views in ``derived`` need what the diagnosis adds to the evidence.
         """
         self._uncreated |= statements(*below)
 
     def create(self, names: Container[str]) -> None:
-        """Create tables, views and macros that are not yet there, in their order.
+        """Create tables, views and macros that do not exist yet, in their order.
 
         Args:
-            names: with those of what they are made of.
+            names: their names, including the ones that they depend on.
         """
         for name in [each for each in self._uncreated if each in names]:
             self._connection.execute(self._uncreated[name])
             del self._uncreated[name]
 
     def close_to_the_outside(self, writable: Path | None = None) -> None:
-        """From now on a query can read the evidence and nothing else, and cannot undo this.
+        """Restrict queries to reading the evidence; a query cannot undo this.
 
         Args:
             writable: the one file that may still be written.
@@ -97,18 +97,19 @@ class Database:
         self._connection.execute("SET lock_configuration = true")
 
     def _bound_memory(self) -> None:
-        """A query may take half of what the machine has, and nothing of its disk."""
+        """Limit a query to half of the machine's memory, and to no disk space."""
         most: str = self.scalar("SELECT current_setting('memory_limit')")  # 80% of the memory
         number, unit = most.split()
         self._connection.execute(f"SET memory_limit = '{float(number) * 5 / 8} {unit}'")
         self._connection.execute("SET temp_directory = ''")
 
     def within(self, seconds: float, work: Callable[[], Result]) -> Result:
-        """Let queries run so long, and end them where the user interrupts: DuckDB itself only looks
-        at signals between queries.
+        """Run queries with a time limit, and end them if the user interrupts: DuckDB itself only
+        checks for signals between queries.
 
         Args:
-            seconds: 0 for as long as it takes.
+            seconds: the limit; 0 for none.
+            work: runs the queries.
 
         Raises:
             TimeoutError: it took longer.
@@ -122,7 +123,7 @@ class Database:
             for _ in range(_TURNS):
                 if done.done():
                     break
-                self._connection.interrupt()  # which a query that has not begun does not hear
+                self._connection.interrupt()  # has no effect before a query has begun
                 worker.join(_TURN_S)
 
     def rows(
@@ -156,7 +157,7 @@ class Database:
         return rows[0][0] if rows else None
 
     def has_rows(self, name: str) -> bool:
-        """Whether a table or view has any rows; many rules ask the same of the same."""
+        """Whether a table or view has any rows; cached, as many rules need it."""
         if name not in self._has_rows:
             query = f'SELECT EXISTS (SELECT 1 FROM "{name}")'  # noqa: S608 - a rule's, checked
             self._has_rows[name] = self.scalar(query)
@@ -167,7 +168,7 @@ class Database:
         return [(s.type.name, s.query) for s in self._connection.extract_statements(text)]
 
     def tables_in(self, query: str) -> set[str]:
-        """The tables, views and macros that a query names, and those that these are made of."""
+        """The tables, views and macros that a query names, and the ones that these depend on."""
         names = self._named(query)
         pending = list(names)
         while pending:
@@ -178,7 +179,7 @@ class Database:
 
     @property
     def _views(self) -> Mapping[str, frozenset[str]]:
-        """The views and macros, each with those and the tables that it names."""
+        """The views and macros, each with the tables, views and macros that it names."""
         if not _VIEWS:
             queries = definitions() | macros()
             _VIEWS.update({name: frozenset(self._named(query)) for name, query in queries.items()})
@@ -190,7 +191,7 @@ class Database:
             parse = "SELECT json_serialize_sql($query::VARCHAR)"
             ((text,),) = self._connection.execute(parse, {"query": query}).fetchall()
             tree = json.loads(text)
-        except (duckdb.Error, RecursionError):  # without its JSON functions, or nested too deeply
+        except (duckdb.Error, RecursionError):  # no JSON functions, or nested too deeply
             tree = {"error": True}
         if tree["error"]:
             return words(query)
@@ -198,7 +199,7 @@ class Database:
         return tables | set(_values_of("function_name", tree)) & macros().keys()
 
     def prepare(self, query: str) -> None:
-        """Create the tables and views that the query names, or that lie below these."""
+        """Create the tables and views that the query names, and the ones that these depend on."""
         named = perhaps_named(query)
         if not self._lazy.keys().isdisjoint(named):  # otherwise there is no need to parse
             for table in self._lazy.keys() & self.tables_in(query):
@@ -219,7 +220,7 @@ class Database:
             self._connection.execute(f'CREATE VIEW "{table}" AS {" UNION ALL ".join(selects)}')
 
     def _register(self, name: str, table: str, columns: Columns) -> dict[str, Source]:
-        """Make columns scannable under a name; the columns of the table by their sources."""
+        """Make columns scannable under a name; return the source of each column of the table."""
         described = TABLES[table].columns
         sources = {
             column: source(column, values, described[column].type, f"{name} {column}")
@@ -254,7 +255,7 @@ class Database:
 
 @cache
 def _tables() -> dict[str, str]:
-    """What creates each table."""
+    """By name, the statement that creates each table."""
     columns = {
         name: ", ".join(f'"{column}" {c.type}' for column, c in table.columns.items())
         for name, table in TABLES.items()
@@ -263,7 +264,7 @@ def _tables() -> dict[str, str]:
 
 
 def _values_of(key: str, tree: Any) -> Iterator[str]:
-    """The texts under a key, anywhere in what was read from JSON."""
+    """The texts under a key, anywhere in a JSON value."""
     pending = [tree]
     while pending:
         branch = pending.pop()

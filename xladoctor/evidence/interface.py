@@ -20,18 +20,18 @@ class Period(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Tables, and what is known about their completeness.
+    """Tables, and how complete they are.
 
     Attributes:
         database: the tables of :mod:`xladoctor.evidence.schema` and the views over them.
-        available: tables that were looked for and could be read, even if empty.
+        available: tables that were recorded and could be read, even if empty.
         notes: what was cut, skipped or unreadable.
-        lost: those notes that leave too much of what the program did unknown.
+        lost: the notes on losses that leave too much of what the program did unknown.
         origin: what was analyzed, for the report: path, kind, and the manifest of a run.
         cwd: the program's working directory; files below it are shown relative to it.
         frontend: the framework that the program is written in, as :mod:`xladoctor.frontends` names
             it.
-        cut: tables that lack rows which were recorded, each with the note that says so.
+        cut: tables that lack recorded rows, each with the note that says so.
     """
 
     database: Database
@@ -49,7 +49,7 @@ class Evidence:
         return self.origin.get("root") or self.cwd
 
     def portable(self, file: str) -> str:
-        """A path as it is on any machine."""
+        """A path in a form that is the same on any machine."""
         return portable(file, self.cwd, self.root)
 
     def shown(self, file: str | None) -> str | None:

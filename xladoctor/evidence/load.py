@@ -1,4 +1,4 @@
-"""From a path to evidence: finds the reader, fills the database, creates the views."""
+"""Loads evidence from a path: finds the reader, fills the database, creates the views."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def load(
         path: a run directory, or a run by name; or files and directories that other tools wrote,
             of one program. ``-`` is standard input.
         session: which of several captured timelines to read; by default the last one.
-        progress: told how far the reading of large files has got.
+        progress: receives how far large files have been read.
 
     Raises:
-        IngestError: nothing is there, or not of a kind that can be read.
+        IngestError: there is nothing, or nothing that can be read.
     """
     words = [path] if isinstance(path, str) else list(path)
     if words == ["-"]:
@@ -58,7 +58,8 @@ def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
     """Fill a database with what was read, and create the views over it.
 
     Args:
-        origin: as in :class:`Evidence`; its ``frontend`` counts where no process names one.
+        ingested: what was read.
+        origin: as in :class:`Evidence`; its ``frontend`` counts if no process has one.
     """
     parts = [*ingested.tables.values(), *(columns for _, columns in ingested.batches)]
     small = not ingested.lazy and sum(map(row_count, parts)) < _FEW_ROWS
@@ -73,7 +74,7 @@ def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
     database.create_views()
     available = frozenset(ingested.tables) | frozenset(ingested.lazy)
     notes, lost = (tuple(map(clean, told)) for told in (ingested.notes, ingested.lost))
-    origin = {**_encodable(origin), "path": origin.get("path")}  # that is what commands must name
+    origin = {**_encodable(origin), "path": origin.get("path")}  # commands need the exact path
     return Evidence(
         database,
         available,
@@ -87,7 +88,7 @@ def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
 
 
 def _encodable(value: Any) -> Any:
-    """What a manifest says, in characters as the tables have them."""
+    """A manifest's value, with surrogates escaped as in the tables."""
     if isinstance(value, str):
         return encodable(value)
     if isinstance(value, dict):
@@ -96,7 +97,7 @@ def _encodable(value: Any) -> Any:
 
 
 def _frontend(ingested: Ingested, origin: dict[str, Any]) -> str:
-    """What the program is written in, as far as the evidence says so."""
+    """The frontend of the program, as far as the evidence shows it."""
     processes, timelines = (
         ingested.tables.get(table, {}).get("frontend", ()) for table in ("process", "timeline")
     )

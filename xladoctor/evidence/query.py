@@ -1,4 +1,4 @@
-"""A user's own query: one SELECT over the evidence, its rows or a file of them."""
+"""Runs a user's own query: one SELECT over the evidence; returns its rows or writes a file."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from xladoctor.evidence.schema import TABLES
 from xladoctor.foreign import encodable
 
 _OPTIONS = {"csv": "FORMAT csv, HEADER", "json": "FORMAT json, ARRAY", "parquet": "FORMAT parquet"}
-#: What DuckDB itself has on the tables that there are; others are made when a query names them.
+#: DuckDB's own listings of existing tables; other tables are only made when a query names them.
 _LISTING = re.compile(r"(?i)\b(duckdb_|information_schema|pg_catalog|sqlite_master|show\b)")
 _HINT = "`xladoctor query --schema` lists the tables and their columns"
 
 
 class QueryError(XladoctorError):
-    """Not a query, or one that DuckDB refuses."""
+    """The text is not a query, or DuckDB rejects it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Answer:
     Attributes:
         columns: names of its columns.
         rows: its first rows, or all.
-        count: how many rows there are in all.
+        count: the number of all rows.
     """
 
     columns: list[str]
@@ -47,7 +47,7 @@ class Query:
     """A checked query: one statement that reads its database.
 
     Args:
-        seconds: how long it may take, 0 for as long as it does.
+        seconds: its time limit; 0 for none.
 
     Raises:
         QueryError: it is anything else.
@@ -70,7 +70,7 @@ class Query:
         self._explains = kinds == ["EXPLAIN"]
 
     def answer(self, limit: int = 0) -> Answer:
-        """Run the query; ``limit`` is the most rows to give, 0 for all.
+        """Run the query; ``limit`` is the most rows to return, 0 for all.
 
         Raises:
             QueryError: DuckDB refuses it.
@@ -99,12 +99,12 @@ class Query:
         self._run(f"COPY ({source}) TO '{target}' ({_OPTIONS[kind]}, USE_TMP_FILE FALSE)")
 
     def absent(self, available: Collection[str]) -> list[str]:
-        """The tables that the query reads, but that the evidence has no source for."""
+        """The tables that the query reads but the evidence lacks."""
         named = set() if self._explains else self._database.tables_in(self._text)
         return [table for table in TABLES if table in named and table not in available]
 
     def _within(self, rest: str = "") -> str:
-        """A FROM clause with the query in it, on its own lines from the second on."""
+        """A FROM clause with the query as a subquery, whose lines begin at the second line."""
         return f"FROM (\n{self._text}\n) {rest}"
 
     def _finite(self) -> str:
@@ -126,7 +126,7 @@ class Query:
 
 @contextmanager
 def _refusals(query: str, database: Database, lines_before: int = 0) -> Iterator[None]:
-    """Turn DuckDB's errors into ours: its first line, and where in the query it is."""
+    """Turn DuckDB's errors into ours: the first line, and the place in the query."""
     try:
         yield
     except TimeoutError as error:

@@ -1,6 +1,6 @@
-"""Where evidence is: paths, and runs by name: ``last``, ``last~1``, ``train.py``, ``train~2``.
+"""Finds evidence: by path, or runs by name: ``last``, ``last~1``, ``train.py``, ``train~2``.
 
-A folder of runs is never one program: it is listed, so that somebody can choose.
+A folder of runs is never one program: its runs are listed, so that the user can choose.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class KeptRun:
     """A run directory, as its manifest and its last diagnosis describe it.
 
     Attributes:
-        script: what ran; for a remote capture, "capture".
-        folder: where it ran.
-        began_s: when, in seconds since 1970.
-        steps: how many, None if it was not analyzed.
-        verdict: of its last diagnosis.
+        script: the program; for a remote capture, "capture".
+        folder: its working directory.
+        began_s: its start, in seconds since 1970.
+        steps: its number of steps; None if it was not analyzed.
+        verdict: the verdict of its last diagnosis.
     """
 
     path: Path
@@ -55,7 +55,7 @@ class KeptRun:
     verdict: str
 
     def is_of(self, name: str) -> bool:
-        """Whether it is named so: by its script, with or without folder and ending, or its own."""
+        """Whether a name refers to it: the script with or without folder and suffix, or its own."""
         script = Path(self.folder, self.script)
         if name.endswith(".py") and "/" in name:
             return script.resolve() == Path(name).resolve()
@@ -63,7 +63,7 @@ class KeptRun:
 
 
 def locate(word: str) -> str:
-    """The path that somebody means who names a path or a run.
+    """The path for a word, which is a path or the name of a run.
 
     Raises:
         IngestError: there is no such file and no such run, or it is on another machine.
@@ -93,7 +93,7 @@ def locate(word: str) -> str:
 
 
 def is_there(word: str) -> bool:
-    """Whether somebody names a path or a run with it."""
+    """Whether a word is an existing path or the name of a run."""
     try:
         return bool(locate(word))
     except IngestError:
@@ -101,14 +101,14 @@ def is_there(word: str) -> bool:
 
 
 def is_run(place: Path) -> bool:
-    """Whether a folder is a run directory; one of a command that ran several programs is not."""
+    """Whether a folder is a run directory; the folder of several programs' runs is not."""
     if any(place.glob("process-*")):
         return True
     return (place / "run.json").exists() and not any(place.glob("*/run.json"))
 
 
 def refuse_several(places: Sequence[Path]) -> None:
-    """Refuse folders that hold runs where evidence of one program is read.
+    """Refuse folders of several runs where evidence of one program is needed.
 
     Raises:
         IngestError: lists the runs, and says how to choose.
@@ -152,7 +152,7 @@ def _below(folder: Path) -> Iterable[KeptRun]:
 
 
 def _kept(place: Path) -> KeptRun | None:
-    """What a run directory says of itself; None for what only has a file of the same name."""
+    """A run directory's description of itself; None for a folder that is not a run directory."""
     run = RunDirectory(place)
     manifest, diagnosis = _object(run.manifest), _object(run.diagnosis)
     if not manifest.keys() & {"tool", "command"} and not any(place.glob("process-*")):

@@ -1,9 +1,9 @@
-"""The text of a line as it ran, and comments that ask to ignore findings: from the capture, else
-from the file if it is still the same.
+"""Finds the text of a line as it ran, and comments that ignore findings: from the capture, else
+from the file if it is unchanged.
 
-A file is read only for a run of this host, and of the repository that one is in or that holds the
-run directory; and only below that repository or among the packages: evidence from elsewhere names
-what files it likes, and reports are passed on.
+A file is read only for a run of this host, in the current repository or the one with the run
+directory; and only below that repository or among installed packages. Evidence from elsewhere can
+name any file, and reports are passed on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from xladoctor.repository import repository
 
 
 def source_line(evidence: Evidence, file: str, line: int) -> str | None:
-    """The line's text without its line end and secrets, or None where it cannot be known."""
+    """The line's text without its line end and secrets; None if unknown."""
     text = evidence.database.scalar(
         "SELECT text FROM source_line WHERE file = $file AND line = $line AND text <> ''",
         {"file": file, "line": line},
@@ -37,7 +37,7 @@ def source_line(evidence: Evidence, file: str, line: int) -> str | None:
 def lines_around(evidence: Evidence, file: str, line: int, around: int) -> list[tuple[int, str]]:
     """The lines from ``around`` above to ``around`` below, each with its number, without secrets.
 
-    None at all where the file is not as it ran.
+    Empty if the file has changed since the run.
     """
     if not is_as_it_ran(evidence, file):
         return []
@@ -49,7 +49,7 @@ def lines_around(evidence: Evidence, file: str, line: int, around: int) -> list[
 
 
 def ignores_in(evidence: Evidence, file: str) -> list[Ignore]:
-    """The comments in a file, as far as they can be known."""
+    """The comments in a file that ignore findings, as far as they are known."""
     rows = evidence.database.rows(
         "SELECT DISTINCT line, first_line, last_line, text FROM ignore_comment WHERE file = $file"
         " ORDER BY ALL",
@@ -62,12 +62,12 @@ def ignores_in(evidence: Evidence, file: str) -> list[Ignore]:
 
 
 def is_as_it_ran(evidence: Evidence, file: str) -> bool:
-    """Whether a file is here, of the program, and older than its run."""
+    """Whether a file exists here, belongs to the program, and is older than its run."""
     return is_unchanged(evidence, file) and is_own(evidence, Path(file))
 
 
 def is_unchanged(evidence: Evidence, file: str) -> bool:
-    """Whether a file is here and older than the run, as far as that is known."""
+    """Whether a file exists here and is older than the run, as far as that is known."""
     began = evidence.origin.get("began_ns")
     try:
         return began is not None and Path(file).stat().st_mtime_ns <= began
@@ -76,7 +76,7 @@ def is_unchanged(evidence: Evidence, file: str) -> bool:
 
 
 def is_own(evidence: Evidence, file: Path) -> bool:
-    """Whether a file is source of the program, and the program one's own."""
+    """Whether a file is source code of the program, and the program is the user's own."""
     place = _ran_in(evidence)
     hosts = {row["host"] for row in evidence.database.rows("SELECT DISTINCT host FROM process")}
     if file.suffix != ".py" or place is None or hosts != {socket.gethostname()}:
@@ -84,12 +84,12 @@ def is_own(evidence: Evidence, file: Path) -> bool:
     packages = (Path(sysconfig.get_path(name)) for name in ("purelib", "platlib"))
     try:
         return any(file.is_file() and lies_in(file, folder) for folder in (place, *packages))
-    except (OSError, ValueError, RuntimeError):  # such as links in a circle
+    except (OSError, ValueError, RuntimeError):  # such as a cycle of links
         return False
 
 
 def _ran_in(evidence: Evidence) -> Path | None:
-    """The repository or folder that the program ran in, if the reader or the run is in it, too."""
+    """The repository or folder that the program ran in, if the user or the run is in it, too."""
     ran = evidence.origin.get("root") or evidence.cwd
     run = Path(str(evidence.origin.get("path"))).absolute()
     made_in = next((folder.parent for folder in run.parents if folder.name == RUNS), run)

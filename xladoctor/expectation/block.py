@@ -20,7 +20,7 @@ class _Counted(NamedTuple):
 
 
 class Block:
-    """Can be entered several times, also inside itself."""
+    """The context manager; it can be entered several times, also inside itself."""
 
     def __init__(self, expected: Expectation) -> None:
         self._bounds: dict[Kind, int] = {
@@ -69,7 +69,7 @@ class Block:
 
 
 def _happened(entered: dict[str, _Counted]) -> list[tuple[Any, Happened]]:
-    """What happened in a block that ends, of each session in which anything did."""
+    """What happened in a block that ends, by session; only sessions in which anything did."""
     found = []
     for session, _, before in (*entered.values(), *_begun_since(entered)):
         sessions.check(session)
@@ -91,7 +91,7 @@ def _require_reads() -> None:
 
 
 def _begun_since(entered: dict[str, _Counted]) -> list[_Counted]:
-    """Of frameworks that were imported, and used, in the block."""
+    """The sessions of frameworks that were imported and used in the block."""
     return [
         _Counted(session, False, session.tally.at_start)
         for name, session in sessions.running().items()

@@ -1,4 +1,4 @@
-"""Makes findings from rows: in a rule's words, or in other words for what no rule reports."""
+"""Makes findings from rows, with a rule's texts or, for what no rule reports, with others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Row = dict[str, Any]
 
 
 class FindingBuilder:
-    """Makes findings of one evidence, which has the text of their lines."""
+    """Makes findings from evidence, which has the text of their lines."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
@@ -31,12 +31,12 @@ class FindingBuilder:
         return by_cause.get(kind) or by_cause["unknown"]
 
     def from_rule(self, rule: Rule, row: Row) -> Finding:
-        """In the rule's words; the row is like those of its query."""
+        """A finding with the rule's texts; the row is like one of its query."""
         row = {"process": 0, "per_step": None, "user_file": None, **row, "claim": None}
         return doctor.finding_of(rule, row, self.evidence)
 
     def without_rule(self, title: str, row: Row, message: str, fix: str, rule: str = "") -> Finding:
-        """In these words; the row has the lines and the count."""
+        """A finding with the given texts; the row has the lines and the count."""
         return Finding(
             rule=rule,
             name="",

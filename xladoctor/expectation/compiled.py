@@ -1,4 +1,4 @@
-"""Why the graphs of a block were compiled: by the rules on recompilation, with no allowance."""
+"""Explains why the graphs of a block were compiled, by the rules on recompilation."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _by_rules(
 
 
 def _without_rule(builder: FindingBuilder, row: Row, late: bool) -> Finding:
-    """On a compilation that no rule reports: the first of a call site, or one cut by a fallback."""
+    """The finding on a compilation that no rule reports: a site's first, or after a fallback."""
     if _is_nowhere(row):
         return builder.without_rule(_NOWHERE, {**row, "count": 1}, _NOWHERE_WHY, _NOWHERE_FIX)
     if row["kind"] is None:
@@ -100,7 +100,7 @@ def _without_rule(builder: FindingBuilder, row: Row, late: bool) -> Finding:
         return builder.without_rule(title, {**row, "count": 1}, why, fix)
     rule = builder.rule_for(row["kind"])
     change = phrase({**row, "file": row["made_file"]})
-    by_operator = rule.events == "fallbacks"  # whose findings count its runs, not the graphs
+    by_operator = rule.events == "fallbacks"  # its findings count fallbacks, not graphs
     return builder.without_rule(
         rule.title if by_operator else "Graph compiled again",
         {**_guilty(row), "count": 1},
@@ -111,12 +111,12 @@ def _without_rule(builder: FindingBuilder, row: Row, late: bool) -> Finding:
 
 
 def _is_nowhere(row: Row) -> bool:
-    """Compiled at an unknown line, so that comparing it with other graphs means nothing."""
+    """Whether the line is unknown, so that comparing it with other graphs means nothing."""
     return row["file"] is None and row["made_file"] is None
 
 
 def _guilty(row: Row) -> Row:
-    """The line that makes the difference, where it is known, with the call site related to it."""
+    """The row with the line that makes the difference, if known, and the call site as related."""
     if row["made_file"] is None:
         return row
     names = ("file", "line", "function")

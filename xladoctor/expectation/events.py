@@ -1,4 +1,4 @@
-"""Where a block waited for the device, and which operators ran on the CPU."""
+"""Explains where a block waited for the device, and which operators ran on the CPU."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNSEEN = (
 
 
 def explain_waits(builder: FindingBuilder, happened: Happened, place: Places) -> list[Finding]:
-    """A finding for each line that read, printed, copied or saved, in the words of its rule."""
+    """A finding for each line that read, printed, copied or saved, with its rule's texts."""
     rules = {kind: rule for rule in builder.rules for kind in rule.reads}
     groups: dict[tuple[str, Any], dict[str, int]] = defaultdict(dict)
     for (site, kind), count in happened.waits.items():
@@ -54,7 +54,7 @@ def _waited(
 
 
 def columns(spot: Any) -> Row:
-    """The columns of a call site; all None where it is unknown."""
+    """The columns of a call site; all None if it is unknown."""
     return dict.fromkeys(PLACE) if spot is None else dict(zip(PLACE, spot, strict=True))
 
 

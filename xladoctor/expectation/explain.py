@@ -1,4 +1,4 @@
-"""What happened in a block, as findings: from what the session has written so far."""
+"""Explains what happened in a block, as findings, from what the session has written so far."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _explain(session: Any, happened: Happened, kinds: Sequence[Kind]) -> dict[Ki
 
 
 def _evidence(folder: Path, happened: Happened, place: Places) -> Evidence:
-    """All that this process did so far, with the block as the part to judge, and only its reads."""
+    """The evidence of this process so far; the block is the part to judge, with only its reads."""
     ingested = Ingested()
     read_process(folder, [], 0, ingested, None)
     ingested.tables.pop("host_sync", None)

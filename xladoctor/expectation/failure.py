@@ -16,7 +16,7 @@ _CHANGED = "NUMBA_CACHE_DIR"  # set by the readers of timelines
 
 
 def message(happened: Sequence[tuple[Any, Happened]], bounds: Mapping[Kind, int]) -> str:
-    """What happened, of each session, and what was expected; each event's line, cause and fix."""
+    """What happened in each session, and what was expected; each event's line, cause and fix."""
     from xladoctor.report.expectation import Unmet, headline, render
     from xladoctor.report.interface import Style
 
@@ -30,14 +30,14 @@ def message(happened: Sequence[tuple[Any, Happened]], bounds: Mapping[Kind, int]
 
             findings, notes = explain(happened, kinds)
             return render(unmet, findings, notes, Style(_WIDTH, False, unicode))
-        except Exception as fault:  # the test must fail for its own reason
+        except Exception as fault:  # the test must still fail for its own reason
             what = ", ".join(map(headline, unmet))
             return f"{what}\n(xladoctor failed to find out why: {fault!r})"
 
 
 @contextmanager
 def _apart() -> Iterator[None]:
-    """Keep the libraries' warnings, and what they set, away from the program."""
+    """Keep the libraries' warnings and settings away from the program."""
     before = os.environ.get(_CHANGED)
     try:
         with warnings.catch_warnings():

@@ -41,8 +41,8 @@ class Happened:
 
     Attributes:
         waits: by call site (its number in the session, or None) and kind.
-        fallbacks: by operator.
-        lines: fallbacks by operator and call site, where the block was watched closely.
+        fallbacks: fallbacks by operator.
+        lines: fallbacks by operator and call site, if the block was probed.
         known_lines: the same since the session began.
     """
 
@@ -75,6 +75,6 @@ class Happened:
 
 
 def _grown(before: dict[Any, int], after: dict[Any, int]) -> dict[Any, int]:
-    """How much each count grew; one that is lower now was cleared by the program meanwhile."""
+    """How much each count grew; if it is lower now, the program has cleared it."""
     pairs = ((key, n, before.get(key, 0)) for key, n in after.items())
     return {key: n - was if n >= was else n for key, n, was in pairs if n != was}

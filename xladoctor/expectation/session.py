@@ -1,9 +1,9 @@
 """The sessions that count for expectations, one for each framework that the process has imported.
 
-They are those of ``xladoctor run`` or ``xladoctor.capture`` if the process has them. If not, the
-first expectation starts some that last until the process ends, also for frameworks that are
-imported later. Those have wrappers, counters and a step log in a temporary folder, but no timeline,
-no samples and no settings.
+If the process is captured by ``xladoctor run`` or ``xladoctor.capture``, their sessions are used.
+If not, the first expectation starts sessions that last until the process ends, also for frameworks
+that are imported later. They have wrappers, counters and a step log in a temporary folder, but no
+timeline, no samples and no settings.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def check(session: Any) -> None:
 
 
 def running() -> dict[str, Any]:
-    """By framework; prefers sessions that others started: their report needs to know what happens
-    here.
+    """The running sessions by framework; prefers sessions that expectations did not start, whose
+    report has to include what happens here.
     """
     sessions = _all()
     if len(sessions) > 1:
@@ -84,9 +84,9 @@ def _all() -> dict[str, Any]:
 
 
 def _begin(missing: list[str]) -> None:
-    """Start what counts for these frameworks, once they are imported."""
+    """Start sessions for these frameworks once they are imported."""
     begun = {name for started in _started for name in started.frameworks}
-    if _LAUNCHED in sys.modules:  # which waits for them itself
+    if _LAUNCHED in sys.modules:  # the capture waits for them itself
         missing = [name for name in missing if sys.modules.get(name)]
     elif not _started:
         require_installed()

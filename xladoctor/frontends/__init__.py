@@ -1,14 +1,14 @@
-"""The frameworks above XLA. A *frontend* is a folder; it has, as far as the framework needs it:
+"""The frameworks above XLA. A *frontend* is a folder, with the following parts as needed:
 
-- ``vocabulary.yaml``: how it names things; see :mod:`.vocabulary`. Every frontend has one.
+- ``vocabulary.yaml``: the framework's names for things; see :mod:`.vocabulary`. Always there.
 - ``ingest/``: readers of what only its programs write. Holds ``FORMATS``
   (:class:`xladoctor.ingest.formats.Formats`).
 - ``environment/``: the checks of its installation. Holds ``FRAMEWORK``
   (:class:`xladoctor.environment.framework.Framework`).
-- its capture, which runs inside the program: the folder of its name in ``recording/bootstrap/``,
-  or ``capture/`` of a frontend that is not part of this package. Holds ``FRONTEND``.
+- its capture, which runs inside the program: the folder of its name in ``recording/bootstrap/``, or
+  ``capture/`` in the folder of a frontend outside this package. Holds ``FRONTEND``.
 
-``FRONTENDS`` of the bootstrap lists those whose programs can be captured; a frontend outside this
+``FRONTENDS`` in the bootstrap lists the frontends whose programs can be captured; one outside this
 package is added there with its folder.
 """
 
@@ -27,7 +27,7 @@ _HERE = Path(__file__).parent
 
 
 def folders() -> dict[str, Path]:
-    """The folder of each frontend, also of those that only evidence made elsewhere is of."""
+    """The folder of each frontend, including those whose programs cannot be captured."""
     own = {path.parent.name: path.parent for path in sorted(_HERE.glob("*/vocabulary.yaml"))}
     return own | {name: Path(folder) for name, folder in FRONTENDS.items() if folder}
 
@@ -44,5 +44,5 @@ def part(name: str, kind: str) -> Any:
 
 
 def parts(kind: str) -> list[Any]:
-    """That of each frontend whose programs can be captured, if it has one, in their order."""
+    """The module ``kind`` of each frontend that has one and can be captured, in their order."""
     return [module for name in FRONTENDS if (module := part(name, kind)) is not None]

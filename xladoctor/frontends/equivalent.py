@@ -1,7 +1,7 @@
-"""A call of the program's, written with other operators.
+"""Rewrites a call of the program with other operators.
 
-Templates are those of table ``replacement``: a call such as ``huber_loss(x, y, delta=delta)``, what
-to write instead, and what that needs.
+Templates come from table ``replacement``: a call such as ``huber_loss(x, y, delta=delta)``, what
+to write instead, and the definitions that it needs.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ _SIMPLE = (ast.Name, ast.Constant, ast.Attribute, ast.UnaryOp)
 
 
 class _Named(ast.NodeTransformer):
-    """Puts the program's expressions in place of a template's names.
+    """Replaces a template's names with the program's expressions.
 
-    Functions of the template come from the module that the program's call comes from, if any.
+    Functions of the template are prefixed with the module that the program calls through, if any.
     """
 
     def __init__(self, values: Mapping[str, ast.expr], module: ast.expr | None) -> None:
@@ -33,9 +33,9 @@ class _Named(ast.NodeTransformer):
 
 
 def equivalent(call: str, template: str, instead: str, given: str) -> tuple[list[str], str] | None:
-    """Statements to run before, and the expression for ``call``.
+    """The statements to run before, and the expression that replaces ``call``.
 
-    None where the call has arguments that the template has not, or lacks some that it has.
+    None if the call's arguments do not match the template's.
     """
     actual, formal = _expression(call), _expression(template)
     if not isinstance(actual, ast.Call) or not isinstance(formal, ast.Call):
@@ -72,7 +72,7 @@ def _written(named: _Named, text: str) -> str:
 
 
 def _arguments(call: ast.Call) -> tuple[list[ast.expr], dict[str | None, ast.expr]]:
-    """What it is given by position, the object of a method among it, and by name."""
+    """The call's arguments by position, with a method's object first, and by name."""
     own: list[ast.expr] = []
     if isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) not in _MODULES:
         own = [call.func.value]
@@ -83,7 +83,7 @@ def _bound(
     actual: tuple[list[ast.expr], dict[str | None, ast.expr]],
     formal: tuple[list[ast.expr], dict[str | None, ast.expr]],
 ) -> dict[str, ast.expr] | None:
-    """The value of each of the template's names; numbers in there are defaults of keywords."""
+    """The value of each of the template's names; numbers in the template are keyword defaults."""
     keys = [ast.unparse(name) for name in formal[0]] + [str(key) for key in formal[1]]
     names = [
         name.id if isinstance(name, ast.Name) else key

@@ -1,8 +1,8 @@
 """The vocabulary of each frontend: ``vocabulary.yaml`` in its folder.
 
-A frontend is the framework that a program is written in. Its vocabulary is how it names what
-matters in evidence: operators, metrics, events and frames. Readers and views go by the meaning of a
-name. Names of XLA's own runtime are not in it, as they are the same for each frontend.
+A frontend is the framework that a program is written in. Its vocabulary gives the meaning of its
+names in evidence: operators, metrics, events and frames. Readers and views use these meanings. The
+names of XLA's own runtime are not in it, as they are the same for all frontends.
 """
 
 from __future__ import annotations
@@ -94,10 +94,10 @@ FrontendTrait = Literal[
     "launches_operators",
 ]
 SettingKind = Literal["place", "device"]
-#: What values are read for: to show progress, to decide what to do next, for a check that a helper
-#: of the framework makes, for a metric, for a line of log.
+#: What a value is read for: to show progress, to decide what to do next, for a check inside one of
+#: the framework's helpers, for a metric, for a line of log.
 Purpose = Literal["progress", "condition", "helper", "metric", "log"]
-#: Of compiling: what is around the others.
+#: The phase of compiling that encloses the others.
 FIRST_PHASE = "dynamo"
 _NONE = "(?!)"  # matches nothing
 
@@ -105,14 +105,14 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # faster, if PyYAM
 
 
 class FramePattern(BaseModel):
-    """What a frame inside the user's line means, in the stacks of a running program.
+    """What a frame below the user's line means, in the stacks of a running program.
 
     Attributes:
-        kind: of :class:`xladoctor.stacks.interface.Kind`.
+        kind: see :class:`xladoctor.stacks.interface.Kind`.
         text: what the thread does; empty for barriers.
-        barrier: it is in a barrier, so that native code decides what the thread does.
-        function: regular expression for a part of the function's name; of native code its symbol.
-        file: the end of the file's path matches it; None for native code.
+        barrier: whether it is in a barrier, so that native code shows what the thread does.
+        function: regular expression for part of the function's name, or of native code's symbol.
+        file: regular expression for the end of the file's path; None for native code.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -128,11 +128,11 @@ class ReadingHelper(BaseModel):
 
     Attributes:
         package: the library that they are in; None for the framework's own.
-        function: regular expression for the whole name of what the program called, for the
-            framework's own; of a library, for the end of the name of the function that reads.
+        function: regular expression. For the framework's own, it matches the whole name of what the
+            program called; for a library, the end of the name of the function that reads.
         reads: kinds of the reads, as in table ``host_sync``.
-        purpose: what it reads for; None if that is nothing special.
-        cure: a sentence.
+        purpose: what it reads for; None for no special purpose.
+        cure: what to do instead, as a sentence.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -144,12 +144,12 @@ class ReadingHelper(BaseModel):
 
 
 class Replacement(BaseModel):
-    """Code that does without an operator that has no lowering.
+    """Code that avoids an operator without a lowering.
 
     Attributes:
         call: code that uses the operator.
-        instead: code that gives the same values.
-        where: what defines its names, if anything.
+        instead: code with the same result.
+        where: definitions that it needs, if any.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -159,14 +159,14 @@ class Replacement(BaseModel):
 
 
 class ReadingLine(BaseModel):
-    """What a line tells of the values that it reads.
+    """What the text of a line shows about the purpose of its reads.
 
     Attributes:
-        call: regular expression for the end of the name of what it calls, as the program writes it.
+        call: regular expression for the end of the name that the line calls, as written there.
         method: regular expression for the last part of the name of the function that it is in.
-        but: regular expression for kinds of reads that it does not tell of.
-        purpose: what they are read for.
-        cure: a sentence; empty if the rule's own words say it.
+        but: regular expression for kinds of reads that this does not apply to.
+        purpose: what values are read for.
+        cure: what to do instead, as a sentence; empty if the rule's own text says it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -178,74 +178,73 @@ class ReadingLine(BaseModel):
 
 
 class Vocabulary(BaseModel):
-    """The names of one frontend; it has no name for what is left out.
+    """The names of one frontend; a field is left out if the framework has nothing of the kind.
 
     Attributes:
-        title: what people call it.
-        package: what to install and import.
-        packages: those whose frames are the framework's, not the user's.
+        title: the framework's common name.
+        package: the package to install and import.
+        packages: packages whose frames are the framework's, not the user's.
         traits: ``runs_xla``: its graphs are modules of XLA; ``has_barriers``: it records operations
             until a barrier compiles and runs them; ``compiles_functions``: it compiles what a call
             of a function does; ``breaks_graphs``: a function may be split into several graphs;
-            ``launches_operators``: it also runs operators one by one. That its programs can be
-            ``captured`` follows from the words (``install``).
+            ``launches_operators``: it also runs operators one by one. ``captured``: its programs
+            can be captured; this follows from the words (``install``).
         checkouts: folders of repositories that people run these packages from.
         requires: packages that a captured program needs, and whose versions matter.
-        records_steps: whether each step is recorded anew, operation by operation.
-        records_reads: whether the capture records where the host reads values; of programs on the
-            CPU it need not, as nothing waits there.
-        words: how programs write a barrier, what the host does that launches, if that is no graph
-            (``dispatch``), what to do where nothing ran on a device (``idle``: what is said then,
-            if not of a device of XLA), what logs graphs, and graph breaks (``breaks``), the command
-            that installs it, and the code that starts its profiler's server on PORT; and what
-            rules call a tensor, a graph and its launch, an input, and what is compiled.
-        operators: by trait, as counters name them (``a::b``, which modules write ``a__b``).
-            ``constant``: a number of the program; ``device_data``: a tensor that lies on the
-            device; ``insignificant``: comes and goes with the optimization around it;
-            ``reads_scalar``: its fallbacks are reads; ``sized_by_data``: the data decide the size
-            of its result; ``takes_numbers``: Python's numbers are inputs of it, but for special
-            ones.
+        records_steps: whether each step is recorded again, operation by operation.
+        records_reads: whether the capture records where the host reads values; unnecessary on the
+            CPU, as nothing waits there.
+        words: words for messages: how programs write a barrier; what the host launches, if not a
+            graph (``dispatch``); what to do if nothing ran on a device, if it is not one of XLA's
+            (``idle``); what logs graphs, and graph breaks (``breaks``); the command that installs
+            it; the code that starts its profiler's server on PORT; what rules call a tensor, a
+            graph and its launch, an input, and what is compiled.
+        operators: by trait, as counters name them (``a::b``; modules write ``a__b``).
+            ``constant``: a number of the program; ``device_data``: a tensor on the device;
+            ``insignificant``: comes and goes with the optimization around it; ``reads_scalar``: its
+            fallbacks are reads; ``sized_by_data``: the data decide the size of its result;
+            ``takes_numbers``: Python numbers are its inputs, except for special ones.
         own_counters: prefixes of operators that are counted but are not fallbacks.
-        settings: regular expressions for environment variables that only say where something is
+        settings: regular expressions for environment variables that only choose where something is
             written (``place``), or on which devices the program runs (``device``).
-        metrics: names of metrics and counters by what they measure; ``eager``: of operators
-            compiled and launched one by one, outside of any graph; ``compiled``: graphs that were
-            new, ``launched_again``: graphs that were not; ``graph_size``: operations of a graph;
-            ``fetch``: transfers from the device; ``upload``, ``sent``: those to it, their time and
-            their bytes; ``handles``: counters of the runtime that every report has. The first name
-            counts that there are figures of.
+        metrics: names of metrics and counters by what they measure; the first name that has values
+            counts. ``eager``: operators compiled and launched one by one, outside of any graph;
+            ``compiled``: graphs that were new, ``launched_again``: graphs that were not;
+            ``graph_size``: operations of a graph; ``fetch``: transfers from the device; ``upload``,
+            ``sent``: time and bytes of transfers to it; ``handles``: counters of the runtime that
+            every report has.
         causes: regular expressions for a part of the sentence by which its log says what launched a
             graph: a barrier, or a value that was read before one.
-        events: names in timelines, by meaning. ``graph``: one is cut, by a barrier or otherwise;
-            ``launch``: one is handed over; ``execution``: the runtime is called, in names that
-            begin so; ``compilation``: of a graph, which has its hash; ``client_compilation``: the
-            client's part of it; ``fetch`` and ``send``: transfers of tensors; ``call``: of a
-            compiled function, in names that begin so and end in the function's and a bracket;
-            ``step``: of the loop, in names that begin so and end in its number; ``backward``: of a
-            thread that runs the backward pass, and ``operator``: that the host runs one by one, in
-            names that begin so; ``compiled``: compiled code runs instead, ``update``: the optimizer
-            does, and ``collective``: a device exchanges with others, likewise; ``part``: of a
-            compiled function, in names that begin so and end in the number that its compiler gave
-            it, FUNCTION/VERSION.
-        modules: how the names of its modules begin.
-        categories: of the events that its own profiler writes, in small letters.
-        runtimes: of devices whose calls the activities name, by what people call them: regular
+        events: names in timelines, by meaning. ``graph``: a graph is cut, by a barrier or
+            otherwise; ``launch``: a graph is handed over; ``execution``: prefix of calls of the
+            runtime; ``compilation``: a graph is compiled, with its hash; ``client_compilation``:
+            the client's part of it; ``fetch`` and ``send``: transfers of tensors; ``call``: prefix
+            of calls of a compiled function, followed by its name and a bracket; ``step``: prefix of
+            steps of the loop, followed by the number; ``backward``: prefix of a thread that runs
+            the backward pass; ``operator``: prefix of operators that the host runs one by one.
+            Likewise prefixes: ``compiled``: compiled code runs instead; ``update``: the optimizer
+            runs; ``collective``: a device exchanges data with others; ``part``: part of a compiled
+            function, followed by its compiler's number, FUNCTION/VERSION.
+        modules: prefixes of the names of its modules.
+        categories: categories of events that its own profiler writes, in lower case.
+        runtimes: runtimes of devices whose calls the activities name, by their common name: regular
             expression for the whole name of a call.
-        strange_runtimes: of devices whose calls they do not name: one for the whole category of
-            events, in small letters.
-        activities: regular expression for the whole name of events in which the host does that.
-        phases: of compiling, each with a regular expression for the whole name of its events; those
-            of the first are a compilation each.
+        strange_runtimes: runtimes whose calls the activities do not name: regular expression for
+            the whole category of events, in lower case.
+        activities: by activity of the host, regular expression for the whole name of its events.
+        phases: phases of compiling, each with a regular expression for the whole name of its
+            events; each event of the first is a compilation.
         files: names of the framework's own Python files, without the suffix.
-        own_events: one for those that are neither an activity nor the program's labels.
-        resumed: one for the functions that compilers make of what follows a graph break, with that
-            of the program and the line in groups.
-        frames: what frames mean, the first that fits.
-        reading_helpers: the framework's and those of libraries, the first that fits.
+        own_events: regular expression for the framework's events that are not an activity.
+        resumed: regular expression for the functions that a compiler makes from what follows a
+            graph break; its groups are the program's function and the line.
+        frames: what frames mean; the first match counts.
+        reading_helpers: helpers of the framework and of libraries; the first match counts.
         replacements: for operators without a lowering, by name without the overload.
-        reading_lines: of the program, or of libraries, where no helper is known, likewise.
-        preparation: regular expressions for a part of the path of files that decode, resize,
-            augment or tokenize: work for a loader's workers.
+        reading_lines: lines of the program, or of libraries, if no helper matches; the first match
+            counts.
+        preparation: regular expressions for part of the path of files that decode, resize, augment
+            or tokenize: work for a loader's workers.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -281,7 +280,7 @@ class Vocabulary(BaseModel):
 
     @property
     def all_traits(self) -> frozenset[FrontendTrait]:
-        """With those that follow from the others."""
+        """Its traits, including those that follow from others."""
         captured: tuple[FrontendTrait, ...] = ("captured",) if "install" in self.words else ()
         return frozenset((*self.traits, *captured))
 
@@ -300,7 +299,7 @@ def vocabularies() -> dict[str, Vocabulary]:
 
 @cache
 def captured() -> tuple[Vocabulary, ...]:
-    """Those of the frontends whose programs can be captured, the default first."""
+    """The vocabularies of frontends whose programs can be captured, the default first."""
     return tuple(each for each in vocabularies().values() if "captured" in each.all_traits)
 
 
@@ -311,13 +310,13 @@ def frontends_with(traits: Iterable[FrontendTrait]) -> list[str]:
 
 
 def vocabulary(name: str | None = None) -> Vocabulary:
-    """The vocabulary of a frontend; the default if it has none or is unknown."""
+    """The vocabulary of a frontend; the default one if the frontend is unknown."""
     return vocabularies().get(name or DEFAULT, vocabularies()[DEFAULT])
 
 
 @cache
 def events(meaning: Event) -> tuple[str, ...]:
-    """The names of events with this meaning in any frontend: a timeline does not say which."""
+    """The names of events with this meaning in any frontend, as timelines do not name theirs."""
     return tuple(name for each in vocabularies().values() for name in each.events.get(meaning, ()))
 
 
@@ -354,20 +353,20 @@ def with_trait(trait: Trait) -> frozenset[str]:
 
 
 def called(event: str) -> str | None:
-    """The compiled function that an event is a call of; None if it is of no call."""
+    """The compiled function that an event is a call of; None if it is not a call."""
     begins = (name for name in events("call") if event.startswith(name))
     return next((event.removeprefix(name).removesuffix(")") for name in begins), None)
 
 
 def part_of(event: str) -> str | None:
-    """The number of the part of a compiled function that an event is a call of, as 0/1; or None."""
+    """The number of the part that an event is a call of, such as 0/1; None for other events."""
     begins = (name for name in events("part") if event.startswith(name))
     return next((event.removeprefix(name) for name in begins), None)
 
 
 @cache
 def phase_of(event: str) -> str | None:
-    """The phase of compiling that an event is of, in any frontend; None for other events."""
+    """The phase of compiling that an event belongs to, in any frontend; None for other events."""
     return next(
         (
             phase
@@ -380,8 +379,8 @@ def phase_of(event: str) -> str | None:
 
 
 def written_in(names: Collection[str], categories: frozenset[str] = frozenset()) -> str | None:
-    """The frontend of a timeline with these names: whose profiler wrote it, by the categories of
-    its events; or else whose events it has; or else whose modules.
+    """The frontend of a timeline with these names: the one whose profiler wrote it, judging by the
+    categories of events; or else the one whose events it has; or else whose modules.
     """
     of: tuple[Callable[[Vocabulary], Iterable[str]], ...] = (
         lambda words: chain(*words.events.values()),
@@ -401,19 +400,19 @@ def written_in(names: Collection[str], categories: frozenset[str] = frozenset())
 
 @cache
 def categories() -> frozenset[str]:
-    """The categories of events that a framework's own profiler writes, of any frontend."""
+    """The categories of events that the profilers of all frontends write."""
     return frozenset(chain(*(each.categories for each in vocabularies().values())))
 
 
 @cache
 def of_known_runtime() -> re.Pattern[str]:
-    """The names of calls of runtimes whose calls are understood, of any frontend."""
+    """A pattern for calls of runtimes that are supported, of any frontend."""
     patterns = chain(*(each.runtimes.values() for each in vocabularies().values()))
     return re.compile("|".join(patterns))
 
 
 def strange_runtime(categories: Iterable[str]) -> str | None:
-    """What a runtime is called whose calls are not understood, by the categories of its events."""
+    """The name of a runtime that is not supported, by the categories of its events."""
     runtimes = chain(*(each.strange_runtimes.items() for each in vocabularies().values()))
     found = (
         name
@@ -425,13 +424,13 @@ def strange_runtime(categories: Iterable[str]) -> str | None:
 
 @cache
 def own_events() -> re.Pattern[str]:
-    """The frameworks' own events that are no activity, of any frontend."""
+    """A pattern for the frameworks' own events that are not an activity, of any frontend."""
     return re.compile("|".join(each.own_events for each in vocabularies().values()))
 
 
 @cache
 def resumed(function: str) -> tuple[str, int] | None:
-    """The function and the line that a function of a compiler goes on after, in any frontend."""
+    """The function and line after which a compiler's function continues, in any frontend."""
     found = (re.fullmatch(each.resumed, function) for each in vocabularies().values())
     match = next(filter(None, found), None)
     return (match[1], int(match[2])) if match else None

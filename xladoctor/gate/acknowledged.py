@@ -24,7 +24,7 @@ _MODEL = ConfigDict(extra="forbid", frozen=True)
 
 
 class Accepted(BaseModel):
-    """Why, and until which day (inclusive)."""
+    """The reason, and the last day on which it holds."""
 
     model_config = _MODEL
     reason: str = Field(min_length=3)
@@ -36,7 +36,7 @@ class Accepted(BaseModel):
 
 
 class AcceptedOverrun(Accepted):
-    """For a budget: also up to what value."""
+    """An accepted overrun of a budget, up to a value."""
 
     up_to: Limit
 
@@ -62,7 +62,7 @@ class Acknowledged(BaseModel):
         return value
 
     def overrun(self, script: str, budget: str) -> AcceptedOverrun | None:
-        """What is accepted for a budget of a program."""
+        """The accepted overrun of a program's budget, if any."""
         fitting = [
             names[budget]
             for glob, names in self.budgets.items()
@@ -72,5 +72,5 @@ class Acknowledged(BaseModel):
 
 
 def read(path: Path) -> Acknowledged:
-    """The file; an empty one if there is none. Raises ConfigurationError with file and line."""
+    """Read the file; empty if there is none. Raises ConfigurationError with file and line."""
     return read_toml(path, (), Acknowledged) if path.exists() else Acknowledged()

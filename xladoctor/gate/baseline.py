@@ -28,8 +28,8 @@ class Known(BaseModel):
     """A known finding.
 
     Attributes:
-        file, function, code: where it was; ``file`` is the same on every machine.
-        count: how often it occurred in the script's ``steps``.
+        file, function, code: its location; ``file`` is the same on every machine.
+        count: occurrences in the script's ``steps``.
     """
 
     model_config = _MODEL
@@ -44,7 +44,7 @@ class Known(BaseModel):
 
     @property
     def sighting(self) -> Sighting:
-        """What identifies the finding."""
+        """The entry in the form that identity is decided by."""
         return Sighting(
             self.fingerprint,
             self.rule,
@@ -82,10 +82,10 @@ class Baseline(BaseModel):
 
 
 def read(path: Path) -> Baseline:
-    """The baseline; an empty one where there is no file.
+    """Read the baseline; empty if there is no file.
 
     Raises:
-        GateError: it cannot be read, is not a baseline, or has a newer version.
+        GateError: the file cannot be read, is not a baseline, or has a newer version.
     """
     try:
         text = read_text(path)
@@ -172,7 +172,7 @@ def known(script: Script | None, diagnosis: Diagnosis) -> dict[str, Known]:
 
 
 def gone(script: Script | None, diagnosis: Diagnosis) -> list[Gone]:
-    """Entries that no longer occur, not even as ignored ones; certain if their rule was judged."""
+    """Entries that no longer occur, even as ignored findings; certain if their rule was judged."""
     present = {entry.fingerprint for entry in known(script, diagnosis).values()}
     judged = set() if unseen(diagnosis) else {*diagnosis.rules.fired, *diagnosis.rules.clear}
     return [
@@ -195,10 +195,13 @@ def merged(
     entries: Sequence[Known],
     judges: Callable[[str], bool] = lambda rule: True,
 ) -> Baseline:
-    """The baseline with one program's entries replaced; those that could not be judged stay.
+    """The baseline with one program's entries replaced; entries that could not be judged stay.
 
     Args:
-        entries: the new ones.
+        baseline: the baseline so far.
+        name: the program's name in it.
+        diagnosis: the program's diagnosis.
+        entries: the new entries.
         judges: whether the gate judges a rule, given its id.
     """
     before = baseline.scripts.get(name)

@@ -1,4 +1,4 @@
-"""Budgets: which apply to a program, and whether its counts keep within them."""
+"""Checks budgets: which ones apply to a program, and whether its counts are within them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from xladoctor.gate.interface import BudgetOutcome
 from xladoctor.repository import matches
 
 _PREFIX = "max_"
-_LINES = 5  # named, of those that take most
+_LINES = 5  # lines named, those that contribute most
 _EXACT = 1e-9
 
 
 def limits(gate: Gate, script: str) -> dict[str, float]:
-    """The budgets of a program, by name; its own override those for all programs."""
+    """The budgets of a program, by name; its own override the ones for all programs."""
     limits = gate.budgets.given()
     for glob, budgets in gate.scripts.items():
         if matches(glob, script):
@@ -24,7 +24,7 @@ def limits(gate: Gate, script: str) -> dict[str, float]:
 
 
 def kept(diagnosis: Diagnosis, budgets: dict[str, float]) -> Iterator[BudgetOutcome]:
-    """Each budget with its outcome; one that is over names the lines that take most."""
+    """Each budget with its outcome; if it is exceeded, with the lines that contribute most."""
     counts = {count.name: count for count in diagnosis.counts}
     for name, limit in budgets.items():
         count = counts[name.removeprefix(_PREFIX)]  # type: ignore[index]  # a budget's own name

@@ -31,10 +31,10 @@ from xladoctor.repository import matches
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a program is judged by.
+    """The terms on which a program is judged.
 
     Attributes:
-        by_time: ids of the rules that go by time.
+        by_time: ids of the rules that judge by time.
         baseline: the known findings of this program; None if it is not in the baseline.
         baseline_path: the baseline's file.
         today: the day on which acknowledgements must hold.
@@ -54,16 +54,16 @@ class Terms:
         return level_of(rule, self.settings.levels)
 
     def judges(self, rule: str) -> bool:
-        """Whether the rule is judged: those that go by time only on request."""
+        """Whether the rule is judged; rules that judge by time are only on request."""
         asked = self.settings.gate.time or self.level(rule) == "error"
         return asked or rule not in self.by_time
 
     def severity(self, finding: Finding) -> Severity:
-        """What a finding counts as: its severity by counts, unless its rule goes by time."""
+        """A finding's severity: by counts, unless its rule judges by time."""
         return finding.severity if finding.rule in self.by_time else finding.severity_by_counts
 
     def fails(self, finding: Finding) -> bool:
-        """Whether it would fail the gate if it were new."""
+        """Whether a finding would fail the gate if it were new."""
         return self._fails(finding.rule, self.severity(finding))
 
     def could_fail(self, rule: Rule) -> bool:
@@ -78,7 +78,7 @@ class Terms:
 
 
 def judge(diagnosis: Diagnosis, terms: Terms) -> GateOutcome:
-    """Decide.
+    """Decide whether a program passes the gate.
 
     Raises:
         GateError: no rule is judged and there is no budget, so nothing could ever fail.
@@ -121,7 +121,7 @@ def judge(diagnosis: Diagnosis, terms: Terms) -> GateOutcome:
 
 
 def entries(diagnosis: Diagnosis, terms: Terms) -> list[baselines.Known]:
-    """What a new baseline of the program holds: what would fail and is not accepted by hand."""
+    """The entries of a new baseline: findings that would fail and are not acknowledged."""
     known = baselines.known(terms.baseline, diagnosis)
     return [
         baselines.entry(finding, terms.severity(finding), diagnosis.run)
@@ -161,7 +161,7 @@ def _names(finding: Finding, known: Mapping[str, baselines.Known]) -> list[str]:
 
 
 def _known_as(finding: Finding, before: baselines.Known | None, diagnosis: Diagnosis) -> str | None:
-    """Its fingerprint in the baseline, unless another finding has it now, as with equal lines."""
+    """The finding's fingerprint in the baseline, unless another finding has it now."""
     taken = {other.fingerprint for other in diagnosis.findings}
     return before.fingerprint if before and before.fingerprint not in taken else None
 
@@ -191,7 +191,7 @@ def _against(
 
 
 def _as_was(known: baselines.Known, now: baselines.Known) -> str:
-    """The code, file or function under which the baseline has it, if that differs."""
+    """A text on the code, file or function in the baseline, if it differs."""
     if known.fingerprint == now.fingerprint:
         return ""
     pairs = ((known.code, now.code), (known.file, now.file), (known.function, now.function))
@@ -211,7 +211,7 @@ def _why_new(finding: Finding, terms: Terms) -> str:
 
 
 def _acceptance(names: Sequence[str], terms: Terms) -> str | None:
-    """In words, if a finding with one of these fingerprints is accepted by hand and still is."""
+    """The text of a valid acknowledgement of one of these fingerprints; None without one."""
     accepted = [
         terms.acknowledged.findings[name] for name in names if name in terms.acknowledged.findings
     ]
@@ -268,7 +268,7 @@ def _notes(
 
 
 def _alike(glob: str, script: str) -> bool:
-    """Whether their last parts are nearly the same: a typo, or the wrong folder."""
+    """Whether their last parts are nearly equal: a typo, or the wrong folder."""
     return bool(get_close_matches(PurePath(script).name, [PurePath(glob).name], cutoff=0.8))
 
 

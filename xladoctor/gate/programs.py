@@ -1,4 +1,4 @@
-"""The programs to judge: which can be judged at all, and the terms of each."""
+"""Sorts runs by program, and decides on each program by the gate's terms."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Program:
 
     @property
     def diagnosis(self) -> Diagnosis:
-        """Of its only run, or of all its runs as one."""
+        """The diagnosis of its only run, or of all its runs combined."""
         return self.diagnoses[0] if len(self.diagnoses) == 1 else aggregate(self.diagnoses)
 
 
@@ -71,7 +71,7 @@ def programs(runs: Sequence[Sequence[Diagnosis]], name: str | None = None) -> li
 
 
 def _refuse(diagnosis: Diagnosis) -> None:
-    """A program that failed or did nothing must never look healthy."""
+    """Refuse a program that failed or did nothing, as it must never look healthy."""
     run = diagnosis.run
     if run.kind != "run":
         return
@@ -94,10 +94,10 @@ def _refuse(diagnosis: Diagnosis) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What all programs are judged by.
+    """The settings by which all programs are judged.
 
     Attributes:
-        path: file of the baseline, which need not exist.
+        path: the baseline's file, which need not exist.
     """
 
     settings: Configuration
@@ -107,12 +107,12 @@ class Policy:
     today: date
 
     def decide(self, program: Program) -> tuple[Diagnosis, GateOutcome]:
-        """The decision, with the diagnosis that it is about. Raises GateError."""
+        """The decision on a program, with its diagnosis. Raises GateError."""
         diagnosis = program.diagnosis
         return diagnosis, judge(diagnosis, self._terms(program))
 
     def updated(self, judged: Sequence[Program]) -> Policy:
-        """Write the current findings to the baseline; returns the policy with it."""
+        """Write the current findings to the baseline; return the policy with it."""
         baseline = self.baseline
         for program in judged:
             diagnosis = program.diagnosis

@@ -1,4 +1,4 @@
-"""Several runs of one program as one: counts by majority, times by median, all values kept."""
+"""Combines several runs of a program: findings by majority, counts and times by median."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def repeated(diagnoses: Sequence[Diagnosis]) -> list[Repeated]:
 
 
 def aggregate(diagnoses: Sequence[Diagnosis]) -> Diagnosis:
-    """The run with the median step time, with what more than half of the runs have.
+    """The run with the median step time, with the findings that more than half of the runs have.
 
-    What only some runs have is said in ``warnings``.
+    Findings that only some runs have are listed in ``warnings``.
     """
     middle = sorted(diagnoses, key=_step_ms)[len(diagnoses) // 2]
     seen = Counter(finding.fingerprint for each in diagnoses for finding in each.findings)
@@ -62,7 +62,7 @@ def _not_checked(diagnoses: Sequence[Diagnosis], fired: set[str]) -> list[NotChe
 
 
 def _typical(finding: Finding, diagnoses: Sequence[Diagnosis]) -> Finding:
-    """With the median count of the runs that have it."""
+    """The finding with the median count of the runs that have it."""
     same = [
         other
         for each in diagnoses
@@ -79,7 +79,7 @@ def _typical(finding: Finding, diagnoses: Sequence[Diagnosis]) -> Finding:
 
 
 def _aggregated(count: Count, diagnoses: Sequence[Diagnosis]) -> Count:
-    """The median, with the lines of the run nearest to it; unknown if half of them are."""
+    """The median count, with the lines of the run nearest to it; unknown if half of them are."""
     each = [_count(diagnosis, count.name) for diagnosis in diagnoses]
     unknown = [count for count in each if count.value is None]
     if 2 * len(unknown) >= len(each):
@@ -96,7 +96,7 @@ def _aggregated(count: Count, diagnoses: Sequence[Diagnosis]) -> Count:
 def _outcomes(
     rules: RuleOutcomes, findings: Sequence[Finding], skipped: Sequence[NotChecked]
 ) -> RuleOutcomes:
-    """A rule fired if a finding of it is left."""
+    """The outcomes of rules; a rule fired if one of its findings is left."""
     fired = {finding.rule for finding in findings}
     not_evaluated = [rule.rule for rule in skipped]
     every = sorted({*rules.fired, *rules.clear, *rules.not_evaluated, *fired})

@@ -1,4 +1,4 @@
-"""How much of a program a run shows: what was not seen must not pass as healthy."""
+"""Lists what a run does not show of a program, which must not pass as healthy."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _LEAST = 2  # steady steps: a single step may still be the last to compile
 
 
 def unseen(diagnosis: Diagnosis) -> list[Missing]:
-    """What was not seen of the program, whatever the rules: its loop, or what the capture lost."""
+    """What the run does not show, whatever the rules: the loop, or what the capture lost."""
     return [*_loop(diagnosis), *(Missing("capture", text) for text in diagnosis.run.incomplete)]
 
 
 def _loop(diagnosis: Diagnosis) -> list[Missing]:
-    """Nothing wrong can be found in a loop whose steady state was not seen."""
+    """What is missing of the loop: without its steady state, no defect can be found in it."""
     steps = diagnosis.steps
     if steps is not None:
         steady = steps.count - steps.warmup

@@ -1,9 +1,8 @@
-"""Whether the step log reaches as far as the metrics report and the timeline of its process do.
+"""Checks that the step log reaches as far as the metrics report and timeline of its process.
 
-A log that was cut off at the end of a line looks like a short run. Where no list of files tells,
-the other files may: a process that ended by itself has told its main thread's tail and all counts.
-That of a process that was killed ends a moment before it did, and late in a long loop some steps
-before.
+A log cut off at the end of a line looks like a short run. If no list of files shows it, the other
+files may: a process that ended by itself has logged its main thread's tail and all counts. The log
+of a killed process ends a moment before the process did, and in a long loop some steps before.
 """
 
 from __future__ import annotations
@@ -18,26 +17,27 @@ from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.run_records import ProcessRecord
 from xladoctor.ingest.step_log import Logged
 
-_BESIDES = 10  # counted where no step is logged: before the first line, while the process ends
+_BESIDES = 10  # events that may be counted outside of logged steps, at the beginning and end
 _BESIDES_SHARE = 0.1
-_CLOCKS_NS = 100_000_000  # the profiler's may be off by that much
+_CLOCKS_NS = 100_000_000  # how far the profiler's clock may be off
 _UNWRITTEN_NS = 2_000_000_000  # lines are written four times a second
-_LONGER = 10  # times as many steps may be in the next line, which a kill leaves unwritten
+_LONGER = 10  # times as many steps may be in the next line, which is lost when killed
 
 
 def check(
     path: Path, logged: Logged, record: ProcessRecord, number: int, ingested: Ingested
 ) -> None:
-    """Lose what lies behind the end of a step log, where it is certain that something does.
+    """Note that the end of a step log is lost, if that is certain.
 
     Args:
         path: the log.
-        logged: what was read from it.
-        record: of its process, whose ``number`` in the tables is given.
-        ingested: has the counters of the report, and the timeline.
+        logged: the contents of the log.
+        record: the record of its process.
+        number: the process's number in the tables.
+        ingested: holds the counters of the report, and the timeline.
     """
     if any(note.startswith(f"{path}:") for note in ingested.lost):
-        return  # it is known already
+        return  # the loss is noted already
     if told := _counted(logged, record, number, ingested) or _recorded(
         logged, record, number, ingested
     ):
@@ -47,7 +47,7 @@ def check(
 
 
 def _counted(logged: Logged, record: ProcessRecord, number: int, ingested: Ingested) -> str:
-    """What the report counts more often than a log that lacks its main thread's tail."""
+    """What the report counts more often than the log, if that lacks its main thread's tail."""
     if not record.ended or logged.ended is not False:
         return ""
     table = ingested.tables.get("counter", {})
@@ -61,7 +61,7 @@ def _counted(logged: Logged, record: ProcessRecord, number: int, ingested: Inges
 
 
 def _recorded(logged: Logged, record: ProcessRecord, number: int, ingested: Ingested) -> str:
-    """How many steps of the timeline ended after the log did."""
+    """Text on how many steps of the timeline ended after the log did; empty if none."""
     table = ingested.tables.get("timeline", {})
     names = ("process", "file", "begin_ns", "steps_from")
     rows = zip(*(table.get(name, ()) for name in names), strict=True)
@@ -79,7 +79,7 @@ def _recorded(logged: Logged, record: ProcessRecord, number: int, ingested: Inge
         if name == "timeline_step" and columns["process"][0] == number
     )
     last = logged.end_ns + _CLOCKS_NS if record.ended else max(logged.end_ns, begin) + _UNWRITTEN_NS
-    # The log's clock leaves out how far the system's was set before the window
+    # The log's clock leaves out by how much the system's clock was set before the window.
     started = next(
         (window.begin_ns for window in record.windows if window.session == file.parent.name), begin
     )

@@ -1,11 +1,11 @@
-"""Joins the records of compilations: what the analysis log says of them, and when they were.
+"""Joins the records of compilations in the analysis log with their times.
 
-The log names graph, cause and frames, but no time, and misses what autograd's own thread compiles.
-The step log has every compilation with its time, but no graph. The modules have inputs and outputs,
-in the order of compilation. The timeline has graph and time, but only inside its window. Where the
-first two differ in number, the modules tell which compilations the log missed; without them the
-timeline names the graphs, and the step that each record lies in does the rest; what stays ambiguous
-is not joined.
+The analysis log has graph, cause and frames, but no time, and misses what autograd's own thread
+compiles. The step log has every compilation with its time, but no graph. The modules have inputs
+and outputs, in the order of compilation. The timeline has graph and time, but only inside its
+window. If the two logs differ in number, the modules show which compilations the analysis log
+missed. Without modules, records are matched by the timeline's graphs and by the step that each is
+in. What stays ambiguous is not joined.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def join(
     """Fill ``compilation`` and ``execution`` of one process.
 
     Args:
-        log: its analysis log.
+        log: the process's analysis log.
         times: columns of its compilations in the step log.
-        compiled: those in its timeline, in order of time.
+        compiled: the compilations in its timeline, in order of time.
         process: its number.
         folders: where its Python keeps installed packages.
-        ingested: where to; its tables ``step`` and ``host_sync`` are read.
+        ingested: the tables to fill; ``step`` and ``host_sync`` are read.
         modules: inputs and outputs of the modules that it compiled, in order.
     """
     hashes = _hashes(times, compiled)
@@ -83,14 +83,14 @@ def join(
 
 
 class _Timed(NamedTuple):
-    """What the step log knows of a compilation."""
+    """A compilation in the step log."""
 
     thread: int | None = None
     step: int | None = None
     during: str | None = None
     end_ns: int | None = None
     duration_ns: int | None = None
-    ordinal: int | None = None  # of frameworks that tell of launches, as what follows
+    ordinal: int | None = None  # this and the next fields only if the framework reports launches
     launches: int | None = None
     compiled: str | None = None
     memory_bytes: int | None = None
@@ -100,12 +100,12 @@ class _Timed(NamedTuple):
 
     @property
     def cause(self) -> str | None:
-        """What asked for it: a function, where the framework compiles functions."""
+        """What requested it: a function, if the framework compiles functions."""
         return f"jit({self.compiled})" if self.compiled else self.during
 
     @classmethod
     def at(cls, times: Columns, hashes: list[str | None], row: int | None) -> _Timed:
-        """That of a row, if there is one."""
+        """The compilation in a row; empty if the row is None."""
         if row is None:
             return cls()
         known = (times[name][row] if name in times else None for name in cls._fields[:-1])
@@ -113,12 +113,12 @@ class _Timed(NamedTuple):
 
 
 class _Locator:
-    """The call sites of blocks, each of them and of their stacks once."""
+    """Finds the call sites of blocks; equal sites and stacks are kept once."""
 
     def __init__(self, folders: Folders) -> None:
         self._folders = folders
         self._sites: dict[CallSite, CallSite] = {}
-        self._of_stacks: dict[int, CallSite] = {}  # blocks share equal stacks, which live on
+        self._of_stacks: dict[int, CallSite] = {}  # by id: blocks share equal stacks and keep them
 
     def __call__(self, block: Block) -> CallSite:
         if id(block.frames) not in self._of_stacks:
@@ -135,20 +135,21 @@ class _Locator:
         return " ".join(lines[1:]) if lines else None
 
     def known(self, site: CallSite) -> CallSite:
-        """The same site, as it was met first."""
+        """The first object equal to this site."""
         return self._sites.setdefault(site, site)
 
 
 def with_unfinished(log: GraphLog, times: Columns, lived: tuple[int, int]) -> Columns:
-    """Add the compilations that the program was in when it was stopped.
+    """Add the compilations that were running when the program was stopped.
 
-    The log names a graph before it is compiled, the step log when the call that compiled it has
-    ended: a save compiles several. What is known of their time is that it lay between everything
-    else that was logged and the program's end; it is divided evenly.
+    The analysis log names a graph before it is compiled; the step log does so after the call that
+    compiled it, and a save compiles several. All that is known of their time is that it lies
+    between the last logged record and the program's end; it is divided evenly.
 
     Args:
+        log: the analysis log.
         times: columns of the compilations in the step log.
-        lived: when the last step or cut that was logged ended, and when the program did.
+        lived: when the last logged step or cut ended, and when the program ended.
     """
     logged = sum(block.kind == "compilation" for block in log.blocks)
     more = logged - len(times.get("end_ns", ()))
@@ -168,7 +169,7 @@ def with_unfinished(log: GraphLog, times: Columns, lived: tuple[int, int]) -> Co
 
 
 def _hashes(times: Columns, compiled: Sequence[Compiled]) -> list[str | None]:
-    """The graph of each timed compilation: that of the timeline's event of the same duration."""
+    """The graph of each timed compilation, from the timeline's event of the same duration."""
     given: list[str | None] = list(times.get("graph_hash", ()))
     durations = times.get("duration_ns", ())
     hashes = given or [None] * len(durations)
@@ -193,7 +194,7 @@ def _pair(
     ingested: Ingested,
     modules: Sequence[Numbers],
 ) -> list[int | None]:
-    """The timed row of each block, None where it is not known."""
+    """The timed row of each block; None if unknown."""
     count = len(hashes)
     if len(blocks) == count:
         return list(range(count))
@@ -215,7 +216,7 @@ def _pair(
 
 
 def _unlogged(count: int, pairs: list[int | None]) -> Iterator[int]:
-    """The compilations that the log lacks; other rows without a block belong to unpaired blocks."""
+    """The rows that the log lacks; other rows without a block belong to unpaired blocks."""
     paired = set(pairs)
     rest = (row for row in range(count) if row not in paired)
     return islice(rest, max(0, count - len(pairs)))
@@ -224,9 +225,9 @@ def _unlogged(count: int, pairs: list[int | None]) -> Iterator[int]:
 def _pair_by_modules(
     blocks: list[Block], steps: list[int | None], times: Columns, modules: Sequence[Numbers]
 ) -> list[int | None] | None:
-    """Each block with the next compilation that made a module like it, in the same step.
+    """Pair each block with the next compilation of a matching module, in the same step.
 
-    None where the log does not fit the order of the modules.
+    None if the log does not fit the order of the modules.
     """
     pairs: list[int | None] = []
     at = 0
@@ -244,7 +245,7 @@ def _pair_by_modules(
 
 
 def agree(numbers: Numbers, others: Numbers) -> bool:
-    """Whether two pairs of inputs and outputs can be of one graph, as far as known."""
+    """Whether two pairs of inputs and outputs can belong to one graph, as far as they are known."""
     return all(None in pair or pair[0] == pair[1] for pair in zip(numbers, others, strict=True))
 
 
@@ -260,7 +261,7 @@ def _pair_by_step(
     count: int,
     pairs: list[int | None],
 ) -> None:
-    """Pair what is in the same step with the same kind of cause, where the numbers match."""
+    """Pair blocks and rows in the same step with the same kind of cause, if there are as many."""
     groups: dict[Any, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for index, (block, step) in enumerate(zip(blocks, steps, strict=True)):
         if pairs[index] is None:
@@ -276,7 +277,7 @@ def _pair_by_step(
 
 
 def _log_ends(process: int, steps: Columns) -> list[tuple[int, int]]:
-    """Where the analysis log ended at each step, in order; empty with several threads."""
+    """The end of the analysis log at each step, in order; empty with several threads."""
     rows: Iterable[tuple[Any, ...]] = zip(
         *(steps.get(key, ()) for key in ("process", "thread", "log_offset", "index")), strict=True
     )

@@ -15,8 +15,9 @@ class Calls(NamedTuple):
     """The calls of a process's compiled functions, and its steps.
 
     Attributes:
-        begins: when each function was called, by its number, in order.
-        log: columns of table ``step``; ``rows``: those of the process, in order of time.
+        begins: by function, the times at which it was called, in order.
+        log: columns of table ``step``.
+        rows: the rows of the process, in order of time.
     """
 
     begins: dict[str, list[int]]
@@ -24,10 +25,10 @@ class Calls(NamedTuple):
     rows: list[int]
 
     def place(self, compilation: Mapping[str, Any]) -> dict[str, Any]:
-        """What they tell of a compilation: its step and thread, and the calls of its function.
+        """The columns that they add to a compilation: step, thread, and calls of its function.
 
-        A call begins when what it needs is compiled. Calls before the timeline are not seen: there
-        may have been more, not fewer.
+        A call begins once it has been compiled. Calls before the timeline are not seen, so there
+        may have been more, but not fewer.
         """
         end, log = compilation["end_ns"], self.log
         if end is None:
@@ -45,7 +46,7 @@ class Calls(NamedTuple):
 
 
 def add_placed(rows: Gathered, ingested: Ingested) -> None:
-    """Add tables of compilations that are placed in steps, which count them."""
+    """Add tables of compilations placed in steps, and count them in the steps."""
     made = rows.table("compilation")
     placed = Counter(zip(made.get("process", ()), made.get("step", ()), strict=True))
     steps = ingested.tables.get("step", {})
@@ -55,7 +56,7 @@ def add_placed(rows: Gathered, ingested: Ingested) -> None:
 
 
 def calls_of(process: int, ingested: Ingested) -> Calls:
-    """What the timeline of a process tells; nothing where there is none."""
+    """The calls and steps in a process's timeline; empty without one."""
     begins: dict[str, list[int]] = {}
     for table, rows in ingested.batches:
         if table == "compiled_part" and process in rows["process"][:1]:

@@ -1,5 +1,5 @@
-"""What readers of compilers' own logs have in common: logs know little of a process, and of a
-compilation neither what was handed over nor how often it was launched.
+"""Common parts of the readers of compilers' own logs. Such logs contain little about a process, and
+neither a compilation's inputs nor how often it was launched.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _UNTOLD = dict.fromkeys(
     )
 )
 
-_MANY = 30  # compilations, as people paste them: fewer are a part of the log
+_MANY = 30  # compilations; a paste with fewer is taken as part of a log
 _FEW = "the log shows too few compilations to say that nothing else is compiled again"
 
 
 class CompilerLog(TextPart):
-    """Takes lines of one process's output; has what they tell of compilations.
+    """Takes lines of one process's output, and collects the compilations in them.
 
     Attributes:
-        LACKING: what messages say of a log that tells of no compilation.
-        MARKS: texts of which each line has one that begins a record, and few other lines.
-        begun: whether any line was of it.
+        LACKING: what messages say about a log without a compilation.
+        MARKS: texts, one of which is in each line that begins a record, and in few other lines.
+        begun: whether any line belonged to the log.
     """
 
     begun = False
@@ -49,7 +49,7 @@ class CompilerLog(TextPart):
 
     @classmethod
     def mark(cls, line: str) -> str | None:
-        """The mark of a line that may be of the log."""
+        """The mark in a line that may belong to the log; None without one."""
         return next((mark for mark in cls.MARKS if mark in line), None)
 
     @property
@@ -60,19 +60,20 @@ class CompilerLog(TextPart):
     @property
     @abstractmethod
     def tells(self) -> bool:
-        """Whether anything is told of."""
+        """Whether the log has any record."""
 
     @abstractmethod
     def take(self, line: str) -> bool:
-        """Take a line; False if it is not of the log."""
+        """Take a line; False if it is not part of the log."""
 
 
 def add_process(
     number: int, frontend: str, ingested: Ingested, pid: int | None = None, rank: int | None = None
 ) -> None:
-    """Add a process that nothing but a log tells of.
+    """Add a process that is known only from a log.
 
     Args:
+        number: the process's number in the tables.
         frontend: the framework whose compiler wrote the log.
     """
     ingested.add(
@@ -95,7 +96,7 @@ def compilation(
 
     Args:
         index: number of the compilation in its process.
-        ordinal: earlier compilations from the same place.
+        ordinal: number of earlier compilations from the same place.
         told: other columns that the log has.
     """
     return {
@@ -110,7 +111,7 @@ def compilation(
 
 
 def note_few(compilations: int, ingested: Ingested) -> None:
-    """Say of a log alone that what it does not show may have happened all the same."""
+    """Note that a short log may lack compilations, if it is the only evidence."""
     if compilations < _MANY:
         for table in ("compilation", "key_change"):
             ingested.cut.setdefault(table, _FEW)

@@ -1,4 +1,4 @@
-"""Files as people send them: packed by gzip, or spoilt by a program that takes them for text."""
+"""Opens files as people send them: compressed by gzip, or damaged by a conversion to text."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 PACKED = ".gz"
 _MAGIC = b"\x1f\x8b"
 HEAD = 1 << 12
-#: What is said of a file of which :func:`is_spoilt` is true.
+#: The message about a file for which :func:`is_spoilt` is true.
 SPOILT = (
     "was converted to text, which replaced most of its bytes by EF BF BD: they are lost. Copy the"
     " original as a binary file (scp, rsync, gsutil cp, an archive), not through an editor, the"
     " clipboard or a form"
 )
 _REPLACEMENT = b"\xef\xbf\xbd"  # U+FFFD in UTF-8
-_SPOILT = 0.02  # of the bytes, and none besides that is no text
+_SPOILT = 0.02  # share of replaced bytes above which a file was converted
 
 
 class Unpacked(RawIOBase):
-    """A regular file, unpacked as it is read if it is packed, whatever its name.
+    """A regular file, decompressed as it is read if it is gzip, whatever its name.
 
-    A packed one ends where it is damaged, or where it unpacks to more than any such file has.
+    A compressed file ends where it is damaged, or where it exceeds the size of any real file.
 
     Attributes:
-        damage: what was wrong there, once it was read.
+        damage: what was wrong at that point, once it has been read.
 
     Raises OSError.
     """
@@ -72,7 +72,7 @@ class Unpacked(RawIOBase):
 
 
 def is_spoilt(head: bytes) -> bool:
-    """Whether a file that is to be binary, and begins so, was converted to UTF-8."""
+    """Whether a binary file that starts with ``head`` was converted to UTF-8."""
     count = head.count(_REPLACEMENT)
     if not count or len(_REPLACEMENT) * count < _SPOILT * len(head):
         return False
@@ -84,6 +84,6 @@ def is_spoilt(head: bytes) -> bool:
 
 
 def head_of(path: Path, longest: int = HEAD) -> bytes:
-    """How a file begins, unpacked; empty where it cannot be. Raises OSError."""
+    """The beginning of a file, decompressed; empty if that fails. Raises OSError."""
     with Unpacked(path) as file, BufferedReader(file, longest) as whole:
         return whole.read(longest)

@@ -1,5 +1,5 @@
-"""A text that others kept, from a file or standard input: logs and reports of the frontends' own
-formats, or several of them between a program's other output.
+"""Reads console text from a file or standard input: logs and reports in the frontends' own formats,
+or several of them between a program's other output.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _A_TIMELINE = "a timeline (.xplane.pb, or a Chrome trace with a list of traceEve
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a text holds.
+    """The contents of a text.
 
     Attributes:
-        name: what messages call it.
-        processes: what each process says, by what the lines name as their process; empty for those
-            that name none.
-        notes: what is to be said of it.
+        name: its name in messages.
+        processes: the parts of each process, by the process's name in the lines, which is empty for
+            lines without one.
+        notes: notes for the report.
     """
 
     name: str
@@ -42,14 +42,14 @@ class Text:
 
     @property
     def kinds(self) -> list[str]:
-        """What is in it, in words."""
+        """The kinds of its parts, in words."""
         names = dict.fromkeys(part.NAME for parts in self.processes.values() for part in parts)
         several = f" of {len(self.processes)} processes" if len(self.processes) > 1 else ""
         return [name + several for name in names]
 
 
 def read_text_file(path: Path) -> Text:
-    """Read a text file. Raises IngestError if nothing that can be judged is in it."""
+    """Read a text file. Raises IngestError if it contains no evidence."""
     try:
         with Unpacked(path) as file:
             text = read_text(file, str(path))
@@ -61,7 +61,7 @@ def read_text_file(path: Path) -> Text:
 
 
 def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
-    """Read a binary stream of text; ``name`` is what errors call it."""
+    """Read a binary stream of text; ``name`` is its name in errors."""
     head, rest = as_utf8(file.read(_HEAD) or b"", file)
     if not head:
         raise IngestError(f"{name}: is empty", _expected())
@@ -95,7 +95,10 @@ def add_logs(logs: Sequence[GraphLog], times: Columns, process: int, ingested: I
     """Fill ``compilation`` and ``execution`` of a process from its logs and its timeline.
 
     Args:
-        times: of the compilations in the timeline, as a step log gives them.
+        logs: the process's logs.
+        times: the times of the compilations in the timeline, in the form of a step log.
+        process: the process's number.
+        ingested: the tables to fill.
     """
     blocks = tuple(block for log in logs for block in log.blocks)
     ingested.table("compilation")
@@ -105,13 +108,13 @@ def add_logs(logs: Sequence[GraphLog], times: Columns, process: int, ingested: I
 
 
 def add_parts(parts: Iterable[TextPart], process: int, ingested: Ingested) -> None:
-    """Fill the tables of a process from what it says, but for its graphs."""
+    """Fill the tables of a process from its parts, except for its graphs."""
     for part in sorted(parts, key=lambda part: part.supplements):
         part.add(process, ingested)
 
 
 def _joined(processes: dict[str, list[TextPart]]) -> dict[str, list[TextPart]]:
-    """Lines that name no process are of the first that others name, unless it said the same."""
+    """Assign lines without a process to the first named one, unless that has the same parts."""
     if "" not in processes or len(processes) == 1:
         return processes
     rest = {source: parts for source, parts in processes.items() if source}
@@ -125,27 +128,27 @@ def _joined(processes: dict[str, list[TextPart]]) -> dict[str, list[TextPart]]:
 
 
 def _expected() -> str:
-    """What can be given, for messages."""
+    """A list of the supported formats, for messages."""
     given = ", ".join(text for each in all_formats() for text in each.expected)
     return f"expected {given}, or {_A_TIMELINE}"
 
 
 def _refused(name: str, head: bytes, what: str) -> IngestError:
-    """The error for what no reader takes: in words about what it is, if that is known."""
+    """The error for a text that no reader takes; it says what the text is, if that is known."""
     what, instead = described(head) or (what, _expected())
     return IngestError(f"{name}: {what}", instead)
 
 
 class _CompilerLogs:
-    """Takes the lines of compilers' logs, by the process that they name."""
+    """Passes lines to the compilers' logs of the process that they name."""
 
     def __init__(self) -> None:
         self._kinds = tuple(kind for each in all_formats() for kind in each.logs)
         self._logs: dict[str, dict[type[CompilerLog], CompilerLog]] = defaultdict(dict)
-        self._opened: CompilerLog | None = None  # whose further lines have no mark
+        self._opened: CompilerLog | None = None  # the log with an open record
 
     def take(self, line: str) -> bool:
-        """Offer a line to the log whose record is open, or else to that whose mark it has."""
+        """Offer a line to the log with an open record, or else to the log whose mark it has."""
         opened = self._opened
         if opened and not opened.mark(line) and opened.take(line):
             self._opened = opened if opened.inside else None
@@ -162,11 +165,11 @@ class _CompilerLogs:
 
     @property
     def begun(self) -> list[CompilerLog]:
-        """Those of which any line was."""
+        """The logs that have taken any line."""
         return [log for logs in self._logs.values() for log in logs.values() if log.begun]
 
     def parts(self) -> list[tuple[str, TextPart]]:
-        """Those that tell of anything, by process."""
+        """The logs that have any record, with their process."""
         return [
             (source, log)
             for source, logs in self._logs.items()

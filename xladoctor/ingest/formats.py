@@ -1,6 +1,6 @@
-"""The formats of the frontends: what only programs of one framework write, and who reads it.
+"""The registry of the frontends' formats: what one framework's programs write, with readers.
 
-``ingest/`` of a frontend's folder holds ``FORMATS``; nothing else names its readers.
+``ingest/`` in a frontend's folder holds ``FORMATS``; nothing else names its readers.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from xladoctor.recording.bootstrap._xladoctor.frontend import FRONTENDS
 
 
 class CompilerFile(NamedTuple):
-    """A file that a framework's compiler keeps of one process.
+    """A format of files that a framework's compiler writes, one per process.
 
     Attributes:
         frontend: the name of the framework's frontend.
-        is_one: whether a file that begins with these bytes is one.
-        process_id: of the process that wrote it, by the file's name; None if it does not say.
-        read: fills the tables of a process, which has this number.
+        is_one: whether a file that begins with these bytes has this format.
+        process_id: returns the id of the process that wrote a file; None if it is unknown.
+        read: fills the tables of a process, given its number.
     """
 
     frontend: str
@@ -36,12 +36,12 @@ class CompilerFile(NamedTuple):
 
 
 class OtherFormat(NamedTuple):
-    """A format that is known and not read, as it holds no evidence of what costs time.
+    """A format that is recognised but not read, as it has no evidence of what costs time.
 
     Attributes:
-        pattern: what no other text has, in the first 64 KiB.
-        what: what it is, and what it does not tell.
-        instead: what to give.
+        pattern: matches only this format, in the first 64 KiB.
+        what: what it is, and what it lacks.
+        instead: what to provide instead.
     """
 
     pattern: re.Pattern[str]
@@ -50,23 +50,22 @@ class OtherFormat(NamedTuple):
 
 
 def other_format(pattern: str, what: str, instead: str) -> OtherFormat:
-    """A format that is not read, by a regular expression of which ``^`` and ``$`` mean lines."""
+    """A format that is not read; in the regular expression ``^`` and ``$`` match at line ends."""
     return OtherFormat(re.compile(pattern, re.MULTILINE), what, instead)
 
 
 @dataclass(frozen=True)
 class Formats:
-    """What a frontend's programs write.
+    """The formats that a frontend's programs write.
 
     Attributes:
-        expected: what people can give of it, for messages; each with how to get it.
-        logs: of its compilers, in text, by their marks.
-        text: reads what else its programs print, of a text with this name.
-        compiler_files: files that its compiler writes.
-        graph_log: reads the log of graphs that the capture had it write into a process's folder.
-        report: adds the metrics report that the capture had it write to this file, of the process
-            with this number.
-        not_read: other formats of it, the surest first.
+        expected: what people can provide, for messages; each with how to get it.
+        logs: readers of its compilers' logs in text, recognised by their marks.
+        text: makes a reader of what else its programs print, for a text with this name.
+        compiler_files: formats of files that its compiler writes.
+        graph_log: reads the log of graphs that the capture requested, in a process's folder.
+        report: adds the metrics report that the capture requested, from a file, for a process.
+        not_read: other formats of it, the most distinctive first.
     """
 
     expected: tuple[str, ...] = ()
@@ -82,19 +81,19 @@ _NONE = Formats()
 
 
 def formats_of(frontend: str) -> Formats:
-    """Those of a frontend, by its name; none if it is unknown."""
+    """The formats of a frontend, by its name; empty if it is unknown."""
     known = part(frontend, "ingest") if frontend in FRONTENDS else None
     formats: Formats = _NONE if known is None else known.FORMATS
     return formats
 
 
 def all_formats() -> list[Formats]:
-    """Those of every frontend."""
+    """The formats of every frontend."""
     return [formats_of(name) for name in FRONTENDS]
 
 
 def compiler_file(head: bytes) -> CompilerFile | None:
-    """Which kind of compiler's file begins with these bytes, if any."""
+    """The format of a compiler's file that begins with these bytes; None for other files."""
     return next(
         (file for each in all_formats() for file in each.compiler_files if file.is_one(head)), None
     )

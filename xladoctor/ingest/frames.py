@@ -1,9 +1,8 @@
-"""Which frame of a Python stack to name: the same rule as at capture time.
+"""Chooses the frame of a Python stack to name, by the same rule as at capture time.
 
-The innermost frame outside the standard library, the framework and xladoctor itself; if that
+It is the innermost frame outside the standard library, the framework and xladoctor itself. If that
 frame is in another installed package, the nearest user frame is kept as its context. A frame of
-such a package that only passes on the call that it got is named only where no user frame lies above
-it.
+such a package that only passes on its arguments is named only if no user frame is above it.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from typing import NamedTuple
 
 from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
 
-_LONGEST_NUMBER = 10  # digits, which no line has
+_LONGEST_NUMBER = 10  # digits, more than any line number has
 _INSTALLED = ("/site-packages/", "/dist-packages/")
-#: What decorators call the function that they return, for frames that the capture did not judge.
+#: Common names of decorators' wrappers, for frames that the capture did not classify.
 _PASSING = frozenset(
     (
         "wrapper",
@@ -41,9 +40,9 @@ class Frame(NamedTuple):
 
 
 def frame_in(text: str) -> Frame | None:
-    """The frame that a text is, as logs have it: ``function (file:line)``; None of others.
+    """The frame in a text ``function (file:line)``, as in logs; None for other texts.
 
-    Without a pattern, which would try each bracket with each colon of a damaged line.
+    Not a regular expression, which would try each bracket with each colon of a damaged line.
     """
     place, _, line = text.removesuffix(")").rpartition(":")
     function, mark, file = place.rpartition(" (")
@@ -55,7 +54,7 @@ def frame_in(text: str) -> Frame | None:
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """The named line, and the user's line that led there where the two differ."""
+    """The named line, and the user's line that led there if it is a different one."""
 
     file: str | None = None
     line: int | None = None
@@ -89,11 +88,11 @@ class Folders:
         standard: the standard library.
         installed: other packages.
         main: the main script.
-        framework: packages that are the framework's.
-        passing: by file and line, whether a frame there only passes a call on, as far as the
-            capture has seen its code.
-        checkouts: folders of repositories that hold such packages, where nothing tells where
-            packages are.
+        framework: packages that belong to the framework.
+        passing: by file and line, whether a frame there only passes a call on, where the capture
+            has seen its code.
+        checkouts: folders of repositories that hold such packages, used if the folders of
+            installed packages are unknown.
     """
 
     standard: tuple[str, ...] = ()

@@ -1,5 +1,5 @@
-"""Rows of long logs, gathered in little memory: some thousand of them as they come, all others in
-columns of numbers, or of the positions of what repeats.
+"""Collects the rows of long logs in little memory: a few thousand rows as they come, all others in
+columns of numbers, or of indices of repeated values.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Repeated(Sequence[Any]):
     """A column of values that repeat.
 
     Attributes:
-        codes: for each row the position of its value, from 0; -1 where it is unknown.
-        values: the values, each once; those of a column are of one type.
+        codes: for each row the index of its value; -1 if it is unknown.
+        values: the distinct values, all of one type.
     """
 
     __slots__ = ("_known", "codes", "values")
@@ -34,7 +34,7 @@ class Repeated(Sequence[Any]):
         self.extend(rows)
 
     def extend(self, rows: Iterable[Any]) -> None:
-        """Append rows, None where the value is unknown."""
+        """Append rows; None stands for an unknown value."""
         known = self._known
         self.codes.extend([known.setdefault(value, len(known) - 1) for value in rows])
         self.values += islice(known, len(self.values) + 1, None)
@@ -45,7 +45,7 @@ class Repeated(Sequence[Any]):
         self.codes.extend(array("i", self.codes[-1:]) * (count - 1))
 
     def replaced(self, by: Sequence[Any]) -> Repeated:
-        """The column with another value for each of :attr:`values`, and a last one for None."""
+        """The column with another value for each of :attr:`values`; the last one is for None."""
         new = Repeated(by)
         new.codes = array("i", np.take(new.codes, self.codes).tobytes())  # -1 takes the last
         return new
@@ -91,7 +91,7 @@ class Gathered:
         self._rows: dict[str, list[tuple[Any, ...]]] = {}
 
     def table(self, name: str) -> Columns:
-        """The columns of a table, which counts as looked for from now on."""
+        """The columns of a table, which from now on counts as recorded, even if empty."""
         columns = self._tables.setdefault(name, {})
         if rows := self._rows.pop(name, None):
             for column, values in zip(self._names[name], zip(*rows, strict=True), strict=True):
@@ -109,7 +109,7 @@ class Gathered:
             self.table(table)
 
     def replace(self, column: str, by: Callable[[Any], dict[str, Any]]) -> None:
-        """Replace a column of all tables by several, given for each of its values and for None."""
+        """Replace a column in all tables by several, which ``by`` gives for each value or None."""
         for name in {**self._tables, **self._rows}:
             columns = self.table(name)
             if (values := columns.pop(column, None)) is not None:
@@ -118,7 +118,7 @@ class Gathered:
                 columns |= {new: values.replaced([row[new] for row in rows]) for new in rows[0]}
 
     def move(self, ingested: Ingested, *tables: str) -> None:
-        """Append all rows, or those of some tables, to what was read."""
+        """Append the rows of all tables, or of the given ones, to ``ingested``."""
         for name in tables or {**self._tables, **self._rows}:
             columns = ingested.table(name)
             for column, values in self.table(name).items():
@@ -127,7 +127,7 @@ class Gathered:
 
 
 def _extended(column: Any, values: Sequence[Any]) -> Any:
-    """A column, new if there is none, with more values."""
+    """A column, or a new one if it is None, with more values."""
     kinds = {int} if isinstance(values, array) else set(map(type, values))
     if column is None:
         column = array("q") if kinds == {int} else [] if list in kinds else Repeated()

@@ -1,6 +1,4 @@
-"""A log of the graphs that a process compiled and ran, in the order in which it did: what a
-frontend's own format says of them, read.
-"""
+"""A log of the graphs that a process compiled and ran, in order, read from a frontend's format."""
 
 from __future__ import annotations
 
@@ -16,11 +14,11 @@ class Block:
     Attributes:
         kind: ``compilation`` or ``execution``.
         offset: byte position of the block's first line in the log.
-        cause: what asked for it, in the framework's words.
-        graph_hash: equals the hash in the timeline.
+        cause: what requested it, in the framework's words.
+        graph_hash: the same hash as in the timeline.
         frames: Python frames, innermost first.
-        at_barrier: whether it was handed over by a barrier.
-        memory_bytes: device memory the graph takes: inputs, outputs and intermediates; to a KiB.
+        at_barrier: whether a barrier handed it over.
+        memory_bytes: device memory of inputs, outputs and intermediates, accurate to a KiB.
     """
 
     kind: str
@@ -36,7 +34,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class GraphLog:
-    """All whole blocks in order, and the number of torn ones."""
+    """All complete blocks in order, and the number of torn ones."""
 
     blocks: tuple[Block, ...]
     torn: int = 0

@@ -1,7 +1,7 @@
-"""Samples of the loop's threads (``host_samples.json``) of a captured process.
+"""Reads the samples of a captured process's loop threads (``host_samples.json``).
 
-Written by ``recording/bootstrap/_xladoctor/sampler.py``: a count for each thread, what it was
-doing, and call site.
+``recording/bootstrap/_xladoctor/sampler.py`` writes it: a count for each thread, activity and call
+site.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from xladoctor.ingest.step_log import CallSites
 
 
 def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Ingested) -> None:
-    """Fill ``host_sample``. Without the file the table stays absent: nothing was looked for.
+    """Fill ``host_sample``. Without the file the table stays absent: nothing was sampled.
 
-    ``tracing`` is what is known from the samples alone: whether they lie inside the framework.
+    ``tracing`` is set from the samples alone: whether they are inside the framework.
     """
     try:
         samples = read_record(read_text(path), HostSamplesFile).samples

@@ -1,4 +1,4 @@
-"""What the readers return: columns, and how complete they are."""
+"""The readers' results: columns, and how complete they are."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
 
 #: Column name -> its values, in one of these forms:
 #:
-#: - a list with one value per row, None where unknown;
+#: - a list with one value per row, None if unknown;
 #: - a NumPy array of numbers or booleans, which is read in place (``np.broadcast_to`` makes one of
 #:   a constant without memory); NaN means unknown;
-#: - a ``np.ma.MaskedArray`` of them, masked where unknown;
+#: - a ``np.ma.MaskedArray`` of them, masked if unknown;
 #: - :class:`Interned` texts;
 #: - an ``array`` of whole numbers, or :class:`~xladoctor.ingest.gathered.Repeated` values.
 Columns = dict[str, Any]
 
 
 class IngestError(XladoctorError):
-    """Evidence that cannot be read: names the path, the position and what was expected."""
+    """Evidence that cannot be read; the message has the path, position and what was expected."""
 
 
 class Progress(Protocol):
-    """Told how far a large file has been read; :meth:`start` and :meth:`done` alternate."""
+    """Receives how far a large file has been read; :meth:`start` and :meth:`done` alternate."""
 
     def start(self, total_bytes: int, label: str) -> None:
-        """A file of this size, labelled for people, is about to be read."""
+        """Called before a file of this size is read; ``label`` is for people."""
 
     def advance(self, count: int) -> None:
-        """``count`` more bytes were read."""
+        """Called when ``count`` more bytes have been read."""
 
     def done(self) -> None:
-        """The file was read, or given up on."""
+        """Called when the file has been read, or cannot be."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,8 +44,8 @@ class Interned:
     """A column of texts that repeat.
 
     Attributes:
-        codes: for each row the position of its text, from 0; -1 where it is unknown.
-        texts: the texts.
+        codes: for each row the index of its text; -1 if it is unknown.
+        texts: the distinct texts.
     """
 
     codes: np.ndarray[Any, np.dtype[np.int32]]
@@ -60,14 +60,14 @@ class Ingested:
     """Rows for the evidence tables, with what could not be read.
 
     Attributes:
-        tables: table name -> columns. A table that is present here was *looked for and readable*,
-            even if empty; one that is absent could not be judged.
+        tables: table name -> columns. A table that is present was *recorded and readable*, even if
+            it is empty; an absent one was not, so that nothing follows from its absence.
         batches: more rows of these tables, as given to :meth:`append`.
         lazy: table name -> functions that return its columns, one for each process. For tables too
-            large to make unasked; such a table is in neither of the two above.
+            large to build unless queried; such a table is in neither of the two above.
         notes: what was cut, skipped or unreadable, each with path and position.
-        lost: those notes that leave too much of what the program did unknown.
-        cut: tables that lack rows which were recorded, each with the first note that says so.
+        lost: the notes on losses that leave too much of what the program did unknown.
+        cut: tables that lack recorded rows, each with the first note that says so.
     """
 
     tables: dict[str, Columns] = field(default_factory=dict)
@@ -78,11 +78,12 @@ class Ingested:
     cut: dict[str, str] = field(default_factory=dict)
 
     def lose(self, note: str, *tables: str) -> None:
-        """Note that a part of what the program did is not in the tables.
+        """Note that part of what the program did is missing from the tables.
 
         Args:
-            tables: those that had rows of it once. Rules that look at them and find nothing have
-                not been evaluated.
+            note: what is missing, with its path and position.
+            tables: the tables that lack rows. Rules that query them and find nothing count as not
+                evaluated.
         """
         self.notes.append(note)
         self.lost.append(note)
@@ -90,7 +91,7 @@ class Ingested:
             self.cut.setdefault(table, note)
 
     def table(self, name: str) -> Columns:
-        """The columns of a table, which counts as looked for from now on."""
+        """The columns of a table, which from now on counts as recorded, even if empty."""
         return self.tables.setdefault(name, {})
 
     def add(self, table: str, /, **values: Any) -> None:
@@ -100,6 +101,6 @@ class Ingested:
             columns.setdefault(column, []).append(value)
 
     def append(self, table: str, columns: Columns) -> None:
-        """Append many rows at once, given as columns; each call may give others."""
+        """Append many rows at once, given as columns, which may differ from call to call."""
         self.table(table)
         self.batches.append((table, columns))

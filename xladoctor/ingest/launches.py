@@ -1,7 +1,7 @@
-"""How often a call site launched before it compiled again, which tells warm-up apart.
+"""Counts a call site's launches before it compiled again, to recognise warm-up.
 
-A log of level 2 tells it itself, with a block for each execution. The capture's own log has level
-1; there the step log does: exactly for barriers, by the steps that passed for other call sites.
+A log of level 2 has a block for each execution. The capture's own log has level 1; then the counts
+come from the step log: exactly for barriers, and by elapsed steps for other call sites.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.graph_log import Block
 from xladoctor.ingest.interface import Columns
 
-#: (launches before this compilation, launches in all where known) of a call site, thread and step.
+#: (launches before this compilation, all launches or None) by call site, thread and step.
 Launches = Callable[[CallSite, int | None, int | None], tuple[int, int | None]]
 
 
 def from_blocks(
     blocks: Iterable[Block], locate: Callable[[Block], CallSite]
 ) -> list[tuple[int, int | None]]:
-    """Of each compilation, in order, from the executions around it."""
+    """The launches of each compilation, in order, from the executions around it."""
     before: Counter[CallSite] = Counter()
     known: list[tuple[CallSite, int]] = []
     for block in blocks:
@@ -36,7 +36,7 @@ def from_blocks(
 
 
 def from_steps(process: int, steps: Columns, reads: Columns) -> Launches:
-    """From the step log of a process; without one, from the compilations seen so far."""
+    """The launches from a process's step log; without one, from the compilations seen so far."""
     by_reads = _from_reads(process, reads)
     own = [
         row
@@ -56,7 +56,7 @@ def from_steps(process: int, steps: Columns, reads: Columns) -> Launches:
 
     def launches(site: CallSite, thread: int | None, step: int | None) -> tuple[int, int | None]:
         seen[site] += 1
-        if step is None or thread is None or thread not in last:  # only their order is known
+        if step is None or thread is None or thread not in last:  # only the order is known
             return seen[site] - 1, None
         closed, place = at.get((thread, step)), (site.file, site.line, site.via)
         if closed is not None and _place(steps, closed) == place:
@@ -73,7 +73,7 @@ def from_steps(process: int, steps: Columns, reads: Columns) -> Launches:
 def _from_reads(
     process: int, reads: Columns
 ) -> Callable[[CallSite, int, int], tuple[int, int] | None]:
-    """The same for lines that read; None for others. Each compilation was of a later read."""
+    """The launches of lines that read; None for others. Each compilation is of a later read."""
     counts: dict[Any, Counter[int]] = {}
     for row, owner in enumerate(reads.get("process", ())):
         if owner == process:

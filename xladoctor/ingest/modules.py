@@ -1,8 +1,8 @@
-"""The compiled modules of a captured process, and which compilation made each of them.
+"""Reads the compiled modules of a captured process, and finds which compilation made each.
 
-Written by ``recording/bootstrap/_xladoctor/modules.py``: files with all modules loaded at some
-time, each with the number of compilations until then. Modules are numbered in the order they were
-made, so those new in a file were made by the compilations since the previous file.
+``recording/bootstrap/_xladoctor/modules.py`` writes files with all modules loaded at a time, each
+file with the number of compilations until then. Modules are numbered in the order they were made,
+so the new ones in a file were made by the compilations since the previous file.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from xladoctor.ingest.run_records import ProcessRecord
 class _File:
     """The modules that are new in a file, in order.
 
-    ``numbered``: whether a module's number is that of its compilation, from 1.
-    ``until``: compilations of the process that had been noted when it was written, which may be
-    fewer than there were; None if the process was cut short before it noted the file.
+    ``numbered``: whether a module's number is its compilation's, from 1.
+    ``until``: compilations noted when the file was written, which may be fewer than there were;
+    None if the process ended before it noted the file.
     """
 
     modules: list[hlo.Module]
@@ -45,7 +45,7 @@ class CompiledModules:
 
     @property
     def made(self) -> list[Numbers]:
-        """Inputs and outputs of those that were compiled under capture, in order."""
+        """Inputs and outputs of the modules compiled under capture, in order."""
         return [
             (module.inputs, module.outputs)
             for file in self.files
@@ -54,7 +54,7 @@ class CompiledModules:
         ]
 
     def add(self, process: int, ingested: Ingested) -> None:
-        """Fill their tables, and ``graph_hash`` where the analysis log does not give it."""
+        """Fill the tables of modules, and ``graph_hash`` if the analysis log lacks it."""
         table = ingested.tables.get("compilation", {})
         compilations = _in_order(table, process)
         joined: list[tuple[hlo.Module, int | None]] = []
@@ -81,7 +81,7 @@ class CompiledModules:
 def read_modules(
     folder: Path, record: ProcessRecord, folders: Folders, ingested: Ingested
 ) -> CompiledModules:
-    """Decode the modules that a process left; its ``record`` lists their files."""
+    """Decode the modules of a process, whose ``record`` lists their files."""
     noted = {row.file: row.compilations for row in record.modules}
     numbered = {row.file for row in record.modules if row.numbered}
     known: set[int] = set()
@@ -102,7 +102,7 @@ def _count(name: str) -> int | None:
 
 
 def _order(name: str) -> float:
-    """``modules-0`` is from before the capture; the others have numbers once some are evicted."""
+    """A sort key: ``modules-0`` is from before the capture; others are numbered after evictions."""
     count = _count(name)
     return 0.5 if count is None else count
 
@@ -131,7 +131,7 @@ def _in_order(table: Columns, process: int) -> list[int]:
 
 
 def _by_number(modules: list[hlo.Module], process: int, table: Columns) -> list[int | None]:
-    """The compilation of each module, by its number; it learns its inputs and outputs."""
+    """The row of each module's compilation, by number; fills in its inputs and outputs."""
     of = {
         (owner, index): row
         for row, (owner, index) in enumerate(
@@ -146,10 +146,10 @@ def _by_number(modules: list[hlo.Module], process: int, table: Columns) -> list[
 
 
 def _join(modules: list[hlo.Module], rows: list[int], table: Columns) -> list[int | None]:
-    """The compilation of each module: in order, where the numbers of inputs and outputs agree.
+    """The row of each module's compilation: in order, if inputs and outputs agree in number.
 
-    Where modules are missing, only those are joined whose numbers occur in as many modules as
-    compilations, or whose compilations are all of one graph.
+    If modules are missing, a module is joined only if as many modules as compilations have its
+    numbers, or if all these compilations are of one graph.
     """
     logged = {row: (table["inputs"][row], table["outputs"][row]) for row in rows}
     if len(modules) == len(rows) and all(
@@ -178,7 +178,7 @@ def _numbers(module: hlo.Module) -> Numbers:
 
 
 def _hash_of(row: int | None, module: hlo.Module, table: Columns) -> str | None:
-    """The graph's hash; where no log tells it, the module's number stands for it."""
+    """The graph's hash; without a log of it, the module's number stands for it."""
     if row is None:
         return None
     if table["graph_hash"][row] is None:

@@ -1,4 +1,4 @@
-"""What people give that holds no evidence of what costs time, and what to give instead."""
+"""Formats that are recognised but not read, as they do not show costs, and what to give instead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ RECORD = "xladoctor run your_script.py"
 _RUN = f"record the program, which names lines: {RECORD}"
 
 
-#: Of no framework. The surest first: a traceback may stand in the log of anything.
+#: Formats of no framework, the most distinctive first: any log may contain a traceback.
 _FORMATS = (
     other_format(
         r'\A\s*\{[\s\S]*"cell_type"\s*:',
@@ -82,7 +82,7 @@ _BINARY = (
 
 
 def described(head: bytes) -> tuple[str, str] | None:
-    """What a file is that no reader takes, and what to give instead, by its first 64 KiB."""
+    """What an unsupported file is and what to give instead, judging by its first 64 KiB."""
     for magic, what, instead in _BINARY:
         if head.startswith(magic):
             return what, instead

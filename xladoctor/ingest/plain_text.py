@@ -1,5 +1,5 @@
-"""Texts that people keep of a console: with colours, as a web page of a thread that has them, or as
-the output of a notebook's cells.
+"""Extracts console text from what people keep: text with colours, web pages of a discussion, or the
+output of a notebook's cells.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ _BLOCK = 1 << 16
 _MAX_LINE = 1 << 20
 _PAGE = re.compile(rb"\s*<(!doctype|html|head|body|div|pre|p|table|span|code|!--)\b", re.IGNORECASE)
 _NOTEBOOK = re.compile(rb"\s*\{\s*\"(?:cells|metadata|nbformat)")
-_MAX_WHOLE = 1 << 26  # of what is read at once
-#: Control sequences (ECMA-48, 5.4) and those of the operating system, such as links.
+_MAX_WHOLE = 1 << 26  # bytes of a file that is read at once
+#: Control sequences (ECMA-48, 5.4) and operating system commands, such as links.
 _CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _INLINE = frozenset({"a", "b", "code", "em", "font", "i", "s", "span", "strong", "tt", "u", "wbr"})
 _UNSEEN = frozenset({"script", "style", "head", "template"})
 
 
 def as_utf8(head: bytes, rest: BinaryIO | RawIOBase) -> tuple[bytes, BinaryIO | RawIOBase]:
-    """A stream that ``head`` was already read from; PowerShell writes what it prints in UTF-16."""
+    """A stream, whose ``head`` was already read, in UTF-8; PowerShell writes UTF-16."""
     if b"\x00" not in head or not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return head.removeprefix(codecs.BOM_UTF8), rest
     text = (head + (rest.read(_MAX_WHOLE) or b"")).decode("utf-16", errors="replace")
@@ -33,9 +33,9 @@ def as_utf8(head: bytes, rest: BinaryIO | RawIOBase) -> tuple[bytes, BinaryIO | 
 
 
 def plain_lines(head: bytes, rest: BinaryIO | RawIOBase) -> Iterator[str]:
-    """The lines of a stream that ``head`` was already read from, as a reader sees them.
+    """The lines of a stream, whose ``head`` was already read, as people see them.
 
-    An endless line is cut off. A text that begins as a web page or a notebook counts as one.
+    An endless line is cut off. A text that starts like a web page or a notebook is read as one.
     """
     if _NOTEBOOK.match(head):
         return _of_notebook(head + (rest.read(_MAX_WHOLE) or b""))
@@ -58,7 +58,7 @@ def _lines(head: bytes, rest: BinaryIO | RawIOBase) -> Iterator[str]:
 
 
 def _of_notebook(content: bytes) -> Iterator[str]:
-    """What the cells of a notebook printed; all of it as it is, if it is no notebook."""
+    """The output of a notebook's cells; the text as it is if it is not a notebook."""
     try:
         cells = json.loads(content)["cells"]
         outputs = [output for cell in cells for output in cell.get("outputs", ())]
@@ -78,7 +78,7 @@ def _shown(block: bytes) -> list[str]:
 
 
 class _Page(HTMLParser):
-    """Takes a page's text apart into lines: where it has them, and at every block."""
+    """Splits a page's text into lines: at its own line ends, and at every block element."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

@@ -1,4 +1,4 @@
-"""What a captured process says about itself (``process.json``), and its capture's first fault."""
+"""Reads a captured process's own record (``process.json``), and its capture's first fault."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xladoctor.ingest.regular import defect, read_text
 from xladoctor.ingest.run_records import DamagedRecord, ProcessRecord, read_record
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact_text
 
-#: Tables that a hook of the capture fills.
+#: By hook of the capture, the tables that it fills.
 _OF_HOOK = {
     "launches": ("step", "cut", "launch"),
     "compilations": ("compilation",),
@@ -27,12 +27,12 @@ _OF_HOOK = {
     "input": ("data_wait",),
     "saves": ("state_save",),
 }
-_FEW = 10  # steps of a window, from which on it needs no other
-_FAR = 0.5  # of the limit
+_FEW = 10  # steps of a window that are enough to need no other
+_FAR = 0.5  # share of the limit
 
 
 def read_process_record(path: Path, ingested: Ingested) -> ProcessRecord | None:
-    """The record; None, with what is lost noted, where it cannot be read."""
+    """Read the record; None, with a note of the loss, if it cannot be read."""
     try:
         return read_record(read_text(path), ProcessRecord)
     except FileNotFoundError:
@@ -47,10 +47,10 @@ def add_process(record: ProcessRecord, number: int, folder: Path, ingested: Inge
     """Fill the tables of the process itself.
 
     Args:
-        record: of :func:`read_process_record`.
-        number: of the process in the tables.
-        folder: its own, where a fault of the capture would be.
-        ingested: where to.
+        record: from :func:`read_process_record`.
+        number: the process's number in the tables.
+        folder: the process's folder, which would hold a fault of the capture.
+        ingested: the tables to fill.
     """
     devices = record.devices
     kind = devices[0].split(":")[0] if devices else record.settings.get("PJRT_DEVICE")
@@ -99,7 +99,7 @@ def _add_fault(number: int, folder: Path, ingested: Ingested) -> None:
 
 
 def first_fault(folder: Path, ingested: Ingested) -> str | None:
-    """The last line of the first fault in ``faults.log``; others may follow from it."""
+    """The last line of the first fault in ``faults.log``; later ones may be consequences."""
     faults = folder / "faults.log"
     try:
         text = redact_text(read_text(faults, errors="replace").strip())
@@ -114,8 +114,8 @@ def first_fault(folder: Path, ingested: Ingested) -> str | None:
 def profile_of_program(
     record: ProcessRecord, folder: Path, ours: Path | None, ingested: Ingested
 ) -> Path | None:
-    """The profile that the program took of itself, if it shows more than the capture's own window,
-    or if there is no other; a note says what became of it.
+    """The program's own profile, if it shows more than the capture's window or if there is no other
+    timeline; a note says whether it is used.
     """
     taken = next((window for window in record.windows if window.of_program), None)
     if taken is None:
@@ -153,7 +153,7 @@ def profile_of_program(
 def without_jumps(
     record: ProcessRecord, folder: Path, timeline: Path, ingested: Ingested
 ) -> Path | None:
-    """The timeline; None, with a note, if the clock that its profiler reads was set meanwhile."""
+    """The timeline; None, with a note, if the system's clock was set while it was recorded."""
     jumped = next(
         (window.jumped_ns for window in record.windows if window.session == timeline.parent.name), 0
     )
@@ -169,12 +169,14 @@ def without_jumps(
 
 
 def note_windows_closed_early(limit: object, path: Path, ingested: Ingested) -> None:
-    """Note timelines that ended by their size, although their files are far from the limit.
+    """Note timelines that were ended for their size although their files are far from the limit.
 
-    The size of what is recorded is estimated by the memory that the process takes meanwhile.
+    While recording, the size is estimated from the memory of the process.
 
     Args:
         limit: ``trace_bytes`` of the run's options.
+        path: the run directory.
+        ingested: the tables, which get the note.
     """
     windows = ingested.tables.get("capture_window", {})
     columns = (windows.get(name, ()) for name in ("ended_by", "bytes", "steps"))

@@ -1,4 +1,4 @@
-"""The protobuf messages that are read.
+"""The schemas of the protobuf messages that are read.
 
 Field numbers: ``tsl/profiler/protobuf/xplane.proto`` and ``xla/service/hlo.proto``,
 ``xla/xla_data.proto`` of OpenXLA.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from xladoctor.protobuf import described
 
-#: As :func:`xladoctor.protobuf.described` takes them. A parameter's number is an int64 in
-#: hlo.proto; read as int32 it fits its column whatever a damaged file says.
+#: In the form of :func:`xladoctor.protobuf.described`. A parameter's number is an int64 in
+#: hlo.proto; read as int32 it fits its column even if the file is damaged.
 _MESSAGES = {
     "XSpace": "planes 1 XPlane*, errors 2 string*, warnings 3 string*, hostnames 4 string*",
     "XPlane": "id 1 int64, name 2 string, lines 3 XLine*, event_metadata 4 EventEntry*,"
@@ -70,5 +70,5 @@ _MESSAGES = {
     "StackFrame": "file_location_id 1 int32, parent_frame_id 2 int32",
 }
 
-#: The message class of a name, for instance ``XSpace`` or ``HloProto``.
+#: Returns the message class of a name, such as ``XSpace`` or ``HloProto``.
 message = described(_MESSAGES)

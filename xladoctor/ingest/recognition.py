@@ -1,4 +1,6 @@
-"""Which kind of evidence a file is, by what it holds; by its name only where that is part of it."""
+"""Recognises the kind of evidence in a file by its contents; by its name only if that is part of
+the format.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from xladoctor.ingest.hlo.dump import is_dumped
 from xladoctor.ingest.interface import Ingested
 
 SUFFIX = ".xplane.pb"
-#: How timelines in a run directory end: elsewhere, the others are many other things, too.
+#: Suffixes of timelines in a run directory; elsewhere, other files may have them too.
 CAPTURED = (SUFFIX, ".pt.trace.json.gz")
 _MOST_FILES = 10_000  # in a directory
 _OF_TEXTS = frozenset({"", ".txt", ".log", ".out", ".err", ".dump"})
@@ -22,8 +24,8 @@ _OF_TRACES = (".json", f".json{PACKED}")
 _ENDINGS = (".pt.trace.json", ".trace.json", ".json")
 _PART = re.compile(r"(.+?)\.(\d{10,})\.pt\.trace\.json(?:\.gz)?")
 _RANK = re.compile(r"(?<![a-z])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
-_COPY = "perfetto_trace."  # of the trace beside it
-_PLANES = b"\n"  # field 1 of an XSpace; texts that begin so have no zero byte
+_COPY = "perfetto_trace."  # prefix of a copy of the trace beside it
+_PLANES = b"\n"  # field 1 of an XSpace; texts that begin with it have no zero byte
 
 
 class Kind(Enum):
@@ -33,20 +35,20 @@ class Kind(Enum):
     TEXT = "text"
     MODULE = "module"
     COMPILER = "compiler's log"
-    TRACE = "trace"  # a timeline for viewers; where there is another, the same in less detail
+    TRACE = "trace"  # a timeline for viewers; has less detail than another one of the same run
 
 
-#: Files by what they are, in order of their names.
+#: Files by kind, in order of their names.
 ByKind = dict[Kind, list[Path]]
 
 
 def is_timeline(file: Path) -> bool:
-    """Whether a file is named as a timeline, packed or not."""
+    """Whether a file has the name of a timeline, compressed or not."""
     return file.name.endswith((SUFFIX, SUFFIX + PACKED))
 
 
 def kind_of(file: Path) -> Kind:
-    """What a file is that somebody named: text, if nothing else. Raises OSError."""
+    """The kind of a file that the user named; text, if nothing else. Raises OSError."""
     if is_dumped(file):
         return Kind.MODULE
     if is_timeline(file):
@@ -60,7 +62,7 @@ def kind_of(file: Path) -> Kind:
 
 
 def files_in(directory: Path) -> ByKind:
-    """What may be evidence among the files below a directory."""
+    """The files below a directory that may be evidence."""
     held: ByKind = {kind: [] for kind in Kind}
     files = (file for file in sorted(directory.rglob("*")) if file.is_file())
     for _, file in zip(range(_MOST_FILES), files, strict=False):
@@ -70,9 +72,9 @@ def files_in(directory: Path) -> ByKind:
 
 
 def unreadable_traces(directory: Path, traces: list[Path]) -> list[Path]:
-    """Files below a directory that are named as traces beside those that are traces.
+    """Files below a directory that have names of traces but cannot be read as traces.
 
-    As those of a job's other ranks, or of the profiler's, that were not written to their end.
+    Those of a job's other ranks, for example, that were not written to their end.
     """
     if not traces:
         return []
@@ -89,9 +91,9 @@ def unreadable_traces(directory: Path, traces: list[Path]) -> list[Path]:
 
 
 def newest_traces(traces: list[Path], ingested: Ingested) -> list[Path]:
-    """The traces below a directory without copies for other viewers and earlier parts of a run.
+    """The traces below a directory, without copies for other viewers and earlier parts of a run.
 
-    Profilers with a schedule name each part by its worker and the time: ``vm.12.pt.trace.json``.
+    Profilers with a schedule name each part after its worker and time: ``vm.12.pt.trace.json``.
     """
     traces = [file for file in traces if not file.name.startswith(_COPY)]
     parts: dict[Path, list[tuple[int, Path]]] = {}
@@ -109,7 +111,7 @@ def newest_traces(traces: list[Path], ingested: Ingested) -> list[Path]:
 
 
 def named_after(trace: Path) -> str | None:
-    """The worker that a Chrome trace is of, by its name; None for other names."""
+    """The worker that a Chrome trace is named after; None for other names."""
     name = trace.name.removesuffix(PACKED)
     if part := _PART.fullmatch(name):
         return part[1]
@@ -118,13 +120,13 @@ def named_after(trace: Path) -> str | None:
 
 
 def rank_of(file: Path) -> int | None:
-    """The rank in a distributed job that a file is named after, as profilers' scripts do."""
+    """The rank of a distributed job in a file's name, as profilers' scripts write it."""
     match = _RANK.search(file.name)
     return int(match[1]) if match else None
 
 
 def _kind_by_name(file: Path) -> Kind | None:
-    """A directory has files of any kind, too many to look into each."""
+    """The kind of a file in a directory, by its name: a directory may have too many to open."""
     if is_dumped(file):
         return Kind.MODULE
     if is_timeline(file):
@@ -134,7 +136,7 @@ def _kind_by_name(file: Path) -> Kind | None:
     name = Path(file.name.removesuffix(PACKED))
     if name.suffix == ".log" and _looks(file, lambda head: compiler_file(head) is not None):
         return Kind.COMPILER
-    numbered = name.suffix[1:].isdigit() and Path(name.stem).suffix in _OF_TEXTS  # of processes
+    numbered = name.suffix[1:].isdigit() and Path(name.stem).suffix in _OF_TEXTS  # by process
     return Kind.TEXT if name.suffix in _OF_TEXTS or numbered else None
 
 

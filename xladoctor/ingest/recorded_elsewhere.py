@@ -1,8 +1,7 @@
-"""Evidence that xladoctor did not capture: timelines of other profilers, reports and logs, one of
-them or several of one program.
+"""Reads evidence that xladoctor did not capture: timelines of other profilers, reports and logs.
 
-``LOGDIR/plugins/profile/<session>/<host>.xplane.pb`` is what XProf and TensorBoard read; each file
-of a session is of one process, on any host. The wall time at which each profile started puts the
+XProf and TensorBoard use ``LOGDIR/plugins/profile/<session>/<host>.xplane.pb``. Each file of a
+session belongs to one process, on any host. The wall time at which each profile started puts the
 files of a session on one clock.
 """
 
@@ -58,13 +57,15 @@ _EXPECTED_TIMELINE = "expected a timeline with events: .xplane.pb, or a Chrome t
 def read_elsewhere(
     paths: Sequence[Path], session: str | None = None, progress: Progress | None = None
 ) -> Ingested:
-    """Everything that can be read of these files and directories, as evidence of one program.
+    """Read all evidence in these files and directories, as evidence of one program.
 
     Args:
-        session: which session of timelines to read; by default the newest.
+        paths: files and directories.
+        session: the session of timelines to read; by default the newest.
+        progress: receives how far large files have been read.
 
     Raises:
-        IngestError: there is nothing that can be read, or a file is none of these.
+        IngestError: nothing can be read, or a file has no supported format.
     """
     ingested = Ingested()
     held: ByKind = {kind: [] for kind in Kind}
@@ -94,9 +95,9 @@ def read_elsewhere(
 
 
 def _sort(path: Path, session: str | None, held: ByKind, ingested: Ingested) -> Iterator[Text]:
-    """Put a path's files where they belong, and read the texts.
+    """Add a path's files to ``held`` by kind, and read the texts.
 
-    A text that is named must hold something to judge; in a directory it is left out otherwise.
+    A text that the user named must contain evidence; in a directory, others are skipped.
     """
     if path.is_file():
         try:
@@ -117,15 +118,15 @@ def _sort(path: Path, session: str | None, held: ByKind, ingested: Ingested) -> 
         for file in unreadable_traces(path, below[Kind.TRACE])
     ]
     for file in below[Kind.TEXT]:
-        with suppress(IngestError):  # a file of another kind beside them
+        with suppress(IngestError):  # an unrelated file in the directory
             yield read_text_file(file)
 
 
 def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -> set[int]:
-    """Each is of a process: that of the one timeline with its rank or its process id.
+    """Add compilers' logs, each to the process of the one timeline with its rank or process id.
 
     Returns:
-        the processes that logs tell of.
+        the processes that have logs.
     """
     logged: set[int] = set()
     table = ingested.tables.get("process", {})
@@ -133,7 +134,7 @@ def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -
     others = count(timelines)
     for file in files:
         known = compiler_file(head_of(file))
-        if known is None:  # it has changed since it was recognised
+        if known is None:  # the file has changed since it was recognised
             continue
         origin = known.process_id(file), rank_of(file)
         number = _whose(origin, processes, timelines == len(files) == 1)
@@ -148,7 +149,7 @@ def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -
     return logged
 
 
-#: A process's id and its rank, None where they are unknown.
+#: A process's id and its rank; None if unknown.
 _Origin = tuple[int | None, int | None]
 
 
@@ -157,7 +158,7 @@ def _origins(table: Columns) -> Iterator[_Origin]:
 
 
 def _whose(origin: _Origin, processes: dict[int, _Origin], alone: bool) -> int | None:
-    """The process that a log is of; if there is one of each, they need not say it themselves."""
+    """The process that a log belongs to; a single log belongs to a single timeline's process."""
     same: list[int] = []
     for number, other in processes.items():
         told = [
@@ -180,7 +181,7 @@ def _no_timeline(origin: _Origin) -> str:
 
 
 def _add_modules(modules: list[Path], ingested: Ingested) -> None:
-    """Modules that XLA dumped, where nothing else tells of compilations."""
+    """Add modules that XLA dumped, if nothing else has compilations."""
     if not modules:
         return
     if any(ingested.tables.get("compilation", {}).values()):
@@ -194,18 +195,20 @@ def _add_modules(modules: list[Path], ingested: Ingested) -> None:
 
 
 def add_texts(texts: Sequence[Text], times: Sequence[Columns | None], ingested: Ingested) -> None:
-    """Add what texts say to what the timelines of the same program did.
+    """Add texts to the timelines of the same program.
 
-    With one timeline they are taken as its process, but for lines that name others. With several
-    nothing tells whose they are, so that they count as processes of their own. So does each report
-    after the first of a process.
+    With one timeline, texts belong to its process, except for lines that name another. With several
+    timelines it is unknown which they belong to, so they count as processes of their own. So does
+    each further report of a process.
 
     Args:
-        times: of the compilations of each timeline, by the number of its process.
+        texts: the texts.
+        times: times of the compilations of each timeline, by the number of its process.
+        ingested: the tables to fill.
     """
     first = len(times) if len(times) > 1 else 0
     others = count(max(len(times), first + 1))
-    numbers: dict[str, int] = {}  # of processes, by what the texts call them
+    numbers: dict[str, int] = {}  # numbers of processes, by their names in the texts
     logs: dict[int, list[GraphLog]] = {number: [] for number in range(len(times))}
     parts: list[tuple[list[TextPart], int]] = []
     reported: set[int] = set()
@@ -240,9 +243,9 @@ def _add_logs(
 
 
 def _disagreement(parts: Sequence[TextPart], times: Sequence[Columns | None]) -> Iterator[str]:
-    """What is to be said where a process's evidence counts compilations differently.
+    """Notes on evidence of one process that disagrees on the number of compilations.
 
-    A timeline is of a part of the run: it may have fewer than the others, and not more.
+    A timeline covers a part of the run: it may have fewer compilations than others, but not more.
     """
     counts: Counter[str] = Counter()
     for part in parts:
@@ -289,7 +292,7 @@ def _of_one_session(
 def _read(
     file: Path, number: int, for_viewers: bool, ingested: Ingested, progress: Progress | None
 ) -> Compilations:
-    """A timeline; its compilations."""
+    """Read a timeline; return its compilations."""
     from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
 
     timeline = TimelineFile(file, number, alone=True, for_viewers=for_viewers)
@@ -298,7 +301,7 @@ def _read(
     events = dict(zip(table.get("process", ()), table.get("events", ()), strict=True)).get(number)
     if events:
         _add_process(file, number, ingested)
-    elif events is not None:  # else it could not be opened, which is noted
+    elif events is not None:  # otherwise it could not be opened, which is noted
         ingested.notes.append(f"{file}: not a timeline, or one without events")
     return compilations
 
@@ -328,7 +331,7 @@ def _add_process(file: Path, number: int, ingested: Ingested) -> None:
 
 
 def _only_empty_logs(path: Path) -> bool:
-    """Whether a directory has logs, all of which are empty: nothing was compiled, or not yet."""
+    """Whether a directory has only empty logs: nothing was compiled, or not yet."""
     sizes = [file.stat().st_size for file in path.rglob("*.log")] if path.is_dir() else []
     return bool(sizes) and not any(sizes)
 

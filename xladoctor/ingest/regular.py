@@ -1,5 +1,5 @@
-"""Files of a run directory, which somebody else may have made: plain ones inside of it, never what
-a link leads to.
+"""Opens files of a run directory, which may come from somebody else: only plain files inside of it,
+never through a link.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from xladoctor.regular_files import LISTING, lines_of
 
 
 def open_text(path: Path) -> TextIO:
-    """A plain file as UTF-8 text, whatever is in it. Raises OSError, also for links."""
+    """Open a plain file as UTF-8 text, whatever its contents. Raises OSError, also for links."""
     return regular_files.open_text(path, links=False)
 
 
 def read_text(path: Path, errors: str = "strict") -> str:
-    """All of it. Raises OSError as above, and UnicodeDecodeError."""
+    """Read a plain file. Raises OSError, also for links, and UnicodeDecodeError."""
     return regular_files.read_text(path, LISTING, errors=errors, links=False)
 
 
 def defect(error: Exception) -> str:
-    """What is wrong with a file, without its path, which messages begin with."""
+    """The text of an error about a file, without the path, which messages begin with."""
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def lies_in(path: Path, folder: Path) -> bool:
-    """Whether a path is a plain file or a folder below this folder, with no link on the way."""
+    """Whether a path is a plain file or folder below this folder, without a link on the way."""
     try:
         below = path.absolute().relative_to(folder.absolute())
     except ValueError:
@@ -39,7 +39,7 @@ def lies_in(path: Path, folder: Path) -> bool:
 
 
 def own_files(folder: Path, paths: Iterable[Path], ingested: Ingested) -> list[Path]:
-    """Those that lie in the folder; links, which may lead out of it, are lost."""
+    """The paths inside the folder; links, which may lead out of it, are noted as lost."""
     inside = []
     for path in paths:
         if lies_in(path, folder):
@@ -51,7 +51,7 @@ def own_files(folder: Path, paths: Iterable[Path], ingested: Ingested) -> list[P
 
 @contextmanager
 def lines_in(path: Path, ingested: Ingested) -> Iterator[Iterator[str] | None]:
-    """The lines of a text file, or None with a note where it cannot be opened."""
+    """The lines of a text file, or None with a note if it cannot be opened."""
     try:
         file = open_text(path)
     except FileNotFoundError:

@@ -1,6 +1,6 @@
-"""The run directory of ``xladoctor capture``: timelines that profiler servers recorded.
+"""Reads the run directory of ``xladoctor capture``: timelines that profiler servers recorded.
 
-Its ``run.json`` has ``"kind": "remote"``, no command, and what came of each server:
+Its ``run.json`` has ``"kind": "remote"``, no command, and each server's result:
 ``profiles: [{address, file, left_at, missing}]`` (at most one of the last two is a text).
 """
 
@@ -24,10 +24,10 @@ _UNSEEN = (
 def read_remote_capture(
     path: Path, manifest: RemoteManifest, session: str | None, progress: Progress | None
 ) -> Ingested:
-    """The timelines that came, with notes on what is missing and what no timeline can tell.
+    """Read the timelines, with notes on what is missing and what timelines cannot show.
 
     Raises:
-        IngestError: none came, or none can be read; or there is no such session.
+        IngestError: there is no timeline, none can be read, or there is no such session.
     """
     folder = path / "plugins" / "profile" / str(manifest.session)
     missing = [note for profile in manifest.profiles if (note := _missing(profile, folder))]

@@ -1,6 +1,6 @@
-"""How long the loop's threads waited for a processor (``processor.jsonl``) of a captured process.
+"""Reads how long a captured process's loop threads waited for a processor (``processor.jsonl``).
 
-Written by ``recording/bootstrap/_xladoctor/run_queue.py``, a line for each thread and instant.
+``recording/bootstrap/_xladoctor/run_queue.py`` writes a line for each thread and instant.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _COLUMNS = ("thread", "at_ns", "run_ns", "wait_ns")
 
 
 def read_run_queue(path: Path, process: int, ingested: Ingested) -> None:
-    """Fill ``processor_use``; absent where the kernel told nothing. A line cut off is left out."""
+    """Fill ``processor_use``; absent if the kernel has no such data. A cut-off line is skipped."""
     try:
         file = open_text(path)
     except FileNotFoundError:

@@ -1,6 +1,6 @@
-"""Sessions of captured timelines, as XProf and TensorBoard lay them out.
+"""Finds sessions of timelines, in the layout of XProf and TensorBoard.
 
-``LOGDIR/plugins/profile/<session>/<host>.xplane.pb``: each file of a session is of one process.
+``LOGDIR/plugins/profile/<session>/<host>.xplane.pb``: each file of a session is one process's.
 """
 
 from __future__ import annotations
@@ -28,11 +28,17 @@ def session_files(
     main: str | None = None,
     captured: bool = False,
 ) -> list[Path]:
-    """The timelines of one session: the one asked for (an unambiguous beginning of its name is
-    enough), else the main one, else the newest, with a note; ``captured``: in a run directory.
+    """The timelines of one session, with a note if there are several.
+
+    Args:
+        path: a log directory, a folder of sessions, or a session.
+        session: the session to read; an unambiguous beginning of its name is enough.
+        ingested: gets the note.
+        main: the session to read if ``session`` is None; without it, the newest.
+        captured: whether ``path`` is in a run directory.
 
     Raises:
-        IngestError: the session is not there.
+        IngestError: there is no such session.
     """
     sessions = _captured_sessions(path) if captured else find_sessions(path)
     alike = [name for name in sessions if session and name.startswith(session)]
@@ -62,7 +68,7 @@ def find_sessions(path: Path) -> dict[str, list[Path]]:
             if not is_timeline(file) or file.with_name(file.name.removesuffix(PACKED)) in (
                 sessions.get(file.parent.name, ())
             ):
-                continue  # the second: packed beside the file itself
+                continue  # a compressed copy beside the file itself
             sessions.setdefault(file.parent.name, []).append(file)
         if sessions:
             return _by_age(sessions)

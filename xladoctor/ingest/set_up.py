@@ -1,9 +1,8 @@
-"""Which steps belong to setting a program up, in frameworks without barriers.
+"""Finds steps that belong to a program's set-up, in frameworks without barriers.
 
-A program that makes its model operation by operation comes back to some lines, with other shapes
-each time; then all its work may be in a single launch, or its loop comes after that. No loop is in
-what it makes. Nor is one where a library launches the same operation for each of many arrays, which
-is over at once.
+A program that builds its model operation by operation comes back to some lines, with other shapes
+each time, before its real loop or its only launch. That is not a loop. Nor is a library launching
+the same operation for each of many arrays, which takes no noticeable time.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ _AT_ONCE = 0.05  # of the thread's time, compiling included: less of a loop is h
 
 
 def sites_of_set_up(lines: Iterable[str], sites: CallSites) -> frozenset[int | None]:
-    """The call sites with which steps ended although no loop is known by them.
+    """The call sites that ended steps although they are not in a loop.
 
-    Those that ended few, launched operations of the framework, not functions of the program, and
-    never :data:`WARMUP` times in succession without compiling. Beside a loop with many steps, calls
-    of what another line compiled are believed to be one. And those that ended some steps, of single
-    operations of the framework, which take next to none of the time.
+    These are sites that ended few steps, launched the framework's operations rather than functions
+    of the program, and never launched :data:`WARMUP` times in a row without compiling. (Next to a
+    loop with many steps, calls of what another line compiled do count as a loop.) Also sites of
+    single operations whose steps take next to none of the time.
 
     Args:
-        lines: of the step log; read only where needed.
-        sites: of the process.
+        lines: the lines of the step log; read only if needed.
+        sites: the call sites of the process.
     """
     ended = {
         site: steps for site, _, _, steps in sites.launched if steps and site not in sites.light
@@ -62,12 +61,12 @@ def _decoded(lines: Iterable[str]) -> Iterable[StepLine]:
 
 
 class _Read:
-    """What the step log tells of the call sites that ended steps.
+    """What the step log shows about the call sites that ended steps.
 
     Attributes:
-        own: those that launched functions of the program.
-        operations: those that compiled.
-        settled: those that came back without compiling, :data:`WARMUP` times.
+        own: sites that launched functions of the program.
+        operations: sites that compiled.
+        settled: sites that launched :data:`WARMUP` times without compiling.
     """
 
     def __init__(self) -> None:
@@ -80,7 +79,7 @@ class _Read:
         self._compiled = False
 
     def line(self, line: StepLine) -> None:
-        """The next one."""
+        """Take the next line."""
         if isinstance(line, _COMPILE):
             self._compiled = True
             self.operations.add(line.site)
@@ -102,5 +101,5 @@ class _Read:
             self.settled.add(line.site)
 
     def is_over_at_once(self, site: int | None) -> bool:
-        """Whether its steps took next to none of the time."""
+        """Whether the site's steps took next to none of the time."""
         return self._spent.get(site, 0) < _AT_ONCE * self._whole

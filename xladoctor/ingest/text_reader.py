@@ -1,4 +1,4 @@
-"""What readers of text that others kept implement: logs and reports between a program's output."""
+"""The interfaces of readers of console text: logs and reports between a program's other output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import ClassVar
 from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.interface import Ingested
 
-#: What tells processes apart before a line: a rank, a worker, a pod, an address.
+#: Prefixes of lines that identify a process: a rank, a worker, a pod, an address.
 _SOURCE = re.compile(
     r"\[\d+\]|\b(?:rank|worker|host|process|replica|device|core|pid|default)[ _:=-]*\d+"
     r"|\b\d{1,3}(?:\.\d{1,3}){3}\b|\[pod/[^\]\s]+",
@@ -19,14 +19,15 @@ _SOURCE = re.compile(
 
 
 class TextPart(ABC):
-    """What one process says in a text in one format.
+    """The part of a text that one process wrote in one format.
 
     Attributes:
-        NAME: what messages call it.
-        supplements: it adds only what the other parts of its process do not say, after them, and
-            may be said more than once.
-        cumulative: it counts from the process's beginning, so a second one is another process's.
-        graphs: the graphs that it lists, if it is a log of them.
+        NAME: its name in messages.
+        supplements: whether it only adds what the process's other parts lack, after them, and may
+            occur more than once.
+        cumulative: whether it counts from the process's start, so that a second one is another
+            process's.
+        graphs: the log of graphs, if it is one.
     """
 
     NAME: ClassVar[str]
@@ -36,7 +37,7 @@ class TextPart(ABC):
 
     @property
     def kind(self) -> str:
-        """The same for two parts of which a process has one at most."""
+        """The kind of part; a process has at most one part of each kind."""
         return self.NAME
 
     @property
@@ -46,39 +47,39 @@ class TextPart(ABC):
 
     @abstractmethod
     def add(self, process: int, ingested: Ingested) -> None:
-        """Fill the tables of a process, but for those of ``graphs``."""
+        """Fill the tables of a process, except for those of ``graphs``."""
 
 
 class TextReader(ABC):
-    """Takes the lines of one text that may be of one of a frontend's own formats."""
+    """Takes the lines of one text, which may contain a frontend's own formats."""
 
     @abstractmethod
     def take(self, line: str, number: int) -> bool:
-        """Take a line, which is the ``number``-th of the text; False if it is of no such format."""
+        """Take a line, the ``number``-th of the text; False if it is in none of the formats."""
 
     @abstractmethod
     def finish(self) -> None:
-        """There are no more lines."""
+        """Called after the last line."""
 
     @property
     @abstractmethod
     def begun(self) -> bool:
-        """Whether anything of such a format is in the text, whole or not."""
+        """Whether the text has anything in such a format, complete or not."""
 
     @property
     @abstractmethod
     def lacking(self) -> str:
-        """What messages say of a text with only the beginnings of it."""
+        """What messages say about a text with only incomplete parts."""
 
     @abstractmethod
     def parts(self) -> Iterator[tuple[str, TextPart]]:
-        """What the processes say, by what the lines name as their process."""
+        """The parts, each with the name of its process in the lines."""
 
     @abstractmethod
     def notes(self) -> list[str]:
-        """What is to be said of it."""
+        """Notes for the report."""
 
 
 def source_of(prefix: str) -> str:
-    """Which process a line is of, by what was put before it; empty if unknown."""
+    """The process of a line, from its prefix; empty if unknown."""
     return "" if not prefix or prefix.isspace() else " ".join(_SOURCE.findall(prefix))

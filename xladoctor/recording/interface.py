@@ -1,4 +1,4 @@
-"""What the capture takes, and what it leaves behind."""
+"""The capture's request, and what it leaves behind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from xladoctor.errors import XladoctorError
 from xladoctor.recording.bootstrap._xladoctor.options import Options
 
-#: Where run directories are made unless another is named.
+#: The folder for run directories, unless another one is named.
 RUNS = "xladoctor-runs"
 
 
@@ -51,7 +51,7 @@ class RunDirectory:
 
     @property
     def unwritten_manifest(self) -> Path:
-        """What becomes ``run.json`` next; whose it is, the directory is."""
+        """The file that becomes ``run.json``; whoever creates it owns the directory."""
         return self.path / "run.json.new"
 
     @property

@@ -31,7 +31,7 @@ from xladoctor.recording.refused import refuse
 
 RUN_DIRECTORY = "XLADOCTOR_RUN_DIRECTORY"
 _BOOTSTRAP = Path(__file__).parent / "bootstrap"
-_TIMED_OUT = 124  # as timeout(1) ends
+_TIMED_OUT = 124  # the status of timeout(1)
 _TICK_MS = 100
 _TICKS_A_LOOK = 5
 _FORWARDED = (
@@ -46,16 +46,16 @@ _SENT_BY_KERNEL = 0x80  # si_code of a signal from the terminal: the child got i
 
 
 class Observer(Protocol):
-    """Hears twice a second that the program is still running."""
+    """Is called twice a second while the program is running."""
 
     def started(self, directory: Path) -> None:
-        """The program is about to start; its evidence will be in ``directory``."""
+        """Called before the program starts; its evidence will be in ``directory``."""
 
     def tick(self) -> None:
-        """It is still running."""
+        """Called while it is still running."""
 
     def ended(self) -> None:
-        """It has ended."""
+        """Called after it has ended."""
 
 
 #: Ends a program, given as a child process, that exceeds its time limit; may leave files in the
@@ -64,16 +64,16 @@ End = Callable[[subprocess.Popen[bytes], RunDirectory], None]
 
 
 def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
-    """Run the program to its end, whatever that is.
+    """Run the program until it ends, in whatever way.
 
     Args:
         request: what to run.
-        observer: hears of its progress.
-        end: what to do once the program has taken ``request.timeout_s``.
+        observer: follows its progress.
+        end: ends the program once it has taken ``request.timeout_s``.
 
     Raises:
         CaptureError: the framework is missing, the program cannot be started or captured, or the
-            run directory cannot be created. Nothing was run then.
+            run directory cannot be created. In that case nothing was run.
     """
     refuse(request)
     if request.needs_framework:
@@ -95,7 +95,7 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
             directory, record, status, seconds, request.timeout_s if timed_out else None
         )
         runs = programs.split(directory)
-    except Exception as error:  # whatever it is, the program's status outlives it
+    except Exception as error:  # in any case the program's status is kept
         runs = [directory]
         lost.append(str(error) or repr(error))
     passed_on = _TIMED_OUT if timed_out else 128 - status if status < 0 else status
@@ -103,7 +103,7 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
 
 
 def make_directory(output: Path | None, script: str) -> RunDirectory:
-    """Make the run directory: the one that was asked for, or a new one named after the script.
+    """Make the run directory: the requested one, or a new one named after the script.
 
     Raises:
         CaptureError: it exists and is not empty, or cannot be created.
@@ -148,7 +148,7 @@ def _made(base: Path) -> Path:
 
 
 def _take(path: Path) -> None:
-    """An empty folder, for this run alone. Raises FileExistsError where another was first."""
+    """Claim an empty folder for this run. Raises FileExistsError if another run was first."""
     if any(path.iterdir()):
         raise FileExistsError
     RunDirectory(path).unwritten_manifest.touch(exist_ok=False)
@@ -198,10 +198,10 @@ def _supervise(
 
 @contextlib.contextmanager
 def signals_kept() -> Iterator[None]:
-    """Threads started meanwhile never get a signal that is meant for the program.
+    """Keep signals that are meant for the program away from threads started in this context.
 
-    If a thread does not block a signal, as DuckDB's do not, the signal ends this process and the
-    program runs on alone.
+    If a thread does not block a signal, as DuckDB's do not, the signal ends this process, and the
+    program continues alone.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
     try:

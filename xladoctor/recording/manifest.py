@@ -1,4 +1,4 @@
-"""``run.json``: what was asked, what was run, and how it ended."""
+"""Writes ``run.json``: what was requested, what was run, and how it ended."""
 
 from __future__ import annotations
 
@@ -52,7 +52,11 @@ def finish(
     """Add how the program ended: its exit status, or the signal that ended it.
 
     Args:
-        timeout_s: if it hung, the time that it was given.
+        directory: the run directory.
+        record: the record from :func:`begin`.
+        status: the exit status.
+        seconds: how long the program ran.
+        timeout_s: the time limit, if the program exceeded it.
     """
     ended = {
         "status": status if status >= 0 else None,
@@ -65,9 +69,9 @@ def finish(
 
 
 def inventory(path: Path) -> dict[str, int]:
-    """The sizes of a run directory's files, so that what is missing from a copy can be told.
+    """The sizes of a run directory's files, so that files missing from a copy are noticed.
 
-    Without those that other parts of the command write again later.
+    Files that other parts of the command write again later are left out.
     """
     files = (file for file in sorted(path.rglob("*")) if file.is_file())
     return {

@@ -1,4 +1,4 @@
-"""How a program that runs is doing, from its step logs as they grow."""
+"""Follows how a running program is doing, from its growing step logs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import msgspec
 
 from xladoctor.regular_files import LOG, open_regular
 
-#: What counts as lately, in seconds.
+#: Seconds that count as recent.
 LATELY_S = 10.0
-_REMEMBERED = 200  # steps that the median is of
+_REMEMBERED = 200  # steps for the median
 
 
 class _Line(msgspec.Struct):
-    """What matters of a line of the step log."""
+    """The needed fields of a line of the step log."""
 
     event: str
     end_ns: int = 0
@@ -30,7 +30,7 @@ class _Line(msgspec.Struct):
 
 @dataclass(slots=True)
 class _Log:
-    """The step log of a process, as far as it was read."""
+    """The step log of a process, as far as it has been read."""
 
     offset: int = 0
     steps: int = 0
@@ -42,11 +42,11 @@ class _Log:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Of the process that came furthest, but for ``compilations``, which are of all.
+    """The pace of the process that has made the most steps; ``compilations`` are of all processes.
 
     Attributes:
         lately: steps, compilations and reads of the last ten seconds.
-        last_ms, median_ms: the last step, and the median of those before that did not compile;
+        last_ms, median_ms: the last step, and the median of earlier steps that did not compile;
             None without any.
     """
 
@@ -66,7 +66,7 @@ class Logs:
         self._decode = msgspec.json.Decoder(_Line).decode
 
     def pace(self) -> Pace:
-        """How it goes now."""
+        """The current pace."""
         for path in self._directory.glob("process-*/steps.jsonl"):
             self._follow(path, self._logs.setdefault(path, _Log()))
         lead = max(self._logs.values(), key=lambda log: log.steps, default=_Log())
@@ -87,7 +87,7 @@ class Logs:
             with open_regular(path, LOG) as file:
                 file.seek(log.offset)
                 fresh = file.read()
-        except OSError:  # gone, or what the program put in its place
+        except OSError:  # gone, or replaced by the program
             return
         whole = fresh[: fresh.rfind(b"\n") + 1]
         log.offset += len(whole)
@@ -99,7 +99,7 @@ class Logs:
     def _count(self, text: bytes, log: _Log) -> None:
         try:
             line = self._decode(text)
-        except msgspec.MsgspecError:  # the analysis says what is wrong
+        except msgspec.MsgspecError:  # the analysis reports what is wrong
             log.steps += 1
             return
         steps = max(line.steps, 1)

@@ -1,7 +1,7 @@
-"""One command, several programs: a script that trains and then evaluates makes two runs.
+"""Splits a command's run by program: a script that trains and then evaluates makes two runs.
 
 Every Python process names its parent in ``python.log``. Processes that descend from the same Python
-process are one program, as the workers of a launcher are; others are programs of their own.
+process, such as a launcher's workers, are one program; others are programs of their own.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _parents(log: Path) -> dict[int, int]:
     parents: dict[int, int] = {}
     try:
         lines = read_text(log, LISTING, errors="replace").splitlines()
-    except OSError:  # not there, or what the program put in its place
+    except OSError:  # missing, or replaced by the program
         lines = []
     for line in lines:
         words = line.split(" ", 2)

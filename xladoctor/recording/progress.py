@@ -28,7 +28,7 @@ class StatusLine:
         self._logs: Logs | None = None
 
     def started(self, directory: Path) -> None:
-        """Follow the step logs that will come in ``directory``."""
+        """Follow the step logs in ``directory``."""
         self._logs = Logs(directory)
         self._began = time.monotonic()
 
@@ -56,13 +56,13 @@ class StatusLine:
         self._write(f"{reserve}{_SAVE}\x1b[{rows};1H{_CLEAR_LINE}{dimmed}{_RESTORE}")
 
     def _write(self, text: str) -> None:
-        terminal = sys.__stderr__ or sys.stderr  # that one may refuse to move the cursor
+        terminal = sys.__stderr__ or sys.stderr  # sys.stderr may refuse to move the cursor
         terminal.write(text)
         terminal.flush()
 
 
 def described(pace: Pace, elapsed_s: float, width: int) -> str:
-    """As much of it as there is room for, the most telling first."""
+    """The pace in words, as much as there is room for, the most important first."""
     minutes, seconds = divmod(int(elapsed_s), 60)
     text = (
         f"xladoctor: {_number(pace.steps, 'step')}, {_number(pace.compilations, 'compilation')},"
@@ -72,7 +72,7 @@ def described(pace: Pace, elapsed_s: float, width: int) -> str:
 
 
 def _parts(pace: Pace, end: int) -> Iterator[tuple[str, int]]:
-    """What else there is to tell, each with the column that it ends at."""
+    """Further parts of the line, each with the column at which it ends."""
     steps, compilations, reads = pace.lately
     told = [f"{compilations} compiled"] * bool(compilations) + [f"{reads} read"] * bool(reads)
     parts = [f"last {LATELY_S:.0f} s: {', '.join(told)}"] * bool(told)
@@ -89,7 +89,7 @@ def _number(count: int, noun: str) -> str:
 
 
 def _time(milliseconds: float) -> str:
-    """In characters that any terminal has."""
+    """A time in characters that any terminal has."""
     return f"{milliseconds / 1e3:.3g} s" if milliseconds >= 1e3 else f"{milliseconds:.3g} ms"
 
 

@@ -1,4 +1,4 @@
-"""What cannot be captured, refused before anything is run or written."""
+"""Refuses programs that cannot be captured, before anything is run or written."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _alike(script: str) -> str:
 
 
 def _refuse_module(module: str) -> None:
-    """Looks for the package alone: to look into it would import it."""
+    """Refuse a module whose package does not exist; a look inside would import it."""
     top = module.partition(".")[0]
     if module.endswith(".py") and Path(module).exists():
         raise CaptureError(
@@ -127,7 +127,7 @@ def _isolating(words: Sequence[str]) -> str | None:
             return None
         flags, ending, value = options.groups()
         hindering = next((flag for flag in flags if flag in "EIS"), None)
-        if hindering or ending in ("c", "m"):  # what follows is the program
+        if hindering or ending in ("c", "m"):  # the rest is the program
             return hindering
         is_value = bool(ending) and not value
     return None

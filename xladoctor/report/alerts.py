@@ -1,4 +1,4 @@
-"""What a platform is told: findings, exceeded budgets, and what could not be judged.
+"""The alerts for platforms: findings, exceeded budgets, and what could not be judged.
 
 Annotations, code scanning and code quality show the same things in different forms.
 """
@@ -26,11 +26,11 @@ class Alert:
         name: name of the rule, or what else it is.
         text: what was found, in sentences; without the title and the fix.
         place: the line in the repository, with its path from the root; None if there is none.
-        locations: all lines that have to do with it, as the diagnosis has them.
+        locations: all related lines, as in the diagnosis.
         fingerprint: identity from run to run.
         program: name of the program that it is about.
-        finding: what it is about, if that is one.
-        judgement: what the gate made of the finding.
+        finding: the finding, if it is about one.
+        judgement: the gate's judgement of the finding.
     """
 
     rule: str
@@ -52,12 +52,12 @@ class Alert:
 
     @property
     def saving_s(self) -> float:
-        """What a fix gives back, as far as it is known."""
+        """What a fix saves, as far as it is known."""
         return (self.finding.saving.seconds or 0.0) if self.finding else 0.0
 
 
 def all_alerts(reports: Sequence[Report]) -> list[Alert]:
-    """Of all programs, errors first, each level by saving; the same defect only once."""
+    """The alerts of all programs, errors first, each level by saving; each defect only once."""
     every = [alert for report in reports for alert in (*alerts(report), *missing(report))]
     every.sort(key=lambda alert: (LEVELS.index(alert.level), -alert.saving_s))
     once: dict[str, Alert] = {}
@@ -78,7 +78,7 @@ def alerts(report: Report) -> list[Alert]:
 
 
 def missing(report: Report) -> Iterator[Alert]:
-    """Rules and budgets that were asked for and could not be judged: an error if they decided."""
+    """Requested rules and budgets that could not be judged: an error if that decided the gate."""
     outcome = report.outcome
     if outcome is None:
         return
@@ -137,7 +137,7 @@ def _over(report: Report) -> Iterator[Alert]:
 
 
 def budget_text(budget: BudgetOutcome, diagnosis: Diagnosis) -> list[str]:
-    """Its value and limit, and which lines take most of it, in sentences."""
+    """A budget's value and limit, and the lines that contribute most, in sentences."""
     value, limit = amount(budget.count, budget.found), amount(budget.count, budget.limit)
     text = [_said(f"{COUNTS[budget.count][0]}: {value}, at most {limit} allowed")]
     text += [_said(budget.reason)] if budget.reason else []
@@ -148,7 +148,7 @@ def budget_text(budget: BudgetOutcome, diagnosis: Diagnosis) -> list[str]:
 
 
 def consumer_text(budget: BudgetOutcome, consumer: Consumer, diagnosis: Diagnosis) -> str:
-    """A line, what it does there, and its part."""
+    """A line, what it does, and its contribution."""
     at = consumer.location
     place = f"{path_shown(at.file, diagnosis.run)}:{at.line}" if at else "an unknown line"
     return f"{place} ({consumer.what}) {amount(budget.count, consumer.value)}"

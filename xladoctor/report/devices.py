@@ -1,4 +1,4 @@
-"""How busy the devices were, in a line or two."""
+"""Describes how busy the devices were, in a line or two."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _TOP = 3
 _MOST_OF_NAME = 60
 _WITHIN = " > "  # between the names of scopes
 _ANONYMOUS = re.compile(r"\(anonymous namespace\)::")
-#: What a template may return, which stands before its name.
+#: The return type before the name of a template.
 _RETURNED = re.compile(r"^(?:typename )?std::enable_if<.*?>::type ")
 _QUALIFIER = re.compile(r"^(?:void )?(?:\w+::)*")
-#: Templates that say nothing themselves: CUTLASS's.
+#: Uninformative wrapper templates: CUTLASS's.
 _HOLDER = re.compile(r"(?:void )?cutlass::(?:Kernel\d?|device_kernel)<(?:\w+::)*(\w+)")
 _FUNCTOR = re.compile(
     r"\b((?!Binary|Unary|AUnary|BUnary)\w*[Ff]unctor\w*|\w+_kernel_cuda|\w+Ops)\b"
 )
 _WORTH_NAMING = 0.01
-_FEW = 10  # below which a mean has a decimal
+_FEW = 10  # a smaller mean is shown with a decimal
 
 
 def describe(devices: list[DeviceUse]) -> list[str]:
-    """The least busy device of which there are records, what the host did while it was idle, and
-    what it ran longest.
+    """The least busy recorded device, what the host did while it was idle, and its longest
+    operations.
     """
     if not devices:
         return []
@@ -66,7 +66,7 @@ def describe(devices: list[DeviceUse]) -> list[str]:
 
 
 def launched(device: DeviceUse) -> list[str]:
-    """How many kernels it ran, and whether in CUDA graphs; nothing where that is not recorded."""
+    """How many kernels a device ran, and whether in CUDA graphs; empty if not recorded."""
     kernels = device.kernels
     if kernels is None:
         return []
@@ -82,7 +82,7 @@ def launched(device: DeviceUse) -> list[str]:
         )
     )
     recorded = f"{graphs} CUDA graph{'s' * (graphs != '1')}"
-    if not kernels.graph_launches:  # known of the kernels alone
+    if not kernels.graph_launches:  # only the kernels are recorded
         recorded = "CUDA graphs"
     how = {
         "used": f", all in {recorded}",
@@ -106,7 +106,7 @@ def _mean(count: int, steps: int) -> str:
 
 
 def _operation(op: DeviceOp, beside: list[DeviceOp]) -> str:
-    """As ``mm at train.py:40``; of those whose line is not known, told from others of the name."""
+    """Such as ``mm at train.py:40``; without a line, distinguished from others with its name."""
     name = _kernel(op.op)
     if op.file is not None:
         return f"{name} at {PurePath(op.file).name}:{op.line}"
@@ -115,9 +115,9 @@ def _operation(op: DeviceOp, beside: list[DeviceOp]) -> str:
 
 
 def _kernel(name: str) -> str:
-    """A kernel of a C++ template by what tells it apart, as ``elementwise_kernel<MulFunctor>``.
+    """A short name for a kernel from a C++ template, such as ``elementwise_kernel<MulFunctor>``.
 
-    Others, and what is short, as they are.
+    Other names, and short ones, stay as they are.
     """
     if len(name) <= _MOST_OF_NAME:
         return name

@@ -28,8 +28,8 @@ def render(
     """Write the tables, views and macros named, or all: meaning, source, each column, an example.
 
     Args:
-        names: tables, views and macros that exist; those that are internal only if named.
-        available: tables that the evidence at hand has; the others are marked. None: no evidence.
+        names: tables, views and macros; if empty, all that are not internal.
+        available: tables that the evidence has; others are marked. None: there is no evidence.
         output: where to write.
         style: width, characters.
     """
@@ -47,15 +47,15 @@ def _described(name: str, available: Collection[str] | None, style: Style) -> li
         text = f"{TABLES[name].text}; from: {TABLES[name].source}"
         return [
             Text(f"{name}{_stable(name)}{mark}"),
-            _told(text, style),
+            _description(text, style),
             _grid(TABLES[name].columns, style),
         ]
     if name in views():
         grid = [_grid(VIEWS[name], style)] if name in VIEWS else []
-        return [Text(f"{name}  (view){_stable(name)}"), _told(views()[name], style), *grid]
+        return [Text(f"{name}  (view){_stable(name)}"), _description(views()[name], style), *grid]
     macro = macro_heads()[name]
     head = f"{macro.call}  ({'macro, a table' if macro.gives_rows else 'macro'})"
-    return [Text(head), _told(macro.text, style)]
+    return [Text(head), _description(macro.text, style)]
 
 
 def _stable(name: str) -> str:
@@ -69,7 +69,7 @@ def _grid(columns: Mapping[str, Column], style: Style) -> RenderableType:
     return _indented(grid)
 
 
-def _told(text: str, style: Style) -> RenderableType:
+def _description(text: str, style: Style) -> RenderableType:
     return _indented(Text(plain(text, style)))
 
 

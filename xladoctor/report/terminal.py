@@ -43,7 +43,7 @@ _WORTH_SHOWING, _WORTH_SAYING = 0.005, 0.02  # of the whole
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 _NARROW = 60
 _WIDE = 100
-_MANY, _LISTED = 3, 8  # findings that are listed before they are told
+_MANY, _LISTED = 3, 8  # number of findings above which a list comes first; its most lines
 _WHERE = ("guilty", "caller")
 
 Spent = Sequence[tuple[PartName, float, float]]  # seconds, and share of the whole
@@ -58,7 +58,9 @@ def render(reports: Sequence[Report], output: TextIO, style: Style) -> None:
 
 
 def _sections(raw: Report, style: Style) -> list[RenderableType]:
-    """Where the gate decided, only what fails is shown in full, and its decision comes last."""
+    """The sections of a report. With a gate, only what fails is shown in full, and the decision
+    comes last.
+    """
     report = printable(raw, style)
     diagnosis, outcome = report.diagnosis, report.outcome
     shown = diagnosis.findings if outcome is None else gate.failing(report)
@@ -93,7 +95,7 @@ def _sections(raw: Report, style: Style) -> list[RenderableType]:
 
 
 def _without_repetition(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """The findings, a fix that an earlier one has replaced by that one's number."""
+    """The findings; a fix that an earlier finding has is replaced by that finding's number."""
     told: dict[tuple[str, str], int] = {}
     for number, finding in enumerate(findings, 1):
         first = told.setdefault((finding.rule, finding.fix), number)
@@ -134,7 +136,7 @@ def _time(diagnosis: Diagnosis, parts: TimeParts, style: Style) -> Group:
 
 
 def _steps(diagnosis: Diagnosis, style: Style) -> Group | None:
-    """How many, how long, and how that went on."""
+    """The number of steps, their times, and how these changed over the run."""
     if diagnosis.steps is None:
         return None
     said, course = steps_of(diagnosis.steps), step_times(diagnosis.step_groups, style)
@@ -224,11 +226,11 @@ def explained(
     for location in finding.locations:
         if location.role not in _WHERE:
             rows += _location(location, style, diagnosis)
-    return rows + (_known(finding, style) if style.detail.verbose else [])
+    return rows + (_basis(finding, style) if style.detail.verbose else [])
 
 
-def _known(finding: Finding, style: Style) -> list[RenderableType]:
-    """What the finding rests on: the values of its cause, and its rule's example."""
+def _basis(finding: Finding, style: Style) -> list[RenderableType]:
+    """The basis of a finding: the values of its cause, and its rule's example."""
     values = [
         f"{name}: {value}" for name, value in finding.cause.items() if value not in (None, [], "")
     ]
@@ -239,7 +241,7 @@ def _known(finding: Finding, style: Style) -> list[RenderableType]:
 
 
 def ranking(findings: Sequence[Finding], style: Style) -> RenderableType:
-    """A line for each finding: what, where, and what fixing it saves."""
+    """A line for each finding: title, place, and what fixing it saves."""
     listed = findings[:_LISTED]
     gains = [plain(gain_of(finding), style) for finding in listed]
     places = [plain(_short_place(finding), style) for finding in listed]

@@ -1,4 +1,4 @@
-"""What reports say about a run and a finding, in the same words in every format."""
+"""Texts about a run and a finding, the same in every format."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import quoted
 from xladoctor.quantities import duration, percent
 
-#: What a location has to do with its finding; nothing for the guilty line.
+#: The role of a location in its finding, in words; empty for the guilty line.
 ROLES = {
     "caller": "called from",
     "made": "made at",
@@ -37,7 +37,7 @@ ROLES = {
     "launched": "launched at",
     "collated": "batches are put together at",
 }
-#: What the gate made of a finding.
+#: The gate's judgement of a finding, in words.
 STATES = {
     "new": "new",
     "worse": "worse",
@@ -55,7 +55,7 @@ COUNTS: dict[CountName, tuple[str, str]] = {
     "step_ms": ("median step", " ms"),
     "peak_memory": ("peak memory of a graph", ""),
 }
-_FIRST_PART = re.compile(r"[,;:]| \(")  # of a reason: what is lacking, without what it would tell
+_FIRST_PART = re.compile(r"[,;:]| \(")  # ends the first part of a reason: what is missing
 _REASONS = 3
 _BASIS = {
     "measured": "",
@@ -64,7 +64,7 @@ _BASIS = {
     "least": "at least ",
     "none": "",
 }
-_LESS = 0.8  # of a saving that better fixes leave, below which the report says so
+_LESS = 0.8  # if better fixes leave less than this share of a saving, the report says so
 
 
 def part_name(part: PartName, diagnosis: Diagnosis) -> str:
@@ -130,7 +130,7 @@ def _signal_name(number: int) -> str:
 
 
 def unexplained(time: TimeSpent) -> list[str]:
-    """What neither the device nor a finding accounts for: a heading, and a line for each part."""
+    """The unexplained time: a heading, and a line for each part."""
     if not time.unexplained:
         return []
     rows = ["time that no finding explains:"]
@@ -196,7 +196,7 @@ def unjudged_in_short(skipped: Sequence[NotChecked]) -> list[str]:
 
 
 def gain_of(finding: Finding) -> str:
-    """What fixing it saves, or else what it costs, in a word or two; empty if that is not known."""
+    """What fixing it saves, or else its cost, in a word or two; empty if unknown."""
     saving, cost = finding.saving, finding.cost
     if saving.is_next_to_nothing:
         return "saves next to nothing"
@@ -206,9 +206,9 @@ def gain_of(finding: Finding) -> str:
 
 
 def cost_of(finding: Finding, base: str) -> str:
-    """What it costs, how sure that is, and how often it happens; ``base``: what shares are of.
+    """The cost, how certain it is, and how often it happens; ``base``: what shares refer to.
 
-    Empty where there is nothing to tell.
+    Empty if nothing is known.
     """
     parts = []
     cost, saving = finding.cost, finding.saving
@@ -236,7 +236,7 @@ def place_of(finding: Finding) -> str | None:
 
 
 def saving_of(finding: Finding, diagnosis: Diagnosis) -> str | None:
-    """What the replay says of the fix: now and after, of a step and of the run."""
+    """The fix's saving by the replay, per step and in the run; None if there is none."""
     saving, loop_s = finding.saving, diagnosis.time.loop_s
     if saving.basis != "estimate" or saving.seconds is None:
         return None

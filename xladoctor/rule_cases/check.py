@@ -1,4 +1,4 @@
-"""What is wrong with rule files: their form, and their query and message against no evidence."""
+"""Checks rule files: their form, and their query and message against empty evidence."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from xladoctor.rule_cases.tried import unsaid
 from xladoctor.rule_cases.written import Column, written
 
 _MARKED = re.compile(r"^LINE (\d+): ")
-#: What is in the query's first line before it.
+#: The text before the query in its first line.
 _BEFORE = "DESCRIBE "
-#: What DuckDB calls the types of a row's columns, and what those are.
+#: DuckDB's types of a row's columns, and their description.
 _TYPES = {
     **dict.fromkeys(
         ("integer", "number"),
@@ -72,7 +72,7 @@ def check(files: Sequence[Path]) -> list[Fault]:
 
 
 def _unsaid(read: Read, cases: Iterable[Read]) -> Iterator[Fault]:
-    """What cases try, in the rule's file and in their own, that its false_positives do not say."""
+    """Faults for what cases try but the rule's false_positives do not state."""
     rule = read.value
     if not (rule and read.document):
         return
@@ -93,7 +93,7 @@ def nothing() -> Evidence:
 
 
 def check_query(read: Read, evidence: Evidence) -> list[Fault]:
-    """Faults of a rule's query and message that only a database can tell."""
+    """Faults of a rule's query and message that only a database can find."""
     rule, document = read.value, read.document
     if not (rule and document):
         return []
@@ -169,7 +169,7 @@ def _kind(described: dict[str, Any]) -> tuple[str, str]:
 
 
 def _miswritten(select: Iterable[Column]) -> Iterator[tuple[int, int, str]]:
-    """Columns that are there twice, of which rows have the last, and words that no row can have."""
+    """Faults for duplicate columns, of which rows have the last, and for invalid words."""
     seen = set[str]()
     for column in select:
         if column.name and column.name in seen:
@@ -184,7 +184,7 @@ def _miswritten(select: Iterable[Column]) -> Iterator[tuple[int, int, str]]:
 
 
 def _words(column: str) -> list[str]:
-    """What a column can be, if that is one of some words."""
+    """The words that a column can be, if it is limited to some."""
     described = _COLUMNS.get(column, {})
     return next((part["enum"] for part in described.get("anyOf", []) if "enum" in part), [])
 
@@ -237,7 +237,7 @@ def _unknown_in_message(
     ]
     lines = re.split(r"\r\n|\r|\n", message)  # as Jinja counts them
     for line, word, text in found:
-        code = lines[line - 1].find("{")  # what is before it is no name
+        code = lines[line - 1].find("{")  # text before it is not a name
         at = lines[line - 1].find(word, max(code, 0))
         yield document.fault_within(location, line, max(at, 0), f"message: {text}")
 

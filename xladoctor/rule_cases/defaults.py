@@ -1,4 +1,4 @@
-"""What a row of a case is, where it does not say: docs/rule-cases.md has the same as a table."""
+"""The default values of a row in a case; docs/rule-cases.md has the same as a table."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from xladoctor.frontends.vocabulary import vocabulary
 
 Row = dict[str, Any]
 
-#: Of any table that has the column.
+#: Defaults of any table that has the column.
 BASE: Row = {"process": 0, "thread": 1, "file": "train.py", "function": "train", "via": ""}
-#: Of a table, besides; all other columns are unknown (NULL). A step is 1 ms of the main thread that
-#: ends with a barrier at train.py:40.
+#: Further defaults by table; other columns are unknown (NULL). A step is 1 ms of the main thread
+#: and ends with a barrier at train.py:40.
 DEFAULTS: dict[str, Row] = {
     "step": {
         "main": True,

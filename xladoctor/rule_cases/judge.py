@@ -1,4 +1,4 @@
-"""Judges a case: what its rule finds in the evidence that it describes, beside what it expects."""
+"""Judges a case: compares what its rule finds in the evidence with what the case expects."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from xladoctor.rule_cases.defaults import defaults
 from xladoctor.rule_cases.graphs import tables_of
 from xladoctor.rule_cases.made import CaseError, Row, complete
 
-#: What is shown of a finding that no case expects.
+#: The values shown of a finding that no case expects.
 _TELLING = ("rule", "severity", "file", "line", "count", "message")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a case expects, and what there is: rows with the same keys where they are the same."""
+    """What a case expects, and what was found, as rows; matching rows have the same keys."""
 
     wanted: list[Row]
     found: list[Row]
@@ -41,7 +41,7 @@ class Outcome:
 
 
 def judge(case: Case, rule: str, rules: Sequence[Rule]) -> Outcome:
-    """Judge a case of a rule by some rules: what it expects of others is left out.
+    """Judge a case of a rule by some rules; what it expects of other rules is left out.
 
     Raises:
         CaseError: its evidence cannot be made.
@@ -59,7 +59,7 @@ def judge(case: Case, rule: str, rules: Sequence[Rule]) -> Outcome:
 
 
 def judged_by(case: Case, rules: Sequence[Rule]) -> Judged:
-    """What rules say of a case. Raises CaseError, RuleError."""
+    """The results of rules on a case. Raises CaseError, RuleError."""
     tables = {name: list(_table(name, given)) for name, given in case.tables.items()}
     if case.graphs:
         tables |= tables_of([graph for given in case.graphs for graph in repeated(given)])
@@ -98,7 +98,7 @@ def _at(value: Any, i: int) -> Any:
 
 
 def shown(finding: Finding, wanted: Row) -> Row:
-    """The values of a finding that a case names; if it names none, those that tell what it is."""
+    """The values of a finding that a case names; if it names none, the identifying ones."""
     place = finding.locations[0] if finding.locations else None
     message = str(wanted.get("message"))
     flat: Row = {

@@ -1,4 +1,4 @@
-"""Tries rules out: on their own cases, and on evidence of programs that have nothing to find."""
+"""Tries rules out on their own cases, and on evidence of healthy programs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Load = Callable[[str], Evidence]
 
 
 class Trial(NamedTuple):
-    """How a rule did in one case, or on healthy programs: what is wrong, if anything."""
+    """The result of a rule in one case, or on healthy programs: what is wrong, if anything."""
 
     rule: str
     what: str
@@ -98,7 +98,7 @@ def _of_case(case: Case, rule: Rule, what: str) -> Trial:
 
 
 def _of_program(place: Path, rules: Sequence[Rule], load: Load) -> Iterator[Trial]:
-    """Each rule by itself: one that fails must not hide the others."""
+    """Try each rule by itself, so that one that fails does not hide the others."""
     what = f"healthy {name_of(place)}"
     with ExitStack() as kept:  # tables are read when a rule asks for them
         try:

@@ -1,4 +1,4 @@
-"""Which statements of a rule's ``false_positives`` its cases try."""
+"""Finds the statements of a rule's ``false_positives`` that its cases try."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BETWEEN_SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
 def statements(rule: Rule) -> list[str]:
-    """The sentences that say when the rule is wrong, each in a line of its own."""
+    """The sentences on when the rule is wrong, each without line breaks."""
     texts = [rule.false_positives, *(own.false_positives for own in rule.per_frontend.values())]
     return [
         sentence for text in texts if text for sentence in _BETWEEN_SENTENCES.split(_one_line(text))
@@ -20,7 +20,7 @@ def statements(rule: Rule) -> list[str]:
 
 
 def unsaid(rule: Rule, case: Case) -> Iterator[tuple[int, str]]:
-    """What a case tries, by its index in ``tries``, and no statement of the rule has."""
+    """What a case tries but the rule does not state, with its index in ``tries``."""
     said = statements(rule)
     for index, words in enumerate(case.tries):
         if not any(_one_line(words) in sentence for sentence in said):

@@ -1,7 +1,7 @@
-"""The patterns by which a thread's verdict is known: names of functions, files, system calls.
+"""The patterns that give a thread's verdict: names of functions, files, system calls.
 
-They are tried from the top, the first that matches wins. Names of CPython's are those of 3.8 to
-3.13, names of frameworks data of their frontends.
+They are tried in order, and the first match counts. Names in CPython are from 3.8 to 3.13; names in
+frameworks come from their frontends.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from xladoctor.stacks.interface import Frame, Kind
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What a frame inside the user's line means.
+    """What a frame below the user's line means.
 
     Attributes:
-        function: matches a part of the function's name.
-        file: the end of the file's path matches it; empty for any. For Python frames alone.
+        function: regular expression for part of the function's name.
+        file: regular expression for the end of the file's path; empty for any. For Python frames.
     """
 
     kind: Kind
@@ -175,7 +175,7 @@ PYTHON = (
     *_CAPTURE,
     *_STANDARD,
 )
-#: What a barrier does cannot be told from Python alone.
+#: Barriers: what they do cannot be seen from Python alone.
 BARRIERS = (
     *_of_frontends(lambda frame: frame.barrier),
     _python(Kind.device, "", r"_xladoctor/calls\.py", r"barrier$"),

@@ -1,4 +1,4 @@
-"""Why the kernel refuses to show a process's stacks, and how to get the permission."""
+"""Explains why the kernel refuses to show a process's stacks, and how to get permission."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DOCKER = "in Docker or Podman, start the container with --cap-add SYS_PTRACE"
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What decides whether this process may trace others.
+    """The facts that decide whether this process may trace others.
 
     Attributes:
         user: the number of its (effective) user.
@@ -35,7 +35,7 @@ class Rights:
 
 
 def rights() -> Rights:
-    """Those of this process."""
+    """The rights of this process."""
     return Rights(os.geteuid(), _capable(), _scope(), _container())
 
 

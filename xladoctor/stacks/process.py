@@ -1,4 +1,4 @@
-"""What Linux says about processes and their threads, from /proc; proc(5) describes the files."""
+"""Reads processes and their threads from Linux's /proc; proc(5) describes the files."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Process:
 
 
 def process(pid: int) -> Process | None:
-    """The process of that number; None if there is none."""
+    """The process with this number; None if there is none."""
     folder = _PROC / str(pid)
     try:
         stat = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
@@ -124,7 +124,7 @@ def process(pid: int) -> Process | None:
 
 
 def is_python(pid: int) -> bool | None:
-    """Whether it runs a Python interpreter; None where that may not be seen."""
+    """Whether a process runs a Python interpreter; None without permission to see it."""
     folder = _PROC / str(pid)
     try:
         if (folder / "exe").readlink().name.startswith("python"):
@@ -173,7 +173,7 @@ def tasks(pid: int) -> list[int]:
 
 
 def system_call(pid: int, task: int) -> SystemCall | None:
-    """What a thread waits for in the kernel; None where it runs or that may not be seen."""
+    """What a thread waits for in the kernel; None if it runs, or without permission to see it."""
     folder = _PROC / str(pid) / "task" / str(task)
     try:
         words = (folder / "syscall").read_text().split()
@@ -182,7 +182,7 @@ def system_call(pid: int, task: int) -> SystemCall | None:
         return None
     name = _CALLS.get(platform.machine(), {}).get(number)
     if name in ("select", "pselect6") and arguments[0] == 0:
-        return SystemCall("clock_nanosleep")  # of no file: the way to sleep before Python 3.11
+        return SystemCall("clock_nanosleep")  # select without files: sleep before Python 3.11
     if name == "futex":
         return SystemCall(
             name, private=bool(arguments[1] & _FUTEX_PRIVATE), timed=arguments[3] != 0

@@ -1,4 +1,4 @@
-"""What each thread of a process does, what the process waits for, and at which line of the user.
+"""Finds what each thread of a process does, what the process waits for, and the user's line.
 
 Three sources, in this order: native frames if they were read, Python frames between the user's
 line and the innermost one, and the system call that the kernel has the thread in.
@@ -17,7 +17,7 @@ from xladoctor.stacks.interface import Frame, Kind, Stacks, SystemCall, Thread, 
 from xladoctor.stacks.patterns import BARRIERS, BATCH, CALLS, NATIVE, PYTHON, SOURCE, Pattern
 
 _FOR_OTHERS = {Kind.waiting, Kind.data, Kind.idle}
-_BUSY = {Kind.collective, Kind.data}  # of what a running thread can be in the middle of
+_BUSY = {Kind.collective, Kind.data}  # kinds in which a running thread can be
 _ASK_NATIVE = "--native shows what native code it is in"
 _BARRIER = (
     "--native tells apart compiling, building the graph, and waiting for the device",
@@ -55,7 +55,7 @@ def of_thread(thread: Thread, stacks: Stacks) -> Verdict:
 
 
 def of_process(stacks: Stacks) -> Verdict:
-    """What the process as a whole waits for: what its main thread does, or who holds that up."""
+    """What the process as a whole waits for: what its main thread does, or what blocks it."""
     if not stacks.threads:
         return Verdict(Kind.unknown, "runs no Python")
     if stacks.state == "T":
@@ -80,7 +80,7 @@ def user_frame(thread: Thread) -> Frame | None:
 
 
 def _at(frame: Frame | None) -> str:
-    """As `` at train.py:41``, empty without a frame; the whole path stands with the thread."""
+    """Such as `` at train.py:41``; empty without a frame. The whole path is shown at the thread."""
     return f" at {Path(frame.file).name}:{frame.line}" if frame else ""
 
 
@@ -102,7 +102,7 @@ def _by_native(thread: Thread) -> Found | None:
     top = list(takewhile(lambda frame: frame.native, thread.frames))
     pattern = _first(NATIVE, top)
     if pattern is None or (pattern.kind is Kind.lock and _first(PYTHON, _inside(thread, None))):
-        return None  # a lock that threading.py or queue.py waits with: these say more
+        return None  # a lock in threading.py or queue.py; their frames are more specific
     return pattern.kind, pattern.text, True, _PARTNER if pattern.kind is Kind.collective else ()
 
 
@@ -155,7 +155,7 @@ def _by_target(call: SystemCall) -> Found:
 
 
 def _by_source(thread: Thread, frame: Frame | None) -> Found | None:
-    """From the text of the line, if native code waits there; the file may have changed since."""
+    """The verdict from the line's text, if native code waits there; the file may have changed."""
     if frame is None or thread.running or thread.frames[0] is not frame:
         return None
     text = linecache.getline(frame.file, frame.line)
@@ -219,12 +219,12 @@ def _deadlock(stacks: Stacks, verdicts: list[tuple[Thread, Verdict]]) -> Verdict
 
 
 def _for_a_lock(verdict: Verdict) -> bool:
-    """A plain lock: an event or a condition can be for something from outside."""
+    """Whether it waits for a plain lock; an event or a condition can depend on the outside."""
     return verdict.kind is Kind.lock and verdict.text.endswith("a lock")
 
 
 def _left_alone(stacks: Stacks, verdicts: list[tuple[Thread, Verdict]]) -> Verdict | None:
-    """The only thread of a process waits on a private futex, which nobody is left to wake."""
+    """The verdict if a process's only thread waits on a private futex, which nothing can wake."""
     call = stacks.threads[0].call
     if stacks.tasks > 1 or not verdicts or call is None or call.name != "futex":
         return None
@@ -247,7 +247,7 @@ def _held_up(main: Verdict, others: list[tuple[Thread, Verdict]], stacks: Stacks
 
 
 def _children(stacks: Stacks, explained: bool) -> Iterator[str]:
-    """Child processes that have died; or that there are some, where nothing else explains it."""
+    """Hints about children that have died; or about any, if nothing else explains the wait."""
     for child in stacks.children:
         if child.state == "Z":
             yield f"its child process {child.pid} has died: {child.command}"

@@ -1,4 +1,4 @@
-"""Events as protobuf, in compiled loops: five million of them in a second.
+"""Encodes events as protobuf, in compiled loops: five million per second.
 
 Formats: ``perfetto/trace/track_event/track_event.proto`` of Perfetto and
 ``tsl/profiler/protobuf/xplane.proto``.
@@ -20,7 +20,7 @@ _NEEDS_NAMES = 2  # SEQ_NEEDS_INCREMENTAL_STATE
 
 @helper
 def _varint(out: Array, at: int, value: int) -> int:
-    """Write a number; the position after it."""
+    """Write a number; return the position after it."""
     rest = np.uint64(value)
     while rest > 127:
         out[at] = np.uint8(rest & np.uint64(127) | np.uint64(128))
@@ -34,7 +34,7 @@ def _varint(out: Array, at: int, value: int) -> int:
 def _packet(
     out: Array, at: int, instant: int, kind: int, sequence: int, track: int, name: int
 ) -> int:
-    """Write a TracePacket with a TrackEvent; the position after it."""
+    """Write a TracePacket with a TrackEvent; return the position after it."""
     out[at] = 0x0A  # Trace.packet
     begin = at + 2
     out[begin] = 0x40  # 8: timestamp
@@ -57,15 +57,17 @@ def _packet(
 
 @compiled("int64(int64[::1], int64[::1], int64[::1], boolean, boolean[::1])")
 def fitting(begin: Ints, duration: Ints, ends: Ints, cut: bool, fits: Array) -> int:
-    """Which slices of a row, in order of time and the longer first, nest in each other.
+    """Find the slices of a row, in order of time and longer first, that nest.
 
     Args:
-        ends: room for the ends of those that are open.
-        cut: whether a slice that reaches beyond the one that it begins in ends with that.
+        begin: begins of the slices.
+        duration: their durations.
+        ends: room for the ends of open slices.
+        cut: whether to end a slice that reaches beyond the enclosing one together with that.
         fits: filled with whether each nests.
 
     Returns:
-        How many do not, or were cut.
+        How many do not nest, or were cut.
     """
     height, over = 0, 0
     for event in range(len(begin)):

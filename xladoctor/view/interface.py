@@ -1,4 +1,4 @@
-"""What a viewer is shown besides the timeline's own events."""
+"""The rows that viewers show besides the timeline's own events."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A Perfetto trace (``perfetto/trace/perfetto_trace.proto``), written as a stream.
 
-A process of the program is one of the trace; the threads of its host are threads, the lines of a
-device are tracks below the device's. What overlaps on a line without nesting, as a track cannot
-show it, goes to more tracks of the same name.
+Each process of the program is a process in the trace. Its host threads are threads, and the lines
+of a device are tracks below the device's. A track cannot show slices that overlap without nesting,
+so these go to more tracks with the same name.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _REALTIME, _BOOTTIME = 1, 6  # clocks; packets are on the second unless they say
 _WALL_NS = 1 << 59  # an instant beyond it is of a wall clock
 _NAMES = 10_000  # in a packet
 _BUFFER = 1 << 24
-_MOST_TRACKS = 64  # for what overlaps on a line
+_MOST_TRACKS = 64  # for slices that overlap on a line
 _MOST_PID = 1 << 31
 
 
@@ -85,7 +85,7 @@ class PerfettoTrace:
         self._pids: set[int] = set()
 
     def add(self, shown: Shown, steps: Slices, rows: Iterable[Track]) -> None:
-        """A timeline, its steps and other rows."""
+        """Add a timeline, its steps and other rows."""
         pid = self._free_pid(shown)
         host = next(iter(shown.timeline.space.hostnames), "")
         name = " ".join(filter(None, (host, f"process {shown.pid or shown.process}")))
@@ -133,12 +133,12 @@ class PerfettoTrace:
             )
 
     def add_row(self, track: int, row: Track) -> None:
-        """A row of slices on a track."""
+        """Add a row of slices to a track."""
         self._begin_sequence(row.slices.names)
         self._add_slices(track, row.name, row.slices)
 
     def _free_pid(self, shown: Shown) -> int:
-        """Its own, unless another host has a process of that number."""
+        """The timeline's pid, or a free number if another host's process has the same."""
         pid = shown.pid if shown.pid and shown.pid < _MOST_PID else shown.process + 1
         while pid in self._pids:
             pid += 1
@@ -146,13 +146,13 @@ class PerfettoTrace:
         return pid
 
     def add_track(self, **descriptor: object) -> int:
-        """A new track; its number in the trace."""
+        """Add a track, and return its number in the trace."""
         self._uuid += 1
         self._write(track_descriptor={"uuid": self._uuid, **descriptor})
         return self._uuid
 
     def _begin_sequence(self, names: list[str]) -> None:
-        """From now on, slices have these names."""
+        """Use these names for the slices that follow."""
         self._sequence += 1
         flags = _CLEARED
         for first in range(0, max(len(names), 1), _NAMES):
@@ -169,7 +169,7 @@ class PerfettoTrace:
         self._file.write(_message("Trace")(packet=[packet]).SerializeToString())
 
     def _add_slices(self, track: int, name: str, given: Slices) -> None:
-        """The slices on a track, and on tracks below it as far as they overlap."""
+        """Add slices to a track, and slices that overlap to tracks below it."""
         order = ordered(given.begin_ps, given.duration_ps)
         names, begin, duration = (
             np.ascontiguousarray(column if order is None else column[order])
@@ -191,7 +191,7 @@ class PerfettoTrace:
             below = self.add_track(name=name, parent_uuid=track)
 
     def _write_slices(self, track: int, given: Slices, ends: wire.Ints) -> None:
-        """Slices that nest; ``ends`` is room for as many."""
+        """Write slices that nest; ``ends`` has room for as many."""
         at = height = 0
         while at < len(given) or height:
             at, height, used = encode.packets(

@@ -1,4 +1,4 @@
-"""From evidence and its diagnosis to what a viewer opens."""
+"""Writes evidence and its diagnosis to files that a viewer opens."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from xladoctor.view.timelines import Shown, place_of, timelines
 
 @dataclass(slots=True)
 class Outcome:
-    """What was written.
+    """The result of writing.
 
     Attributes:
-        slices: how many, where they were counted.
+        slices: the number of slices, if counted.
         notes: what is missing.
     """
 

@@ -1,4 +1,4 @@
-"""The timelines that evidence was read from, decoded again: evidence keeps no names of events."""
+"""Decodes again the timelines that evidence was read from, as it keeps no names of events."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from xladoctor.ingest.xplane.events import Events, Stats
 from xladoctor.ingest.xplane.space import Line, read_space
 from xladoctor.view.interface import MOST, Slices, Track, ViewError
 
-_OURS = "xladoctor."  # what the names of the capture's own annotations begin with
-_STATS = ("file", "line", "kind")  # of these
+_OURS = "xladoctor."  # prefix of the capture's own annotations
+_STATS = ("file", "line", "kind")  # stats of these annotations
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A timeline as it is shown: the capture's annotations by what they enclose and its line.
+    """A timeline for display; the capture's annotations are named after their call and line.
 
     Attributes:
         process: number of the process in the evidence.
@@ -94,7 +94,7 @@ def timelines(evidence: Evidence) -> Iterator[Shown]:
 
 
 def place_of(file: str, evidence: Evidence) -> Path:
-    """A file of the evidence, whose tables escape what in a path is not UTF-8."""
+    """The path of a file in the evidence, whose tables escape paths that are not UTF-8."""
     path, root = Path(file), Path(str(evidence.origin["path"]))
     if path.exists():
         return path
@@ -116,7 +116,7 @@ def _shown(path: Path, process: int, pid: int | None, evidence: Evidence) -> Sho
 
 
 def _name_annotations(events: Events, evidence: Evidence) -> wire.Array:
-    """Call the capture's annotations ``item train.py:41``; returns which events these are."""
+    """Name the capture's annotations ``item train.py:41``; return which events these are."""
     ours = [code for code, name in enumerate(events.names) if name.startswith(_OURS)]
     annotated = np.isin(events.name, ours)
     files, lines, kinds = (_values(events, events.rows_of(stat)) for stat in _STATS)

@@ -1,4 +1,4 @@
-"""Rows for viewers: the steps, what the loop's thread did, and when each finding happened."""
+"""Makes rows for viewers: the steps, what the loop's thread did, when each finding happened."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def name_of(finding: Finding) -> str:
 
 
 def _of_compilations(finding: Finding, evidence: Evidence, process: int) -> list[Row]:
-    """The finding's compilations, whose numbers are those of one process."""
+    """The finding's compilations, which are numbered within one process."""
     numbers = {
         *finding.compilations,
         *(number for claim in finding.saving.assumes for number in claim.compilations),
@@ -105,7 +105,7 @@ def _of_compilations(finding: Finding, evidence: Evidence, process: int) -> list
 
 
 def _of_calls(finding: Finding, evidence: Evidence, process: int, program: Program) -> list[Row]:
-    """What the finding's fix is taken to change; else the calls at its lines."""
+    """The items that the finding's claims cover; else the calls at its lines."""
     claims = [claim for claim in finding.saving.assumes if claim.what != "compile"]
     segments = evidence.database.arrays(_SEGMENTS.format(process=process))
     if claims:
@@ -113,7 +113,7 @@ def _of_calls(finding: Finding, evidence: Evidence, process: int, program: Progr
             row
             for claim in claims
             for row in _merged(
-                f"{finding.rule} {_told(claim, evidence)}", items_of(program, claim), segments
+                f"{finding.rule} {_claim_text(claim, evidence)}", items_of(program, claim), segments
             )
         ]
     if finding.compilations:
@@ -127,7 +127,7 @@ def _of_calls(finding: Finding, evidence: Evidence, process: int, program: Progr
     return found
 
 
-def _told(claim: Claim, evidence: Evidence) -> str:
+def _claim_text(claim: Claim, evidence: Evidence) -> str:
     site = _site(evidence, claim.file, claim.line)
     part = f"({100 * claim.part:.0f}% of these)" if claim.part < 1 else ""
     return " ".join(filter(None, (claim.what, site, part)))
@@ -139,7 +139,7 @@ def _place(program: Program, evidence: Evidence, file: str, line: int) -> int | 
 
 
 def _merged(name: str, chosen: Any, segments: dict[str, Any]) -> list[Row]:
-    """The chosen segments; those of one call that follow each other are one."""
+    """The chosen segments; consecutive ones of one call are merged."""
     which = np.flatnonzero(chosen)
     if not len(which):
         return []

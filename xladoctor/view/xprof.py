@@ -14,7 +14,7 @@ from typing import TextIO, cast
 from xladoctor.view.interface import ViewError
 
 _PATIENCE_S = 5.0
-_SAID = 3  # last lines of what it said that tell why it ended
+_SAID = 3  # last lines of its output to show if it ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Server:
     log: Path
 
     def wait(self) -> None:
-        """Until it ends, which it should not. Raises ViewError."""
+        """Wait until it ends, which it should not. Raises ViewError."""
         self.process.wait()
         raise _ended(self.process, self.log)
 
@@ -46,7 +46,8 @@ def serving(logdir: Path, log: Path) -> Iterator[Server]:
     """XProf on a log directory, on a free port of the loopback, until the block is left.
 
     Args:
-        log: the file that takes what it says.
+        logdir: the log directory.
+        log: the file for its output.
 
     Raises:
         ViewError: it is not installed, or ends.
@@ -72,7 +73,7 @@ def serving(logdir: Path, log: Path) -> Iterator[Server]:
                 raise _ended(process, log)
             yield Server(f"http://127.0.0.1:{port}/", process, log)
         finally:
-            process.kill()  # it has nothing to put in order
+            process.kill()  # it has nothing to clean up
 
 
 def _ended(process: subprocess.Popen[str], log: Path) -> ViewError:

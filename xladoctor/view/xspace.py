@@ -1,4 +1,4 @@
-"""Timelines as XProf reads them, with a plane of ours: copies in a log directory of their own."""
+"""Writes copies of timelines for XProf, with a plane of ours, to a log directory of their own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from xladoctor.view import encode
 from xladoctor.view.interface import MOST, Slices, Track
 from xladoctor.view.timelines import Shown
 
-#: Names that begin so are planes of programs' own to XProf's trace viewer.
+#: Prefix that XProf's trace viewer takes for a program's own planes.
 _PLANE = "/device:CUSTOM:xladoctor"
 _SPACE_PLANE, _PLANE_LINE = b"\x0a", b"\x1a"  # fields of XSpace and XPlane
 _PART = 1 << 20  # events that are encoded at a time
@@ -36,8 +36,8 @@ def session_in(logdir: Path, evidence: Evidence) -> Path:
 def write(shown: Shown, rows: Sequence[Track], session: Path) -> str | None:
     """Write a timeline with rows of ours into a session. Raises OSError.
 
-    A Chrome trace, which XProf does not read, and what can be read of a damaged timeline are
-    written anew, without what their events say besides name and time. Returns a note on that.
+    Chrome traces, which XProf does not read, and the readable parts of damaged timelines are
+    rewritten with only the names and times of events. Returns a note on that.
     """
     space, timeline = shown.timeline.space, shown.timeline
     path = session / f"{_host(shown, session)}{SUFFIX}"

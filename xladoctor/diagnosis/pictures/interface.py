@@ -1,6 +1,6 @@
-"""What a page draws of a run beside its diagnosis: made only for formats that draw.
+"""The data that a page draws besides the diagnosis: made only for formats that draw.
 
-Instants are nanoseconds from the beginning of what is drawn.
+Instants are nanoseconds from the beginning of the drawing.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class StepSeries:
-    """The steps of the thread whose loop took longest, several to a row where there are very many.
+    """The steps of the thread with the longest loop; if there are very many, several per row.
 
     Attributes:
         first: number of the first step of each row.
-        counts: how many steps each row stands for.
-        period: how many steps make one iteration.
-        parts: microseconds of a step in the mean of a row, by the names of ``PartName``; their sum
-            is that of the step.
-        longest: microseconds of the longest step of the row, as far as its steps were told apart.
-        compilations: graphs that were compiled in the row.
-        shared: whether dispatch and tracing are told apart by their share in the whole loop.
-        merged_from: the step from which the capture itself kept several together.
+        counts: number of steps in each row.
+        period: number of steps per iteration.
+        parts: microseconds per step, averaged over a row, by the names of ``PartName``; they add up
+            to the step.
+        longest: microseconds of the longest step of the row, if its steps are recorded separately.
+        compilations: graphs compiled in the row.
+        shared: whether dispatch and tracing are split by their shares in the whole loop.
+        merged_from: the step from which the capture itself merged several into one record.
     """
 
     first: list[int]
@@ -42,10 +42,10 @@ class ProcessStep:
     """A step of one loop after warm-up, on average.
 
     Attributes:
-        name: the process, and its rank, host and thread where these tell loops apart.
-        steps: how many there were.
-        seconds: of a step.
-        parts: seconds of a step by the names of ``PartName``.
+        name: the process, with its rank, host and thread if these distinguish loops.
+        steps: number of steps.
+        seconds: seconds per step.
+        parts: seconds per step by the names of ``PartName``.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Lane:
     """A thread, a device, the program's labels of one depth, or what a finding claims.
 
     Attributes:
-        finding: fingerprint of the finding, of a lane of claims.
+        finding: for a lane of claims, the fingerprint of the finding.
     """
 
     name: str
@@ -102,9 +102,9 @@ class Pictures:
         excerpts: lines around a line of a finding, each with its number, by ``file:line`` as the
             diagnosis has these.
         compilations, sites: rows of ``explained_compilation`` and ``compiled_site``.
-        compiled: how many compilations there are, of which these rows may be the first.
-        differences: the last two graphs of a finding about compilations, by its fingerprint: each a
-            ``causes.difference.Difference``, whose import needs what may be missing.
+        compiled: the number of compilations; the rows may only have the first of them.
+        differences: by fingerprint of a finding about compilations, its last two graphs: each a
+            ``causes.difference.Difference``, not imported here as its imports may be missing.
         gaps: for each device and reason, how often and how long it ran nothing, in seconds.
         settings: rows of ``environment``.
     """

@@ -1,4 +1,4 @@
-"""Some steps of the timeline, thread by thread, with what findings claim."""
+"""Draws some steps of the timeline, thread by thread, with what findings claim."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.quantities import percent
 from xladoctor.warmup import WARMUP
 
-_FINEST = 300  # parts of a step, below which stretches are drawn together
+_FINEST = 300  # stretches shorter than this part of a step are drawn together
 _MOST_DEVICES, _MOST_THREADS, _MOST_DEPTHS, _MOST_FINDINGS = 4, 6, 3, 4
 _LONGEST = 160  # characters of a name
-_MOST_EVENTS = 1_000_000  # of timelines whose other threads are drawn: these are decoded for it
-_WORTH_NAMING = 0.005  # of a step, for a gap
+_MOST_EVENTS = 1_000_000  # of larger timelines, other threads are not decoded and drawn
+_WORTH_NAMING = 0.005  # share of a step above which a gap is named
 _STEPS = """
     SELECT step, steady, begin_ns, duration_ns, compile_ns FROM timeline_step
     WHERE process = $process AND duration_ns > 0 ORDER BY begin_ns
@@ -87,7 +87,7 @@ class _Step:
         )
 
     def _rows(self, query: str, begin: str = "begin_ns") -> list[Row]:
-        """The rows within the step, their instants from its beginning and cut at its ends."""
+        """The rows within the step, with instants relative to its beginning and cut at its ends."""
         given = {"process": self._process, "begin": self._begin, "end": self._begin + self._length}
         rows = self._database.rows(query.format(within=_WITHIN.format(begin=begin)), given)
         for row in rows:
@@ -104,7 +104,7 @@ class _Step:
     def _drawn(
         self, rows: Iterable[Row], kind: Callable[[Row], str], text: Callable[[Row], str]
     ) -> list[Span]:
-        """A span for each row; short ones that follow each other together, as the longest kind."""
+        """A span for each row; consecutive short ones are merged, as the longest kind."""
         spans: list[Span] = []
         short: list[Span] = []
         for row in rows:
@@ -142,7 +142,7 @@ class _Step:
             yield Lane(f"finding {number}: {finding.rule}", spans, finding.fingerprint)
 
     def _covers(self, claim: Claim, segment: Row) -> bool:
-        """Whether a claim is about a stretch; what it says of all Python is of no one stretch."""
+        """Whether a claim is about a stretch; a claim about all Python belongs to no stretch."""
         if claim.what == "compile":
             return bool(segment["activity"] == "compile" and self._compiled(claim.compilations))
         if claim.what != (segment["region"] or segment["activity"]):
@@ -164,7 +164,7 @@ class _Step:
         )
 
     def _devices(self) -> Iterator[Lane]:
-        """For each device when it ran something, which is when it had no gap."""
+        """For each device, when it ran something: when it had no gap."""
         gaps = self._rows(
             "SELECT device, begin_ns, duration_ns, reason FROM idle_gap"
             " WHERE {within} ORDER BY device, begin_ns"
@@ -194,7 +194,7 @@ class _Step:
                 yield {"at": end, "duration_ns": begin - end}
 
     def _threads(self) -> Iterator[Lane]:
-        """The outermost events of the threads beside the loop's that were longest in any."""
+        """The outermost events of other threads than the loop's, for the busiest threads."""
         rows = self._rows(
             "SELECT * FROM (SELECT process, line, name, start_ns, duration_ns FROM event"
             " WHERE {within} AND depth = 0 AND duration_ns > 0)"
@@ -221,7 +221,7 @@ def _activity(segment: Row) -> str:
 
 
 def _together(short: Sequence[Span]) -> Iterator[Span]:
-    """Short spans as one: of the kind that most of their time is."""
+    """Short spans merged into one, of the kind that takes most of their time."""
     if not short:
         return
     spent: dict[str, int] = {}

@@ -31,7 +31,7 @@ _SETTINGS = "SELECT DISTINCT name, value, set_by, file, line FROM environment OR
 
 
 def pictures(evidence: Evidence, diagnosis: Diagnosis) -> Pictures:
-    """What can be drawn of this evidence; what it lacks is empty."""
+    """All pictures of this evidence; empty where it lacks data."""
     rows = evidence.database.rows
     compilations = rows("SELECT * FROM explained_compilation ORDER BY process, index")
     sites = rows("SELECT * EXCLUDE first FROM compiled_site ORDER BY process, first")
@@ -57,7 +57,7 @@ def _placed(row: Row, evidence: Evidence) -> Row:
 
 
 def excerpts(evidence: Evidence, diagnosis: Diagnosis) -> dict[str, list[tuple[int, str]]]:
-    """Around the lines of findings, as far as their files are still those that ran."""
+    """The lines around the lines of findings, if their files are still those that ran."""
     places = {
         (location.file, location.line): location.source
         for finding in diagnosis.findings
@@ -75,7 +75,7 @@ def excerpts(evidence: Evidence, diagnosis: Diagnosis) -> dict[str, list[tuple[i
 def _differences(
     evidence: Evidence, diagnosis: Diagnosis, compilations: list[Row]
 ) -> Iterator[tuple[str, Difference]]:
-    """For findings about compilations the last two graphs of one that the timeline has."""
+    """For findings about compilations, the differences of the last two graphs in the timeline."""
     made = 0
     for finding in diagnosis.findings:
         if not finding.compilations or made >= _MOST_DIFFERENCES:

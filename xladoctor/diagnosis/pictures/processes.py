@@ -1,4 +1,4 @@
-"""What a step of each process goes to, so that one that differs from the others is seen."""
+"""Shows what a step of each process consists of, so that a process that differs stands out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOOPS = """
 
 
 def process_steps(evidence: Evidence) -> list[ProcessStep]:
-    """A row for each loop, of steps after warm-up; empty where there is but one."""
+    """The average step after warm-up of each loop; empty if there is only one loop."""
     rows = evidence.database.rows(_LOOPS, {"most": _MOST})
     if len(rows) < 2:  # nothing to compare
         return []
@@ -46,7 +46,7 @@ def _step(row: Row, evidence: Evidence, *, several_hosts: bool) -> ProcessStep:
 
 
 def _name(row: Row, *, several_hosts: bool) -> str:
-    """As findings number it, with what people know it by."""
+    """The process's number as in findings, with its rank and host."""
     known = [f"rank {row['rank']}"] if row["rank"] is not None else []
     known += [str(row["host"])] if several_hosts and row["host"] else []
     thread = f", thread {row['thread']}" if row["threads"] > 1 else ""

@@ -47,7 +47,7 @@ _ROWS = """
 
 
 def step_series(evidence: Evidence) -> StepSeries | None:
-    """Those of the step log, else of the timeline; None without any."""
+    """The steps of the step log, else of the timeline; None without any."""
     for steps in (_LOGGED, _TRACED):
         count = evidence.database.scalar(f"SELECT count(*) FROM ({steps})")  # noqa: S608  # ours
         if count:
@@ -82,7 +82,7 @@ def _series(evidence: Evidence, steps: str, every: int) -> StepSeries:
 
 
 def _tell_apart(rows: list[Row], evidence: Evidence) -> None:
-    """Dispatch and tracing by their shares in the whole loop, as the account has them."""
+    """Split off dispatch and tracing by their shares in the whole loop, as in the account."""
     for loop in evidence.database.rows(_LOOP):
         shares = told_apart(evidence, loop)
         for row in rows:

@@ -1,7 +1,7 @@
-"""What a fix would save: the captured timeline, replayed without what the fix removes.
+"""Estimates what a fix would save, by replaying the captured timeline without what it removes.
 
-``program`` reads a process's timeline from the evidence, ``replay`` runs it, ``claims`` say what
-fixes do to it, ``savings`` turns the difference into seconds of the run.
+``program`` reads a process's timeline from the evidence, ``replay`` runs it, ``claims`` describes
+what fixes change, ``savings`` turns the difference into seconds of the run.
 """
 
 from xladoctor.diagnosis.whatif.claims import claims_of

@@ -1,4 +1,4 @@
-"""What a rule says its fix does to the timeline: the vocabulary of ``claim`` in its rows."""
+"""Applies claims, which say what a rule's fix does to the timeline (``claim`` in its rows)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from xladoctor.facts.parts import REGIONS
 
 Array = np.ndarray[Any, Any]
 
-#: What a fix can do -> to what; :class:`Claim` says what each means.
+#: What a fix can do -> to what; :class:`Claim` explains the words.
 VOCABULARY: dict[Do, tuple[What, ...]] = {
     "remove": ("read", "upload", "input", "save", "cut", "tracing", "other"),
     "shorten": ("read",),
@@ -41,7 +41,7 @@ def claims_of(rule: str, value: Any) -> list[Claim]:
     """The claims of a rule's row: a struct, a list of structs, or None.
 
     Raises:
-        RuleError: a word that is not in the vocabulary.
+        RuleError: a word is not in the vocabulary.
     """
     given = value if isinstance(value, list) else [] if value is None else [value]
     return [_claim(rule, claim) for claim in given if claim is not None]
@@ -67,7 +67,7 @@ class Applied:
     """Claims as a change of a program.
 
     Attributes:
-        calls: how many calls in the program's steady steps the claims cover.
+        calls: the number of calls in steady steps that the claims cover.
         present: whether the program has anything that the claims cover.
     """
 
@@ -77,7 +77,7 @@ class Applied:
 
 
 def apply(program: Program, claims: Iterable[Claim]) -> Applied:
-    """The change that claims make, without those about compilations."""
+    """The change that claims make, except claims about compilations."""
     change, present = Change.none(program), False
     covered = np.zeros(int(program.call.max(initial=-1)) + 1)  # how much of each call
     for claim in claims:
@@ -100,7 +100,7 @@ def items_of(program: Program, claim: Claim) -> Array:
         python = (program.activity == PYTHON) & (program.region < 0)
         return np.asarray(python | _of_recorded(program) if claim.what == "tracing" else python)
     items = program.region == REGIONS.index(claim.what)
-    if not np.any(items) and claim.what in ACTIVITIES:  # of another profiler, without our calls
+    if not np.any(items) and claim.what in ACTIVITIES:  # another profiler's, without our calls
         return np.asarray(program.activity == ACTIVITIES.index(claim.what))
     if claim.file is None:
         return np.asarray(items)
@@ -120,8 +120,8 @@ def _changed(program: Program, claim: Claim, items: Array) -> Change:
 
 
 def _of_recorded(program: Program) -> Array:
-    """What each recorded operation costs besides Python's time: its constants are sent outside any
-    call of the program, and the barrier walks through all operations to launch the graph.
+    """Items with costs of recorded operations besides Python's time: their constants are sent
+    outside any call, and the barrier walks through all operations to launch the graph.
     """
     sent = (program.activity == UPLOAD) & (program.region < 0)
     barriers = program.region == REGIONS.index("barrier")
@@ -129,7 +129,7 @@ def _of_recorded(program: Program) -> Array:
 
 
 def _python(program: Program, claim: Claim, items: Array) -> Array:
-    """The share that is gone of Python's time and of the other costs of recorded operations."""
+    """The share removed from Python's time and from the other costs of recorded operations."""
     tracing = program.tracing
     kind = 1.0 if np.isnan(tracing) else tracing if claim.what == "tracing" else 1.0 - tracing
     share = np.where(program.activity == PYTHON, kind, np.sign(kind))
@@ -137,9 +137,9 @@ def _python(program: Program, claim: Claim, items: Array) -> Array:
 
 
 def _shortened(program: Program, claim: Claim, items: Array) -> Change:
-    """Each call takes less time by the claim's part, as what it launches does.
+    """The change in which each call, and what it launches, takes less time by the claim's part.
 
-    Cuts are shortened, too: the timeline does not say which operator made one.
+    Cuts are shortened, too: the timeline does not show which operator made one.
     """
     runs = _launched(program, items)
     return replace(
@@ -166,9 +166,9 @@ def _of_calls(program: Program, claim: Claim, items: Array) -> Change:
 
 
 def _own_waits(program: Program) -> Array:
-    """Waits of a barrier for the graph that it launched itself, as when memory is handed on.
+    """Waits of a barrier for the graph that it launched itself, as when memory is donated.
 
-    They come now and then; a larger graph would not make them longer in proportion.
+    They are occasional; a larger graph would not make them proportionally longer.
     """
     barriers = program.region == REGIONS.index("barrier")
     launching = barriers & (program.launches >= 0)
@@ -192,14 +192,14 @@ def _calls(program: Program) -> Array:
 
 
 def _chosen(program: Program, items: Array, part: float) -> Array:
-    """A part of the calls, spread evenly."""
+    """Items of a part of the calls, spread evenly."""
     calls = _calls(program)
     nth = np.searchsorted(np.unique(calls[items]), calls)
     return np.asarray(np.floor((nth + 1) * part + 1e-9) > np.floor(nth * part + 1e-9))
 
 
 def _beyond(program: Program, items: Array, to_ns: float) -> Array:
-    """The share of each item that is gone once its call takes a constant time."""
+    """The share removed from each item once its call takes a constant time."""
     _, at = np.unique(_calls(program), return_inverse=True)
     lasted = np.bincount(at, np.where(items, program.work, 0))
     left = np.minimum(1.0, to_ns / np.maximum(lasted, 1.0))[at]

@@ -1,6 +1,6 @@
-"""Makes the timeline of a loop without barriers stand for the whole loop.
+"""Scales the timeline of a loop without barriers to the whole loop.
 
-Its window ends early, and what piles up takes longer from turn to turn: reads that took little of
+Its window ends early, and what piles up takes longer with each iteration: reads that took little of
 the window can be most of the loop. The step log has the seconds of each activity in the whole loop.
 """
 
@@ -22,7 +22,8 @@ def at_the_pace_of(program: Program, regions_s: Mapping[str, float], rest_s: flo
     """The program with calls as long as in the run.
 
     Args:
-        regions_s: seconds of the run by region, compilation not counted.
+        program: the program of the timeline's window.
+        regions_s: seconds of the run by region, without compilation.
         rest_s: seconds of the run outside of these regions.
     """
     factor, others = np.ones(len(program.work)), program.activity != COMPILE

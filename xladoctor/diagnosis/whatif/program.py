@@ -1,8 +1,8 @@
 """The timeline of one process as a dependency graph, in arrays.
 
 The host's items are in program order. An item takes its ``work``; if it awaits an execution, it
-ends no earlier than ``after`` nanoseconds past the end of that. The end of an item may launch an
-execution, which begins ``latency`` later, but no earlier than a ``gap`` after the one before it.
+ends no earlier than ``after`` nanoseconds after that ends. The end of an item may launch an
+execution, which begins ``latency`` later, but no earlier than a ``gap`` after the previous one.
 Measured times are split so that replaying the unchanged program reproduces them.
 """
 
@@ -36,13 +36,13 @@ class Program:
         region: index in :data:`~xladoctor.facts.parts.REGIONS`, -1 for none.
         call: number of the call that the item is part of, -1 for none.
         place: line of the call, as an index in ``places``, -1 if unknown.
-        work: least time that the item takes.
+        work: the least time that the item takes.
         awaits: execution that the item waits for, -1 for none.
         after: time from the end of that execution to the item's own.
         launches: execution that is launched at the item's end, -1 for none.
-        latency: of each execution, time from launch to begin on an idle device.
-        gap: time from the end of the execution before, on a busy device; below 0 if they overlap.
-        duration: time that the device takes.
+        latency: time from each execution's launch to its begin on an idle device.
+        gap: time from the previous execution's end, on a busy device; negative if they overlap.
+        duration: time that each execution takes on the device.
         places: (file, line) of calls.
         warmup: numbers of the first steps, in which compiling is expected.
         steady: numbers of the steps that show the steady state.
@@ -73,7 +73,7 @@ class Program:
 
 
 def read_program(database: Database, process: int) -> Program | None:
-    """The program of a process; None if its timeline does not show one."""
+    """Read the program of a process; None if its timeline does not show one."""
     items = database.arrays(_ITEMS.format(process=int(process)))
     runs = database.arrays(_EXECUTIONS.format(process=int(process)))
     if not len(items["step"]):
@@ -125,10 +125,10 @@ _EXECUTIONS = """
 def _waits(
     begin: Array, length: Array, region: Array, awaits: Array, ended: Array
 ) -> tuple[Array, Array]:
-    """Split each wait into its own work and what follows the end of the awaited execution.
+    """Split each wait into its own work and the time after the awaited execution's end.
 
-    A wait for an execution that had already ended does not show how long the host takes to go on
-    after one: that is taken from the other waits of the same kind.
+    A wait for an execution that had already ended does not show how long the host takes to continue
+    after one: that is taken from other waits of the same kind.
     """
     work, after = length.copy(), np.zeros(len(length), np.int64)
     waits = np.flatnonzero(awaits >= 0)
@@ -146,9 +146,9 @@ def _waits(
 
 
 def _starts(launched: Array, begin: Array, end: Array) -> tuple[Array, Array]:
-    """The latency of each execution after its launch, and the gap after the one before it.
+    """The latency of each execution after its launch, and the gap after the previous one.
 
-    The latency of an execution that had to queue is not seen: at most it is that of the others.
+    The latency of a queued execution is unknown: it is at most the others'.
     """
     if not len(begin):
         return begin.copy(), begin.copy()

@@ -1,4 +1,4 @@
-"""The steps of a whole run and their time, for which a process's timeline stands."""
+"""Reads the steps of a whole run and their time, to scale a process's timeline to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ENOUGH = 5  # steps outside the window are enough to leave out the slower ones 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What is known of a whole run.
+    """What is known about a whole run.
 
     Attributes:
         steps: number of steps (iterations of the loop), or 0.
@@ -20,8 +20,8 @@ class Rates:
         steady_s: time of that many steps in the steady state.
         compilations: seconds of each compilation, by its number.
         late: numbers of the compilations after warm-up, in the loop.
-        regions_s: of a loop without barriers, seconds of reads, uploads and waits for input in it,
-            compilation not counted; else empty.
+        regions_s: for a loop without barriers, seconds of reads, uploads and waits for input,
+            without compilation; else empty.
     """
 
     steps: int
@@ -77,7 +77,7 @@ _COMPILED = """
     LEFT JOIN late_compilation l ON l.process = c.process AND l.index = c.index
     WHERE c.process = $process AND c.duration_ns IS NOT NULL
 """
-#: Of the thread that took longest. A loop without barriers is taken as a whole.
+#: The steps of the thread with the longest loop. A loop without barriers is taken as a whole.
 _LOG = """
     WITH lead_of AS (
         SELECT * FROM loop WHERE process = $process

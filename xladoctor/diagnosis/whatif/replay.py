@@ -1,4 +1,4 @@
-"""Runs a program, as it was or changed."""
+"""Replays a program, as it was or changed."""
 
 # mypy: disable-error-code="arg-type"
 from __future__ import annotations
@@ -20,13 +20,13 @@ class Change:
     """How the program differs from the captured one; ``|`` joins the changes of several fixes.
 
     Attributes:
-        gone: share of each host item's work that is gone with whole calls, 0 to 1.
+        gone: share of each host item's work removed with whole calls, 0 to 1.
         part: the same for work that many fixes reduce, such as Python's time; parts add up.
         waits: whether the item still waits for its execution.
-        ahead: call of the item if a thread of its own does it ahead of the loop, else -1.
-        device: share of each execution's duration that is gone.
+        ahead: call of the item if a thread of its own makes it ahead of the loop, else -1.
+        device: share removed from each execution's duration.
         device_part: the same for several fixes; parts add up.
-        merged: whether the execution runs as a part of the next one.
+        merged: whether the execution runs as part of the next one.
     """
 
     gone: Array
@@ -63,13 +63,13 @@ class Change:
         )
 
     def without_compiling(self, program: Program) -> Change:
-        """The same, with nothing compiled."""
+        """The change, also without any compilation."""
         return replace(self, gone=np.where(program.activity == COMPILE, 1.0, self.gone))
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a replay went: when each host item ended, and each execution began and ended, in ns."""
+    """The result of a replay, in ns: when each item ended, and each execution began and ended."""
 
     program: Program
     ended: Array
@@ -137,7 +137,7 @@ def replay(program: Program, change: Change) -> Outcome:
 
 
 def _left(gone: Array, part: Array) -> Array:
-    """The factor that is left; less than a thousandth counts as 0."""
+    """The remaining factor; less than a thousandth counts as 0."""
     left = 1.0 - np.maximum(gone, part)
     return np.where(left < _NOTHING, 0.0, left)
 
@@ -163,7 +163,7 @@ def _run(  # noqa: PLR0913  # the columns of hosts and executions
     now, free, worker, taken, pending, call = 0, 0, 0, 0, 0, -1
     for item in range(len(work)):
         if ahead[item] >= 0:
-            if ahead[item] != call:  # the thread is one call ahead: the last result was taken
+            if ahead[item] != call:  # the thread works one call ahead
                 worker, taken, call = max(worker, taken), now, ahead[item]
             worker += work[item]
             now = max(now, worker)

@@ -1,4 +1,4 @@
-"""From replays to what a fix saves: in a step and in the run, alone and after better fixes."""
+"""Computes from replays what a fix saves: per step and in the run, alone and after better fixes."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _LIMITS = {
 }
 _FULL = 0.85  # share of the step in which the device works: above, little else matters
 _BUSY = 0.5  # share of the step in which the device works: above, waits are for its work
-_ALIKE = 5.0  # times as long as those of the timeline, or as short: the run's steps are others
-_MANY = 10  # barriers, to tell how long a step is
+_ALIKE = 5.0  # factor by which the run's and the timeline's steps may differ in length
+_MANY = 10  # barriers that are enough to know how long a step is
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Fix:
     """What the fix of a finding does, in which process, and how often the defect occurred.
 
     Attributes:
-        settled: a longer run has no more of it.
+        settled: whether a longer run has no more of it.
         at_most: how often it can happen in a run of any length, if known.
     """
 
@@ -49,7 +49,7 @@ class Fix:
 
     @property
     def once(self) -> bool:
-        """Whether it occurred once and may occur again: that is no rate."""
+        """Whether it occurred once and may occur again, which does not give a rate."""
         return self.count == 1 and not self.settled
 
 
@@ -58,9 +58,9 @@ class Estimate:
     """What a fix saves, in seconds of the run.
 
     Attributes:
-        steady_s: of steps in the steady state.
-        late_s: of compiling after warm-up.
-        warmup_s: of compiling in warm-up.
+        steady_s: saved in steady steps.
+        late_s: saved compiling after warm-up.
+        warmup_s: saved compiling in warm-up.
         limited_by: what most of a step is spent on afterwards.
     """
 
@@ -70,7 +70,7 @@ class Estimate:
     limited_by: str
 
     def projected(self, fix: Fix, steps: int, total: int) -> float:
-        """The same for a run of ``total`` steps, of which ``steps`` were captured."""
+        """The saving in a run of ``total`` steps, of which ``steps`` were captured."""
         more = 1.0 if fix.settled or fix.once else total / steps
         if fix.at_most is not None and fix.count:
             more = min(more, max(1.0, fix.at_most / fix.count))
@@ -82,8 +82,8 @@ class Estimate:
         return self.steady_s + self.late_s + self.warmup_s
 
     def within(self, most: float | None) -> Estimate:
-        """The same, made smaller in proportion where it is more than ``most`` seconds: a replay of
-        a few steps, scaled to the run, can give more than what the defect costs in the run.
+        """The estimate, scaled down if it is more than ``most`` seconds: a replay of a few steps,
+        scaled to the run, can exceed what the defect costs in the run.
         """
         if most is None or self.seconds <= most:
             return self
@@ -115,7 +115,7 @@ class WhatIf:
         return self._models[process]
 
     def estimate(self, fix: Fix) -> Estimate | None:
-        """What a fix saves by itself; None if the timeline cannot tell."""
+        """What a fix saves by itself; None if the timeline does not show it."""
         model = self.model(fix.process)
         return model.estimate(fix) if model else None
 
@@ -162,8 +162,8 @@ class _Model:
 
     @property
     def is_of_one_loop(self) -> bool:
-        """Whether the timeline shows steps of the loop that took longest: of several threads it may
-        show another's, which says nothing of that one's time.
+        """Whether the timeline shows steps of the longest loop: with several threads it may show
+        another's, whose times do not apply.
         """
         steps, barriers = len(self.program.steady), self.rates.barriers
         if self.rates.regions_s or barriers < _MANY or not steps:
@@ -235,7 +235,7 @@ class _Model:
     def _compiled(self, fix: Fix, taken: frozenset[int] = frozenset()) -> tuple[float, float]:
         """Seconds of compiling that a fix saves, after warm-up and in it.
 
-        After warm-up the device may work meanwhile, so that less is saved.
+        After warm-up the device may work at the same time, so that less is saved.
         """
         late = warmup = 0.0
         for claim in fix.claims:
@@ -252,7 +252,7 @@ class _Model:
     def _undisturbed(self) -> float:
         """The share of late compiling that is not hidden by the device's work, in the timeline.
 
-        No more can be hidden than the device works, wherever launches are taken to have run.
+        No more can be hidden than the time that the device works.
         """
         program = self.program
         late = (program.activity == COMPILE) & ~np.isin(program.step, program.warmup)
@@ -272,7 +272,7 @@ class _Model:
             for nanoseconds in (outcome.device_ns(), outcome.steady_ns())
         )
         waiting = spent.pop("wait")
-        if not self._records_steps:  # then the framework's Python launches
+        if not self._records_steps:  # the framework's Python launches, it does not trace
             spent["dispatch"] += spent.pop("tracing")
         spent["compile"] = max(0.0, compile_s)
         largest = max(spent, key=lambda key: spent[key])

@@ -1,13 +1,13 @@
-"""The events of a Chrome trace, in compiled loops over the bytes of the file.
+"""Reads the events of a Chrome trace, in compiled loops over the bytes of the file.
 
-Texts are interned by their bytes, so that only distinct ones become objects, and instants are read
-as decimals: microseconds of the wall clock with nanoseconds behind the point have more digits than
-a float. What is not JSON is left out up to the next event, or where the file ends. A quote in a
-text that no escape marks is taken as a part of it where what follows can follow no text.
+Texts are interned by their bytes, so that only distinct ones become objects. Instants are read as
+decimals: microseconds of the wall clock with nanoseconds after the point have more digits than a
+float. What is not JSON is skipped up to the next event, or the end of the file. An unescaped quote
+is taken as part of its text if what comes next cannot follow a text.
 
-Not msgspec, typed and with ``args`` left as they are written: of 54 to 118 MB it makes objects in
-0.15 to 0.6 s, where this makes columns in 0.12 to 0.4 s; its objects and the file take 2.8 to 5.4
-times the file's size; it reads instants as floats, and nothing of a file that is cut off.
+msgspec, typed and with raw ``args``, is not used: from 54 to 118 MB it makes objects in 0.15 to
+0.6 s, where this makes columns in 0.12 to 0.4 s; its objects and the file take 2.8 to 5.4 times the
+file's size; it reads instants as floats; and it reads nothing of a file that is cut off.
 """
 
 # mypy: disable-error-code="no-any-return, return-value, assignment, arg-type"
@@ -24,20 +24,20 @@ Array = np.ndarray[Any, Any]
 #: Columns of a row: phase (a character), indices of texts, picoseconds, position of ``args``.
 PHASE, NAME, CATEGORY, PROCESS, THREAD, START, DURATION, ARGS = range(8)
 _BYTES = "Array(uint8, 1, 'C', readonly=True)"
-_TABLE = "UniTuple(int64[:, ::1], 2)"  # slots and texts, as Texts has them
+_TABLE = "UniTuple(int64[:, ::1], 2)"  # slots and places, as in _Texts
 _COLUMNS = "Tuple((int32[::1], int32[::1], uint8[::1], int64[::1]))"
 _MOST_ARGUMENTS = 256
 _QUOTE, _BACKSLASH, _NEWLINE, _COMMA, _COLON = 34, 92, 10, 44, 58
-_KEY, _FIELD, _INNER, _ITEM = range(4)  # places of a text: fields are of events
+_KEY, _FIELD, _INNER, _ITEM = range(4)  # where a text is; fields belong to events
 _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = 123, 125, 91, 93
 _FLOWS = (ord("s"), ord("t"), ord("f"))
-_ROOM = 10**17  # for one digit more in 64 bits
-_MOST_US = np.int64(9_000_000_000_000)  # as picoseconds in 64 bits: a hundred days
+_ROOM = 10**17  # one more digit still fits in 64 bits
+_MOST_US = np.int64(9_000_000_000_000)  # a hundred days, which fit in 64 bits as picoseconds
 
 
 @helper
 def _space(buffer: Array, at: int) -> int:
-    """The next position that is no white space."""
+    """The next position that is not white space."""
     while at < len(buffer) and buffer[at] <= 32:
         at += 1
     return at
@@ -45,7 +45,7 @@ def _space(buffer: Array, at: int) -> int:
 
 @helper
 def _ends_text(buffer: Array, quote: int, place: int) -> bool:
-    """Whether what follows a quote can follow a text in such a place."""
+    """Whether the bytes after a quote can follow a text in such a place."""
     at = _space(buffer, quote + 1)
     if at >= len(buffer):
         return True
@@ -59,7 +59,7 @@ def _ends_text(buffer: Array, quote: int, place: int) -> bool:
 
 @helper
 def _begins_key(buffer: Array, at: int) -> bool:
-    """Whether a key begins at a position, or the file ends before one could."""
+    """Whether a key begins at a position, or the file ends first."""
     if at < len(buffer) and buffer[at] != _QUOTE:
         return False
     at += 1
@@ -71,7 +71,7 @@ def _begins_key(buffer: Array, at: int) -> bool:
 
 @helper
 def _text(buffer: Array, at: int, place: int, damage: wire.Ints) -> int:
-    """The quote that ends the text which begins at a position; -1 if none does."""
+    """The position of the quote that ends the text at a position; -1 if there is none."""
     while at < len(buffer):
         byte = buffer[at]
         if byte == _BACKSLASH:
@@ -92,8 +92,8 @@ def _text(buffer: Array, at: int, place: int, damage: wire.Ints) -> int:
 
 @helper
 def _value(buffer: Array, at: int, damage: wire.Ints) -> int:
-    """The position behind a value of a field; -1 if it does not end."""
-    depth, lists = 0, np.int64(0)  # a bit for each bracket that is open
+    """The position after a field's value; -1 if it does not end."""
+    depth, lists = 0, np.int64(0)  # lists: a bit for each open bracket
     while at < len(buffer):
         byte = buffer[at]
         if byte == _QUOTE:
@@ -119,7 +119,7 @@ def _value(buffer: Array, at: int, damage: wire.Ints) -> int:
 
 @helper
 def _intern(buffer: Array, begin: int, end: int, table: tuple[Array, Array]) -> int:
-    """The index of a text. There is room: the caller stops before the table is full."""
+    """The index of a text. The caller must make sure that the table has room."""
     slots, texts = table
     code = np.uint64(14695981039346656037)
     for at in range(begin, end):
@@ -142,7 +142,7 @@ def _intern(buffer: Array, begin: int, end: int, table: tuple[Array, Array]) -> 
 
 @helper
 def _has_room(table: tuple[Array, Array], texts: int) -> bool:
-    """Whether a table can take so many texts more."""
+    """Whether a table has room for so many more texts."""
     return table[1][0, 0] + texts < min(len(table[1]), len(table[0]) // 2)
 
 
@@ -156,7 +156,7 @@ def _same(buffer: Array, begin: int, end: int, other: int, last: int) -> bool:
 
 @helper
 def _number(buffer: Array, at: int) -> tuple[int, int, int]:
-    """(whole part, millionths, next position) of a number, quoted or not; -1 if it is none."""
+    """(whole part, millionths, next position) of a number, quoted or not; -1 if it is not one."""
     at += buffer[at] == _QUOTE
     negative = buffer[at] == 45
     at += negative
@@ -184,7 +184,7 @@ def _number(buffer: Array, at: int) -> tuple[int, int, int]:
 
 @helper
 def _with_exponent(buffer: Array, begin: int, mark: int) -> tuple[int, int, int]:
-    """The same of digits from a position on, with a power of ten behind the mark at another."""
+    """As :func:`_number`, for digits from ``begin`` on, with a power of ten after ``mark``."""
     power, behind = _exponent(buffer, mark + 1)
     if behind < 0:
         return np.int64(0), np.int64(0), behind
@@ -209,7 +209,7 @@ def _with_exponent(buffer: Array, begin: int, mark: int) -> tuple[int, int, int]
 
 @helper
 def _exponent(buffer: Array, at: int) -> tuple[int, int]:
-    """(power of ten, next position); -1 if it is none."""
+    """(power of ten, next position); -1 if there is none."""
     below = at < len(buffer) and buffer[at] == 45
     at += at < len(buffer) and (buffer[at] == 45 or buffer[at] == 43)
     power, first = np.int64(0), at
@@ -221,7 +221,7 @@ def _exponent(buffer: Array, at: int) -> tuple[int, int]:
 
 @helper
 def _picoseconds(buffer: Array, at: int, base: int) -> int:
-    """Microseconds as picoseconds from a base; the lowest number where it is none, or far off."""
+    """Microseconds as picoseconds from a base; the lowest int64 if invalid or too far off."""
     whole, part, behind = _number(buffer, at)
     if behind < 0 or abs(whole - base) > _MOST_US:
         return np.iinfo(np.int64).min
@@ -230,7 +230,7 @@ def _picoseconds(buffer: Array, at: int, base: int) -> int:
 
 @helper
 def _word(buffer: Array, at: int, end: int) -> int:
-    """The bytes of a key of up to four characters as a number."""
+    """The bytes of a key of up to four characters, as a number."""
     code = np.int64(0)
     if end - at > 4:
         return code
@@ -263,7 +263,7 @@ def _field(
     table: tuple[Array, Array],
     base: wire.Ints,
 ) -> None:
-    """Put a field of an event where it belongs."""
+    """Store a field of an event in its column."""
     if key == _PH:
         row[PHASE] = buffer[begin + 1]
     elif key == _NAME:
@@ -284,7 +284,7 @@ def _field(
 def _time(buffer: Array, key: int, begin: int, row: Array, base: wire.Ints) -> None:
     if key == _DUR:
         row[DURATION] = _picoseconds(buffer, begin, 0)
-    elif key == _TS and row[PHASE] != 77:  # those of metadata tell nothing
+    elif key == _TS and row[PHASE] != 77:  # ``ts`` of metadata (M) means nothing
         if base[0] == _UNKNOWN:
             whole, _, behind = _number(buffer, begin)
             if behind > 0:
@@ -301,7 +301,7 @@ def _event(
     base: wire.Ints,
     damage: wire.Ints,
 ) -> int:
-    """Read the object that opens at a position. Returns the one behind it, -1 if it has no end."""
+    """Read the object that opens at a position; return the position after it, -1 without an end."""
     row[:] = _UNKNOWN
     at = _space(buffer, at + 1)
     while at < len(buffer) and buffer[at] != _CLOSE:
@@ -326,9 +326,9 @@ def _event(
 
 @helper
 def _skip(buffer: Array, begin: int, damage: wire.Ints) -> int:
-    """Where the next event opens behind damage, -1 if none does.
+    """Where the next event opens after damage; -1 if none does.
 
-    At a line's begin, as profilers write them, or behind another event.
+    It opens at the beginning of a line, as profilers write them, or after another event.
     """
     at, apart = begin + 1, False
     while at < len(buffer) and not (apart and _opens_event(buffer, at)):
@@ -360,18 +360,22 @@ def events(
     base: wire.Ints,
     damage: wire.Ints,
 ) -> tuple[int, int]:
-    """Read events from a position in their list, until the list, the rows or the room for texts
-    end.
+    """Read events from a position in their list, until the list ends, or the rows or the room for
+    texts are used up.
 
     Flows have no rows: the two ends of each have the same number in their arguments.
 
     Args:
-        base: [0] the microseconds that picoseconds count from, set at the first.
-        damage: [0] how often, [1] the first position, of events left out; [2], [3] of quotes that
-            were taken as a part of a text.
+        buffer: the file.
+        at: the position.
+        rows: one per event, filled.
+        table: the texts, extended.
+        base: [0] the microseconds that picoseconds count from, set at the first event.
+        damage: [0] the number of skipped events, [1] the position of the first; [2], [3] the same
+            for quotes that were taken as part of a text.
 
     Returns:
-        how many rows, and where to go on; -1 where the list ended.
+        the number of rows, and where to go on; -1 if the list ended.
     """
     count = 0
     while count < len(rows) and _has_room(table, 8):
@@ -395,7 +399,7 @@ def events(
 
 @compiled("void(int64[:, ::1], int64[:, ::1])")
 def rehash(slots: Array, larger: Array) -> None:
-    """Fill a larger hash table, empty as yet, with what a smaller one has."""
+    """Copy the contents of a hash table to a larger empty one."""
     mask = len(larger) - 1
     for slot in range(len(slots)):
         if slots[slot, 0] >= 0:
@@ -405,7 +409,7 @@ def rehash(slots: Array, larger: Array) -> None:
             larger[place, 0], larger[place, 1] = slots[slot, 0], slots[slot, 1]
 
 
-#: A kind of stat that :mod:`.space` makes a number of: its value is where that begins.
+#: A kind of stat that :mod:`.space` converts to a number; its value is the number's position.
 REAL = 9
 
 
@@ -419,7 +423,7 @@ def _arguments(
     count: int,
     damage: wire.Ints,
 ) -> int:
-    """One event's; of very many the first."""
+    """Read one event's arguments; of very many only the first."""
     _, name, kind, value = columns
     at = _space(buffer, at + 1)
     most = count + _MOST_ARGUMENTS // 2
@@ -441,7 +445,7 @@ def _arguments(
 
 @helper
 def _stat(buffer: Array, begin: int, end: int, table: tuple[Array, Array]) -> tuple[int, int]:
-    """(kind, value) of a value; a list or an object is the text that it is written as."""
+    """(kind, value) of a value; a list or an object is taken as its text."""
     if buffer[begin] != _QUOTE:
         whole, _, behind = _number(buffer, begin)
         if behind == end and end - begin < 19:
@@ -457,7 +461,7 @@ def _stat(buffer: Array, begin: int, end: int, table: tuple[Array, Array]) -> tu
 @helper
 def _is_wanted(buffer: Array, begin: int, end: int, wanted: Array) -> bool:
     at = 0
-    while at < len(wanted):  # at a zero byte
+    while at < len(wanted):  # ``at`` is at a zero byte
         place = 0
         while (
             begin + place < end
@@ -486,15 +490,19 @@ def stats(
     columns: tuple[Array, Array, Array, Array],
     damage: wire.Ints,
 ) -> tuple[int, int]:
-    """Read what the arguments of events say, from the event with number ``at`` on.
+    """Read the arguments of events, from the event with number ``at`` on.
 
     Args:
-        args: where the arguments of each event begin, negative for none.
-        wanted: the keys, each behind a zero byte; empty for all.
-        columns: of the stats: event, name, kind, value.
+        buffer: the file.
+        args: where the arguments of each event begin; negative for none.
+        at: the event's number.
+        wanted: the keys, each after a zero byte; empty for all.
+        table: the texts, extended.
+        columns: the stats' columns, filled: event, name, kind, value.
+        damage: see :func:`events`.
 
     Returns:
-        how many rows, and the number of the event to go on with.
+        the number of rows, and the number of the event to go on with.
     """
     count = 0
     while at < len(args):

@@ -1,7 +1,7 @@
 """A Chrome trace in the form of an XSpace: processes as planes, threads and streams as lines.
 
-Kineto numbers a device's process by the device and its threads by the streams; exports for viewers
-name processes and threads as the planes and lines that they were made of.
+Kineto numbers a device's process after the device, and its threads after the streams. Exports for
+viewers name processes and threads after the planes and lines that they were made from.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from xladoctor.ingest.xplane.space import Line, Plane, Space, content_of
 _ROWS = 1 << 16  # events that are read at a time
 _TEXTS = 1 << 12
 _FACTS = re.compile(rb'"(baseTimeNanoseconds|host_name|rank)"\s*:\s*"?([^",}\s]*)')
-_AROUND = 1 << 20  # bytes before and behind the events that say what they are of
-#: Categories of what devices did, and the kind of the device.
+_AROUND = 1 << 20  # bytes before and after the events that are searched for metadata
+#: Categories of work on devices -> the kind of the device.
 _WORK = {
     "kernel": "GPU",
     "gpu_memcpy": "GPU",
@@ -40,14 +40,14 @@ _WORK = {
 }
 _METADATA, _COMPLETE, _INSTANT = ord("M"), ord("X"), ord("i")
 _LABELS = "user_annotation"
-#: The argument that a call of the host and what it led to on a device have in common.
+#: The argument shared by a call of the host and the work that it led to on a device.
 _JOINED = "correlation"
-#: The one that an operator and its gradient have in common.
+#: The argument shared by an operator and its gradient.
 _SEQUENCE = "Sequence number"
-#: The one of a kernel that was launched in a recorded graph; 0 for others.
+#: The argument of a kernel that was launched in a recorded graph; 0 for others.
 _IN_GRAPH = "graph node id"
 _SENT = "Memcpy HtoD"
-#: Calls in which the host waits for all that a stream, or a device, was given.
+#: Calls in which the host waits for all work of a stream or a device.
 _WAITS = re.compile(r"\w+Synchronize")
 _LANE = [scan.PROCESS, scan.THREAD, scan.CATEGORY]
 _UNKNOWN = int(np.iinfo(np.int64).min)
@@ -55,11 +55,11 @@ _UNKNOWN = int(np.iinfo(np.int64).min)
 
 @dataclass(slots=True)
 class _Texts:
-    """Distinct texts, by where in the file they are.
+    """Distinct texts, by their place in the file.
 
     Attributes:
-        slots: a hash table of their numbers, with what is left of the hash; -1 where it is free.
-        places: begin and end of each, from 1 on; 0 counts.
+        slots: a hash table of their numbers, with the rest of the hash; -1 for a free slot.
+        places: begin and end of each, from row 1 on; row 0 holds the count.
     """
 
     slots: wire.Array
@@ -73,11 +73,11 @@ class _Texts:
 
     @property
     def table(self) -> tuple[wire.Array, wire.Array]:
-        """As :mod:`.scan` takes them."""
+        """The table in the form that :mod:`.scan` takes."""
         return self.slots, self.places
 
     def grow(self) -> None:
-        """Make room for more."""
+        """Make room for more texts."""
         room = 4 * len(self.places)
         places, slots = np.zeros((room, 2), np.int64), np.full((2 * room, 2), -1, np.int64)
         places[: len(self.places)] = self.places
@@ -87,11 +87,11 @@ class _Texts:
 
 @dataclass(slots=True)
 class ChromeSpace(Space):
-    """A trace; damage as :func:`.scan.events` counts it.
+    """A trace; ``damage`` is counted as in :func:`.scan.events`.
 
     Attributes:
         texts: all names, categories and values.
-        columns: name, start_ps, duration_ps and args of each event, and whether it is of the host.
+        columns: name, start_ps, duration_ps and args of each event, and whether it is the host's.
         of_planes: whether the processes have the names of an XSpace's planes.
     """
 
@@ -100,12 +100,12 @@ class ChromeSpace(Space):
     of_planes: bool = False
     _joined: tuple[wire.Ints, wire.Ints] | None = None
     _names: dict[str, int] = field(default_factory=dict)
-    _codes: list[int] = field(default_factory=lambda: [-1])  # of the places in the table, so far
+    _codes: list[int] = field(default_factory=lambda: [-1])  # by place in the table, so far
 
     def decode(
         self, wanted: Iterable[str] | None = None, advance: Callable[[int], None] | None = None
     ) -> Events:
-        """All events as columns, with those of their arguments that are ``wanted`` (None: all)."""
+        """All events as columns, with their ``wanted`` arguments (None for all)."""
         keys = None if wanted is None else {*wanted, _JOINED, _SEQUENCE, _IN_GRAPH}
         stats = self.stats(self.columns["args"], keys)
         names, codes = self.names()
@@ -133,7 +133,7 @@ class ChromeSpace(Space):
         return events
 
     def _read_quoted(self, name: wire.Array, kind: wire.Array, value: wire.Ints) -> None:
-        """Take what joins events as a number where it is written as a text."""
+        """Convert the numbers that join events, if they are written as texts."""
         joining = [self._names[key] for key in (_JOINED, _SEQUENCE) if key in self._names]
         texts = list(self._names)
         for row in np.flatnonzero(np.isin(name, joining) & (kind == wire.REF)).tolist():
@@ -160,13 +160,13 @@ class ChromeSpace(Space):
         return f"{self.path}: {'; '.join(notes)}" if notes else None
 
     def stats(self, args: wire.Ints, wanted: set[str] | None) -> Stats:
-        """What arguments at these positions say; ``event`` is the number of the position.
+        """The arguments at these positions; ``event`` is the index of the position.
 
-        Names and texts are numbers in the table; a real number is where it begins.
+        Names and texts are numbers in the table; the value of a real number is its position.
         """
         keys = "".join(f"\0{key}" for key in sorted(wanted or ())).encode()
         rows, parts, at = Stats.empty(_ROWS), [Stats.empty(0)], 0
-        damage = np.array([0, -1, 0, -1], np.int64)  # which the events have told already
+        damage = np.array([0, -1, 0, -1], np.int64)  # not used: counted with the events already
         while at < len(args) and (keys or wanted is None):
             count, behind = scan.stats(
                 self.buffer,
@@ -184,7 +184,7 @@ class ChromeSpace(Space):
         return Stats.joined(parts)
 
     def names(self) -> tuple[list[str], wire.Array]:
-        """All texts, and for each place in the table which one it is; -1 for place 0, of none."""
+        """All texts, and the index of the text for each place in the table; -1 for place 0."""
         count = int(self.texts.places[0, 0])
         for begin, end in self.texts.places[len(self._codes) : count].tolist():
             text = _plain(self.buffer[begin:end].tobytes())
@@ -197,10 +197,10 @@ class ChromeSpace(Space):
         return np.array([float(match[0]) if match else np.nan for match in found]).view(np.int64)
 
     def _name_copies(self, events: Events) -> None:
-        """Call what the host asked for by its name and that of the copy that it asked for.
+        """Add the copy's name to the names of the host's calls that request copies.
 
-        Whether a call waits depends on where it copies from, and to what kind of memory. A wait
-        that follows it in the same operator is a part of sending.
+        Whether a call waits depends on the source and the kind of memory it copies to. A wait that
+        follows in the same operator is part of sending.
         """
         copies = [index for index, name in enumerate(events.names) if name.startswith("Memcpy ")]
         host, device = self.joined(events)
@@ -214,9 +214,9 @@ class ChromeSpace(Space):
                 events.name[asked] = events.add_name(f"{name}: {made}")
 
     def _waits_after(self, events: Events, calls: wire.Ints) -> wire.Ints:
-        """For each call the wait that comes next in the operator that it is in, -1 for none.
+        """For each call, the next wait in the operator that encloses both; -1 for none.
 
-        A label of the program is no operator: what follows within may be of anything.
+        A label of the program does not count: a wait within it may be for anything.
         """
         found = np.full(len(calls), -1, np.int64)
         label = np.isin(events.names, list(self.labels or ()))
@@ -234,9 +234,9 @@ class ChromeSpace(Space):
         return found
 
     def joined(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
-        """For all work of devices whose call is in the trace, that call's number and its own.
+        """For all work of devices whose call is in the trace: the call's number, and the work's.
 
-        A call that launches a recorded graph leads to much.
+        A call that launches a recorded graph occurs many times.
         """
         if self._joined is None:
             rows = events.rows_of(_JOINED)
@@ -253,18 +253,18 @@ class ChromeSpace(Space):
         return self._joined
 
     def in_graphs(self, events: Events) -> wire.Ints:
-        """Kernels with the number of a recorded graph, which newer profilers note."""
+        """Kernels with the number of a recorded graph, which newer profilers record."""
         rows = events.rows_of(_IN_GRAPH)
         return rows.select((rows.kind == wire.INT64) & (rows.value > 0)).event.astype(np.int64)
 
     def numbered(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
-        """Operators that are numbered in the order of the forward pass, and their numbers."""
+        """Operators numbered in the order of the forward pass, and their numbers."""
         rows = events.rows_of(_SEQUENCE)
         rows = rows.select((rows.kind == wire.INT64) & (rows.value >= 0))
         return rows.event.astype(np.int64), rows.value
 
     def _add_flows(self, events: Events) -> None:
-        """Number what joins calls and work as an XSpace does: ``_p`` produces, ``_c`` consumes."""
+        """Number the flows from calls to work as in an XSpace: ``_p`` produces, ``_c`` consumes."""
         rows = events.rows_of(_JOINED)
         name = np.where(
             self.columns["host"][rows.event], events.add_name("_p"), events.add_name("_c")
@@ -272,7 +272,7 @@ class ChromeSpace(Space):
         events.parts.append(Stats(rows.event, name, rows.kind, rows.value))
 
     def _add_steps(self, events: Events) -> None:
-        """Number steps that are numbered by their names, or by a text."""
+        """Number steps whose numbers are in their names, or in a text."""
         stats = events.parts[0]
         given = (stats.name == events.index("step_num")) & (stats.kind == wire.REF)
         for row in np.flatnonzero(given).tolist():
@@ -319,12 +319,12 @@ def read_chrome(path: Path, ingested: Ingested) -> ChromeSpace | None:
 
 @dataclass(slots=True)
 class _Found:
-    """What is in a file.
+    """The contents of a file.
 
     Attributes:
-        columns: those of :class:`ChromeSpace`, in the order of the file, and the lane as a number.
-        lanes: the number of each process, thread and category, which are places of texts.
-        metadata: rows of metadata, of each sort, process and thread the first.
+        columns: as in :class:`ChromeSpace`, in the order of the file, with the lane's number.
+        lanes: the number of each combination of process, thread and category (places of texts).
+        metadata: rows of metadata: the first for each sort, process and thread.
         base: the microseconds that instants count from.
     """
 
@@ -335,7 +335,7 @@ class _Found:
 
 
 def _found(space: ChromeSpace, at: int) -> _Found:
-    """All events, of which little is kept: a file has many, and rows take more than their text."""
+    """Read all events, keeping only some columns: rows take more memory than their text."""
     base, room = np.array([_UNKNOWN], np.int64), np.empty((_ROWS, 8), np.int64)
     lanes: dict[tuple[int, ...], int] = {}
     metadata, parts = [room[:0].copy()], [_columns(space, room[:0], lanes)]
@@ -357,15 +357,15 @@ def _found(space: ChromeSpace, at: int) -> _Found:
 def _columns(
     space: ChromeSpace, rows: wire.Array, lanes: dict[tuple[int, ...], int]
 ) -> dict[str, wire.Array]:
-    """What is kept of the events that are shown; ``lanes`` get what is new."""
+    """The kept columns of the visible events; new lanes are added to ``lanes``."""
     phase = rows[:, scan.PHASE]
     shown = (phase == _COMPLETE) | (phase == _INSTANT)
     for column in (scan.START, scan.NAME, scan.PROCESS):
         shown &= rows[:, column] != _UNKNOWN
     begin, end = space.texts.places[np.maximum(rows[:, scan.PROCESS], 0)].T
-    rows = rows[shown & (begin < end)]  # without a process: marks of the profiler's own
+    rows = rows[shown & (begin < end)]  # events without a process are the profiler's own marks
     first, lane = _distinct(rows, *_LANE)
-    keys = np.maximum(rows[first][:, _LANE], 0)  # no text has number 0
+    keys = np.maximum(rows[first][:, _LANE], 0)  # 0 stands for no text
     numbers = [lanes.setdefault(tuple(key), len(lanes)) for key in keys.tolist()]
     return {
         "name": rows[:, scan.NAME].astype(np.int32),
@@ -377,7 +377,7 @@ def _columns(
 
 
 def _distinct(rows: wire.Array, *columns: int) -> tuple[wire.Ints, wire.Ints]:
-    """The first rows with each combination of these columns, and for each row which of these."""
+    """The first row with each combination of these columns, and each row's combination."""
     first, *others = columns
     number = np.maximum(rows[:, first], 0)
     for column in others:
@@ -389,7 +389,7 @@ def _distinct(rows: wire.Array, *columns: int) -> tuple[wire.Ints, wire.Ints]:
 
 
 def _facts(space: ChromeSpace, start: int) -> dict[str, str]:
-    """What is said of the whole, behind the events or, which counts, before them."""
+    """The trace's metadata, before the events (which has priority) or after them."""
     around = (space.buffer[max(start, space.size - _AROUND) :], space.buffer[:start])
     return {
         key.decode(): value.decode(errors="replace")
@@ -403,17 +403,17 @@ def _plain(text: bytes) -> str:
         try:
             return msgspec.json.decode(b'"' + text + b'"', type=str)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            pass  # a quote in it that is not escaped, among others that are; or damage
+            pass  # a quote that is not escaped, or damage
     return text.decode(errors="replace")
 
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """What becomes a line: events of one thread of a process, of one sort.
+    """The events that become a line: those of one thread of a process, and of one sort.
 
     Attributes:
-        device: kind of the device, for what it did or what is shown beside that.
-        sort: category of what is shown beside it, else empty.
+        device: the kind of device, for its work and for what is shown beside it; else empty.
+        sort: the category of what is shown beside a device's work; else empty.
     """
 
     process: str
@@ -423,7 +423,7 @@ class _Lane:
 
 
 def _arrange(space: ChromeSpace, found: _Found, origin: int) -> None:
-    """Put the events into planes and lines, in order of time."""
+    """Arrange the events in planes and lines, in order of time."""
     names, codes = space.names()
     called = _called(space, found.metadata, names, codes)
     space.of_planes = any(name.startswith("/") for name in called.values())
@@ -444,7 +444,7 @@ def _arrange(space: ChromeSpace, found: _Found, origin: int) -> None:
         for (_, _, sort), number in found.lanes.items()
         if sort and names[codes[sort]] == _LABELS
     ]
-    if labelled or sorts & categories():  # of a profiler that tells labels from others
+    if labelled or sorts & categories():  # the profiler distinguishes labels from other events
         space.labels = {
             names[codes[code]]
             for code in np.unique(columns["name"][np.isin(columns["lane"], labelled)]).tolist()
@@ -504,7 +504,7 @@ def _called(
     rows = rows[np.isin(rows[:, scan.NAME], of_names)]
     rows = rows[_distinct(rows, scan.NAME, scan.PROCESS, scan.THREAD)[0]]
     stats = space.stats(np.ascontiguousarray(rows[:, scan.ARGS]), {"name"})
-    stats = stats.select(stats.kind == wire.REF)  # a number is no name
+    stats = stats.select(stats.kind == wire.REF)  # a number is not a name
     texts, places = space.names()
     called = {}
     for number, value in zip(stats.event.tolist(), stats.value.tolist(), strict=True):
@@ -524,7 +524,7 @@ def _lanes(
     codes: wire.Array,
     called: dict[tuple[str, str], str],
 ) -> tuple[list[_Lane], wire.Ints]:
-    """The lanes, and the number of the one for each process, thread and category."""
+    """The lanes, and the number of the lane for each process, thread and category."""
     parts = [tuple(names[codes[place]] if place else "" for place in key) for key in found]
     devices = {process: _WORK[sort.lower()] for process, _, sort in parts if sort.lower() in _WORK}
     lanes: dict[_Lane, int] = {}

@@ -1,8 +1,8 @@
-"""What an instruction says besides its operands and shape, as HLO text prints it.
+"""The attributes of an instruction, besides operands and shape, as HLO text prints them.
 
-Only what a Python number or flag of the program ends up in, for the opcodes that frontends
+Only those that a Python number or flag of the program can end up in, for the opcodes that frontends
 emit: bounds of slices, padding, dimensions, windows, directions. Format: ``PrintExtraAttributes``
-of ``xla/hlo/ir/hlo_instructions.cc``, shortened where it would repeat the shape.
+in ``xla/hlo/ir/hlo_instructions.cc``, shortened where it would repeat the shape.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _dot(instruction: Any) -> str:
 
 
 def _precision(instruction: Any) -> str:
-    """The precision, where it is not the default."""
+    """The precision, if it is not the default."""
     precision = instruction.precision_config.operand_precision
     return f" precision={_list(precision)}" if any(precision) else ""
 

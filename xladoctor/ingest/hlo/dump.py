@@ -1,8 +1,8 @@
-"""Modules that XLA wrote to a directory itself (``--xla_dump_to=DIR``): each compilation
-leaves several files, named by its number and its module.
+"""Reads modules that XLA itself dumped to a directory (``--xla_dump_to=DIR``): each compilation
+leaves several files, named after its number and its module.
 
-``--xla_dump_hlo_as_proto`` makes them ``HloProto``, which may be packed; otherwise they are text
-for people, from which only their number is read.
+With ``--xla_dump_hlo_as_proto`` they are ``HloProto``, perhaps compressed. Otherwise they are text
+for people, of which only the file name's number is used.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _NAME = re.compile(
 
 
 def is_dumped(file: Path) -> bool:
-    """Whether a file is a module as it was before XLA optimized it."""
+    """Whether a file is a module from before XLA's optimizations."""
     return _NAME.fullmatch(file.name) is not None
 
 
 def add_dumped(files: Sequence[Path], process: int, ingested: Ingested) -> None:
-    """Fill ``compilation`` and the tables of modules with what was dumped, in order.
+    """Fill ``compilation`` and the tables of modules from dumped modules, in order.
 
-    Modules that are text, or unreadable, leave a row of ``compilation`` and a note.
+    A module that is text, or unreadable, gives only a row of ``compilation`` and a note.
     """
     unread: Counter[str] = Counter()
     seen: Counter[str] = Counter()
@@ -78,8 +78,8 @@ def _decoded(file: Path, program: int) -> Module | None:
 
 
 def _described(file: Path) -> tuple[int, str, Path]:
-    """The module's number, and what it is called without its numbers: the function, or what hands
-    graphs over.
+    """The module's number, its name without numbers (the function, or what hands graphs over), and
+    the file.
     """
     match = _NAME.fullmatch(file.name)
     return (int(match[1]), match[2].rstrip(".0123456789"), file) if match else (0, "", file)

@@ -53,8 +53,8 @@ NAMES = {
 class _SmallFloat(NamedTuple):
     """A float of at most 16 bits: its sign, ``exponent`` bits, ``mantissa`` bits.
 
-    Of the values without their sign, the first ``finite`` are finite. The rest are NaN, except
-    infinity where the mantissa is 0. With ``unsigned_zero``, NaN takes the place of -0.
+    Without the sign, the first ``finite`` codes are finite values. The others are NaN, or infinity
+    if the mantissa is 0. With ``unsigned_zero``, NaN takes the place of -0.
     """
 
     exponent: int
@@ -137,9 +137,8 @@ def _pairs(text: Callable[[Any], str]) -> Callable[[Any], list[str]]:
     ]
 
 
-#: Name of the type -> function that turns the contents of the field of LiteralProto that holds such
-#: values (its name with an ``s``) into their texts. Raises ValueError or ``struct.error`` if a
-#: value is cut off.
+#: Name of the type -> function that turns the type's field of LiteralProto (its name with an ``s``)
+#: into texts of the values. Raises ValueError or ``struct.error`` if a value is cut off.
 READERS: dict[str, Callable[[Any], list[str]]] = {
     "pred": _each(lambda value: "true" if value else "false"),
     "s4": _nibbles(8),

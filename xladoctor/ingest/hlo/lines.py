@@ -1,8 +1,8 @@
-"""Python lines for graphs that were traced without them.
+"""Finds Python lines for graphs that were traced without them.
 
-A loop in the steady state is traced without lines, since recording takes time. A graph that it then
-compiles after all has the operations of an earlier one, in the same order, except for what changed.
-So each instruction takes the line of its counterpart there.
+A loop in the steady state is traced without lines, since recording them takes time. If it compiles
+a graph after all, that graph has the same operations as an earlier one, in the same order, except
+for what changed. So each instruction takes the line of its counterpart.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from xladoctor.ingest.frames import NOWHERE
 from xladoctor.ingest.hlo.module import Module
 
 _SITE = (*NOWHERE.columns(), "sent")
-_FEW = 0.5  # of the best module's share of instructions with lines
-_MOST_ALIGNED = 4000  # instructions; at worst, alignment takes time in their square
+_FEW = 0.5  # fraction of the best module's share of instructions with lines
+_MOST_ALIGNED = 4000  # instructions; at worst, alignment takes quadratic time
 
 Key = tuple[Any, ...]
 
 
 def lend_lines(modules: Sequence[Module]) -> None:
-    """Fill in the lines of modules that have few, from those of the same process that have them."""
+    """Fill in lines in modules that have few, from modules of the same process that have them."""
     shares = [_share(module) for module in modules]
     best = max(shares, default=0.0)
     lenders = [
@@ -35,7 +35,7 @@ def lend_lines(modules: Sequence[Module]) -> None:
 
 
 def _share(module: Module) -> float:
-    """The share with a line, of the instructions that are framework operations."""
+    """The share of framework operations that have a line."""
     operations = lines = 0
     for op, file in zip(module.instructions["op_type"], module.instructions["file"], strict=True):
         operations += op is not None
@@ -44,7 +44,7 @@ def _share(module: Module) -> float:
 
 
 def _distance(lender: Module, module: Module) -> tuple[int, int, bool, int]:
-    """By number of inputs, then size; of equals, the last one before it is nearest."""
+    """A distance by number of inputs, then size; of equals, the last one before is the nearest."""
     size = abs(lender.described["instructions"] - module.described["instructions"])
     before = module.program - lender.program
     return abs(lender.inputs - module.inputs), size, before < 0, abs(before)
@@ -102,7 +102,7 @@ def _by_occurrence(
 
 
 def _operations(module: Module) -> list[tuple[Key, int]]:
-    """What each instruction that is a framework operation does, and its row."""
+    """The key and row of each instruction that is a framework operation."""
     columns = module.instructions
     rows = zip(
         columns["op_type"], columns["opcode"], columns["entry"], columns["parameter"], strict=True

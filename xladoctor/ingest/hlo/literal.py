@@ -15,8 +15,8 @@ _MOST_ELEMENTS = 16
 def text(literal: Any) -> str | None:
     """The value of a literal: ``2.5``, ``{1, 2, 3}``, ``{ { 1, 2 }, { 3, 4 } }``, ``(1, -2)``.
 
-    None for tuples, for more than 16 elements, for the few types whose values are not read, and if
-    type, dimensions and values disagree. Format: ``PrintWithoutShapeOneline`` of
+    None for tuples, for more than 16 elements, for the few types that are not supported, and if
+    type, dimensions and values disagree. Format: ``PrintWithoutShapeOneline`` in
     ``xla/literal.cc``, without its comments in more than three dimensions and payloads of NaN.
     """
     shape = literal.shape

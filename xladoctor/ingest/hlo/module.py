@@ -1,4 +1,4 @@
-"""One compiled module: a row for it, for each instruction, entry parameter and Python frame."""
+"""Decodes one compiled module into rows: for it, each instruction, entry parameter and frame."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Module:
         described: the other columns of ``hlo_module``.
         instructions: columns of ``hlo_instruction``, and ``sent``.
         frames: columns of ``hlo_frame``.
-        inputs: parameters of the entry computation.
-        outputs: its results; None if its root does not list them.
+        inputs: number of parameters of the entry computation.
+        outputs: number of its results; None if its root does not list them.
     """
 
     program: int
@@ -77,10 +77,10 @@ def decode(proto: bytes, program: int, folders: Folders) -> Module:
     Args:
         proto: serialized HloProto.
         program: number of the program in the process.
-        folders: where the program's Python keeps its modules, to tell the user's frames.
+        folders: where the program's Python keeps its modules, to recognise the user's frames.
 
     Raises:
-        DecodeError: it is none.
+        DecodeError: it is not an HloProto.
     """
     module = message("HloProto").FromString(proto).hlo_module
     stacks = Stacks(module.stack_frame_index, folders)
@@ -110,7 +110,7 @@ def read_module(
     folders: Folders,
     ingested: Ingested,
 ) -> None:
-    """Decode one module and append it; one that cannot be decoded leaves a note and no row."""
+    """Decode one module and append it; if it cannot be decoded, add only a note."""
     try:
         decode(proto, program, folders).add(process, graph_hash, ingested)
     except DecodeError as error:
@@ -156,7 +156,7 @@ def _instructions(module: Any, stacks: Stacks) -> Columns:
 def _row(
     instruction: Any, computation: str, entry: bool, root: int, stacks: Stacks
 ) -> tuple[Any, ...]:
-    """One instruction. Reads each field once, and slices: their access is most of the time."""
+    """One instruction. Reads each field once, and by slices: access takes most of the time."""
     opcode, shape, metadata = instruction.opcode, instruction.shape, instruction.metadata
     frame, site, sent = stacks.origin(metadata)
     type_, number = shape.element_type, instruction.id
@@ -196,7 +196,7 @@ def _devices(assignment: Any) -> list[int]:
 
 
 def _sharding(module: Any) -> str | None:
-    """Tells shardings of parameters and results apart; None without any."""
+    """A key that identifies the shardings of parameters and results; None without any."""
     shardings = [*module.spmd_parameters_shardings, module.spmd_output_sharding]
     if not any(shardings):
         return None

@@ -1,8 +1,8 @@
 """Python stacks of a module's instructions (``StackFrameIndexProto``).
 
-Flat arrays that refer to each other by position, counted from 1, 0 for none; all frontends
-write the same. Source: ``xla/service/hlo.proto``. A module without the index may still give each
-instruction the file and line of one frame.
+The index has flat arrays that refer to each other by position, from 1, with 0 for none. All
+frontends write it in the same way. Source: ``xla/service/hlo.proto``. In a module without it, each
+instruction may still have the file and line of one frame.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Origin(NamedTuple):
 
 
 class Stacks:
-    """The frames of one module, and the call sites found in them so far."""
+    """The frames of one module, with a cache of their call sites."""
 
     def __init__(self, index: Any, folders: Folders) -> None:
         self._folders = folders
@@ -43,7 +43,7 @@ class Stacks:
         self._origins: dict[Any, Origin] = {}
 
     def columns(self) -> Columns:
-        """The columns of ``hlo_frame`` except the module's; a frame without a place has NULL."""
+        """The columns of ``hlo_frame`` except the module's; NULL for a frame without a place."""
         places = [frame or (None, None, None) for frame in self._frames]
         return {
             "frame": list(range(1, len(places) + 1)),
@@ -75,7 +75,7 @@ class Stacks:
         return Origin(number, tuple(site.columns().values()), sent)
 
     def _stack(self, number: int) -> Iterator[Frame]:
-        """Innermost frame first, up to the first one that points nowhere."""
+        """The frames, innermost first, up to the first invalid reference."""
         for _ in range(_DEEPEST):
             frame = self._frames[number - 1] if number else None
             if frame is None:
@@ -98,10 +98,10 @@ def _frames(index: Any) -> Iterator[Frame | None]:
 
 
 def _parents(index: Any) -> list[int]:
-    """The parent of each frame, by its number; 0 for none, also where it would close a cycle."""
+    """The parent of each frame, by its number; 0 for none, or if it would close a cycle."""
     parents = [0] + [frame.parent_frame_id for frame in index.stack_frames]
     parents = [parent if 0 < parent < len(parents) else 0 for parent in parents]
-    reached = [0] * len(parents)  # the walk that passed
+    reached = [0] * len(parents)  # the number of the walk that passed
     for start in range(1, len(parents)):
         number = start
         while number and not reached[number]:

@@ -1,1 +1,1 @@
-"""What a decoded timeline says: steps, the loop's thread, devices, compilations."""
+"""Analyses a decoded timeline: steps, the loop's thread, devices, compilations."""

@@ -1,6 +1,6 @@
-"""What the host's thread does at each instant, told by the innermost event with a known meaning.
+"""Finds what the host does at each instant, from the innermost event with a known meaning.
 
-The thread is the loop's together with autograd's: while autograd's runs the backward pass, the
+The loop's thread and autograd's are taken together: while autograd's runs the backward pass, the
 loop's waits for it, so the two make one sequence.
 """
 
@@ -23,8 +23,8 @@ from xladoctor.ingest.xplane.compiled import compiled
 from xladoctor.ingest.xplane.nesting import ordered
 from xladoctor.ingest.xplane.space import Line
 
-#: Activity -> names of events, as a regular expression for the whole name: those of the capture,
-#: and of XLA's runtime as seen in captured timelines. Frontends have more.
+#: Activity -> regular expression for the whole name of its events: the capture's own, and those of
+#: XLA's runtime as seen in captured timelines. Frontends add more.
 _EVENTS: dict[Activity, str] = {
     "compile": r".*Client::Compile.*|CompileToLocalExecutable",
     "wait": r"xladoctor\.read|Wait for (usage|donation) holds|ThunkExecutor::Execute.*"
@@ -49,7 +49,7 @@ def _sweep(
     out_end: Times,
     out_activity: wire.Array,
 ) -> int:
-    """Cut nested events into disjoint pieces, each of the innermost event. Returns how many."""
+    """Cut nested events into disjoint pieces, each of the innermost event; return their number."""
     ends, kinds = np.empty(len(begin) + 1, np.int64), np.empty(len(begin) + 1, np.int8)
     height, count, cursor = 0, 0, np.int64(0)
     for event in range(len(begin) + 1):
@@ -79,7 +79,7 @@ def _sweep(
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Disjoint pieces of time in order, each of one activity; the gaps are Python.
+    """Disjoint pieces of time in order, each with one activity; the gaps are Python.
 
     Attributes:
         activity: index in :data:`ACTIVITIES`.
@@ -90,7 +90,7 @@ class Pieces:
     activity: wire.Array
 
     def of(self, name: str) -> Intervals:
-        """When the thread was at one activity."""
+        """When the thread did one activity."""
         which = self.activity == ACTIVITIES.index(name)
         return Intervals(self.begin[which], self.end[which])
 
@@ -98,7 +98,8 @@ class Pieces:
 def pieces(timeline: Timeline, lines: list[Line]) -> Pieces:
     """The activities of one sequence of events, which may be spread over several threads.
 
-    Whatever lies within a compilation is compilation, and what a call does before its last one.
+    Everything within a compilation counts as compiling, and so does what a call does before its
+    last compilation.
     """
     kinds = _kinds(timeline.events.names)
     known = [
@@ -127,8 +128,8 @@ def pieces(timeline: Timeline, lines: list[Line]) -> Pieces:
 
 
 def _computing(timeline: Timeline, known: list[tuple[Line, wire.Array]]) -> list[wire.Array]:
-    """Which events of each line are operators that compute on the host, beside a device that it
-    drives: they call no runtime, and take longer than launching does.
+    """Which events of each line are operators that compute on the host although it drives a device:
+    they do not call the runtime, and take longer than a launch.
     """
     names = timeline.events.names
     nothing = [np.zeros(len(which), bool) for _, which in known]
@@ -152,7 +153,7 @@ def _computing(timeline: Timeline, known: list[tuple[Line, wire.Array]]) -> list
 
 
 def activities(timeline: Timeline, lines: list[Line]) -> dict[str, Intervals]:
-    """When the sequence was at each of :data:`ACTIVITIES`; they exclude each other."""
+    """When the sequence did each activity in :data:`ACTIVITIES`; these times do not overlap."""
     if not lines:
         return {}
     sequence = pieces(timeline, lines)
@@ -160,12 +161,12 @@ def activities(timeline: Timeline, lines: list[Line]) -> dict[str, Intervals]:
 
 
 def runtime_names(names: list[str]) -> wire.Array:
-    """Which of these events are calls of the runtime, in which nothing of the program runs."""
+    """Which of these events are calls of the runtime, within which no code of the program runs."""
     return np.isin(_kinds(names), [ACTIVITIES.index(name) for name in _RUNTIME])
 
 
 def input_names(names: list[str]) -> list[str]:
-    """Those of these events in which a thread waits for the next batch, or makes it."""
+    """The events among these in which a thread waits for the next batch, or makes it."""
     kinds = _kinds(names)
     return [
         name for name, kind in zip(names, kinds, strict=True) if kind == ACTIVITIES.index("input")
@@ -184,7 +185,7 @@ def _kinds(names: list[str]) -> wire.Array:
 
 
 def _patterns(activity: Activity) -> Iterator[str]:
-    """What the events of an activity are called, by the runtime and by each frontend."""
+    """The patterns for the events of an activity, of the runtime and of each frontend."""
     yield _EVENTS[activity]
     for frontend in vocabularies().values():
         if activity in frontend.activities:

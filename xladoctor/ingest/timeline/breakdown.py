@@ -1,6 +1,6 @@
-"""Where the time of each step went: on the loop's thread, and on each device.
+"""Computes where the time of each step went, on the loop's thread and on each device.
 
-Parts exclude each other and add up to the step. Nanoseconds.
+Parts do not overlap and add up to the step. Nanoseconds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from xladoctor.ingest.xplane.space import Line
 from xladoctor.warmup import WARMUP
 
 _CLOCKS_NS = 100_000  # step log and profiler read their clocks at different points
-_LONG_NS = 500_000  # of a gap that more than the next launch ends
+_LONG_NS = 500_000  # a gap this long has more in it than the next launch
 _MOST_PLACED = 5000
 _KNOWN = (*ACTIVITIES, UNRECORDED)
 _REASONS = [*_KNOWN, "python"]
@@ -41,7 +41,10 @@ def add_steps(
     """Fill ``timeline_step``.
 
     Args:
-        doing: when the loop's thread was at each activity, and when that is not recorded.
+        doing: when the loop's thread did each activity, and when that is not recorded.
+        steps: the steps.
+        process: the process's number.
+        ingested: the tables to fill; the step log is read.
     """
     log = _of_log(steps, process, ingested)
     number = np.where(log["joined"], log["index"], steps.number)
@@ -120,7 +123,7 @@ def add_devices(  # noqa: PLR0913  # a timeline, and what was found in it
 
 
 def step_of(steps: Steps | None, numbers: Times | None, instants: Times) -> Times:
-    """The number of the step that each instant is in, -1 for none."""
+    """The number of the step at each instant; -1 for none."""
     if steps is None or numbers is None:
         return np.full(len(instants), -1, np.int64)
     at = np.searchsorted(steps.begin, instants, side="right") - 1
@@ -129,9 +132,9 @@ def step_of(steps: Steps | None, numbers: Times | None, instants: Times) -> Time
 
 
 def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
-    """What the step log says of each step: its row is the one that ended right after it.
+    """The step log's columns for each step: its row is the one that ended right after it.
 
-    Of the process's threads, the one with most such rows counts.
+    The thread with the most such rows counts.
     """
     names = (
         "process",
@@ -161,7 +164,7 @@ def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
         thread_log = _joined(steps, rows)
         if thread_log["joined"].sum() > best["joined"].sum():
             best = thread_log
-    # beside a log of steps, marks that are none of its are of what was not the loop after all
+    # if there is a log of steps, marks that are not in it turned out not to be the loop's
     known = np.bool_(steps.logged and own.any())
     return best | {
         "period": _period(process, ingested),
@@ -177,7 +180,7 @@ def _joined(steps: Steps, log: dict[str, Any]) -> dict[str, Any]:
         at = np.searchsorted(log["index"], steps.number)
     found = _matched(steps, log, at)
     if steps.logged and 2 * found["joined"].sum() < len(steps.end):
-        # Steps that were none, as was known later, are counted in the marks alone.
+        # Steps that turned out not to be the loop's are counted in the marks alone.
         near = np.searchsorted((log["end_ns"][1:] + log["end_ns"][:-1]) // 2, steps.end)
         none = int(np.median(steps.number - log["index"][near]))
         found = _matched(steps, log, np.searchsorted(log["index"], steps.number - none), none)
@@ -185,13 +188,13 @@ def _joined(steps: Steps, log: dict[str, Any]) -> dict[str, Any]:
 
 
 def _matched(steps: Steps, log: dict[str, Any], at: Times, none: int = 0) -> dict[str, Any]:
-    """What the log's rows say, where they can be those of the steps; ``none``: see above."""
+    """The log's columns for the steps, where rows can match; ``none``: see :func:`_joined`."""
     at = np.minimum(at, len(log["end_ns"]) - 1)
     joined = (log["begin_ns"][at] < steps.end) & (log["barriers"][at] == 1)
     latest = log["end_ns"] + _CLOCKS_NS
     if steps.logged:
         joined &= log["index"][at] == steps.number - none
-        # another process may run between the clock of the log and that of the mark
+        # another process may run between reading the clocks of the log and of the mark
         latest[:-1] = np.maximum(latest[:-1], (log["end_ns"][:-1] + log["end_ns"][1:]) // 2)
     joined &= steps.end <= latest[at]
     joined[1:] &= at[1:] != at[:-1]
@@ -210,7 +213,7 @@ def _period(process: int, ingested: Ingested) -> int:
 
 
 def spent(doing: dict[str, Intervals], begin: Times, end: Times) -> dict[str, Times]:
-    """How long each span was spent at each activity, and how long nothing tells at which."""
+    """How long each span was spent at each activity, and how long that is not recorded."""
     nothing = np.zeros(len(begin), np.int64)
     return {name: doing[name].covered(begin, end) if name in doing else nothing for name in _KNOWN}
 
@@ -225,7 +228,7 @@ def _span(timeline: Timeline, steps: Steps | None, device: Device) -> tuple[int,
 
 
 def _parts(gaps: Intervals, doing: dict[str, Intervals]) -> Times:
-    """How long the host did what in each gap: a row for each of the reasons."""
+    """How long the host did each activity in each gap: a row for each reason."""
     parts = np.array(list(spent(doing, gaps.begin, gaps.end).values()))
     return np.vstack((parts, gaps.end - gaps.begin - parts.sum(axis=0)))
 
@@ -261,7 +264,10 @@ def _places(timeline: Timeline, main: Line | None, gaps: Intervals, python: Time
     """The functions that the host was in during long gaps, as columns of a site.
 
     Args:
-        python: numbers of the gaps for most of which the host ran Python.
+        timeline: the timeline.
+        main: the loop's thread.
+        gaps: all gaps.
+        python: numbers of the gaps in which the host mostly ran Python.
     """
     long = python[(gaps.end - gaps.begin)[python] >= _LONG_NS][:_MOST_PLACED]
     frames = PythonFrames.of(timeline, main) if len(long) else None

@@ -14,9 +14,9 @@ from xladoctor.ingest.xplane.events import Events
 from xladoctor.ingest.xplane.space import CALL, IN_GRAPH, Line, Plane, Space
 
 _ABSOLUTE_NS = 1 << 59  # 2^59 ns is in 1988: an origin beyond it is a wall clock, not an offset
-_LATEST_NS = 1 << 62  # in 2116; only damaged files say something later
+_LATEST_NS = 1 << 62  # in 2116; only damaged files have later instants
 
-#: Stats that the analysis needs; the rest are decoded when a query asks for them.
+#: Stats that the analysis needs; others are decoded when a query needs them.
 NEEDED = (
     "hlo_op",
     "hlo_module",
@@ -33,14 +33,14 @@ NEEDED = (
 
 @dataclass
 class Timeline:
-    """A space, its events, and their clock: the wall clock where the file has its start."""
+    """A space, its events, and their clock: the wall clock, if the file has its start."""
 
     space: Space
     events: Events
 
     @classmethod
     def of(cls, space: Space, advance: Callable[[int], None] | None = None) -> Timeline:
-        """Decode what the analysis needs; ``advance`` is told how many bytes were read."""
+        """Decode what the analysis needs; ``advance`` is called with the number of bytes read."""
         return cls(space, space.decode(NEEDED, advance))
 
     def origin(self, line: Line) -> int:
@@ -63,7 +63,7 @@ class Timeline:
         return self.origin(line) + picoseconds // 1000
 
     def named(self, line: Line, *names: str) -> wire.Array:
-        """Numbers in the line of the events with one of these few names."""
+        """Numbers, within the line, of the events with one of a few names."""
         indices = [index for name in names if (index := self.events.index(name)) >= 0]
         return (
             np.flatnonzero(np.isin(self.events.name[line.events], indices))
@@ -72,14 +72,14 @@ class Timeline:
         )
 
     def choice(self, names: Iterable[str]) -> wire.Array:
-        """Many names, to choose events of many lines by."""
-        chosen = np.zeros(len(self.events.names) + 1, np.bool_)  # the last is of events without one
+        """A mask over names, for :meth:`chosen`: efficient for many names and lines."""
+        chosen = np.zeros(len(self.events.names) + 1, np.bool_)  # the last is for events without
         indices = [index for name in names if (index := self.events.index(name)) >= 0]
         chosen[indices] = True
         return chosen
 
     def chosen(self, line: Line, choice: wire.Array) -> wire.Array:
-        """Numbers in the line of the events whose names were chosen."""
+        """Numbers, within the line, of the events whose names are in a mask."""
         return np.flatnonzero(choice[self.events.name[line.events]])
 
     @cached_property
@@ -105,12 +105,12 @@ class Timeline:
 
 
 def _instant(nanoseconds: int) -> int:
-    """An instant of a file, so bounded that offsets can be added to it."""
+    """An instant of a file, limited so that offsets can be added without overflow."""
     return max(-_LATEST_NS, min(nanoseconds, _LATEST_NS))
 
 
 def kind_of(plane: str) -> str:
-    """What a plane is, by its name: host, device, metadata or other (``xplane_schema.cc``)."""
+    """The kind of a plane, by its name: host, device, metadata or other (``xplane_schema.cc``)."""
     if plane == "/host:metadata":
         return "metadata"
     if plane.startswith("/device:"):

@@ -1,7 +1,7 @@
-"""Compilations of functions in a timeline, and what they consisted of.
+"""Finds compilations of functions in a timeline, and how long each phase took.
 
-Compilers mark what they do by events that lie in each other: what is directly in an event of a
-phase is of that phase. The outermost of the first phase are the compilations.
+Compilers record nested events: time directly in an event of a phase belongs to that phase. The
+outermost events of the first phase are the compilations.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from xladoctor.ingest.timeline.python_frames import PythonFrames
 from xladoctor.ingest.xplane.nesting import nest, ordered
 from xladoctor.ingest.xplane.space import Line
 
-_CALL = "call"  # what a site is called that no frame tells
+_CALL = "call"  # the name of a site without a frame
 
 
 def compile_phases(
@@ -30,8 +30,10 @@ def compile_phases(
     """Tables ``compilation`` and ``compile_phase``.
 
     Args:
-        phases: of which phase events are, by their names.
-        ingested: where the process's steps and calls are already.
+        timeline: the timeline.
+        phases: the phase of each event, by its name.
+        process: the process's number.
+        ingested: has the process's steps and calls already.
     """
     rows = Gathered()
     for table in ("compilation", "compile_phase"):
@@ -78,7 +80,7 @@ def compile_phases(
 
 
 def _first_calls(timeline: Timeline) -> dict[int, list[tuple[int, str]]]:
-    """When each part of a function was called first, in order, by the thread's number."""
+    """The first call of each part of a function, in order, by the thread's number."""
     names = timeline.events.names
     parts = timeline.choice(name for name in names if part_of(name))
     first: dict[str, tuple[int, int]] = {}
@@ -96,9 +98,9 @@ def _first_calls(timeline: Timeline) -> dict[int, list[tuple[int, str]]]:
 
 
 def _made(end: int, first: list[tuple[int, str]]) -> str | None:
-    """The part that a compilation made: what is called next on its thread, for the first time.
+    """The part that a compilation made: the next one that its thread calls for the first time.
 
-    A part that was called before the timeline is not among what is new; then none is named.
+    None if that part may have been called before the timeline.
     """
     at = bisect_left(first, (end, ""))
     return first[at][1] if at < len(first) else None
@@ -107,7 +109,7 @@ def _made(end: int, first: list[tuple[int, str]]) -> str | None:
 def _spent(
     timeline: Timeline, line: Line, phases: dict[str, str]
 ) -> tuple[Intervals, Counter[tuple[int, str]]]:
-    """A thread's compilations, and nanoseconds by the number of one, -1 for none, and phase."""
+    """A thread's compilations, and nanoseconds by compilation (-1 for none) and phase."""
     which = timeline.chosen(line, timeline.choice(phases))
     begin, end = timeline.begins(line, which), timeline.ends(line, which)
     order = ordered(begin, end - begin)

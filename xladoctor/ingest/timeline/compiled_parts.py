@@ -1,8 +1,8 @@
-"""Calls of the parts that a compiler made of functions, which it numbers, and what splits them.
+"""Finds calls of the numbered parts that a compiler made of functions, and what splits them.
 
-What comes after a graph break is called from the part before it, as a function of its own that is
-named after the line, so that the parts of one call lie in each other. Functions that are compiled
-one by one follow each other.
+The code after a graph break is called from the part before it, as a function of its own that is
+named after the line. So the parts of one call are nested, whereas functions that are compiled one
+by one follow each other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.nesting import nest
 from xladoctor.ingest.xplane.space import Line
 
-_RECURS = 3  # times that parts follow each other, below which it may be chance
+_RECURS = 3  # fewer times that parts follow each other may be chance
 _THEN = " > "  # between the numbers of parts
 
 
@@ -40,7 +40,12 @@ def add_compiled_parts(
     """Fill ``compiled_part`` and ``split_call``, if such calls are in the timeline.
 
     Args:
-        doing: when the loop's thread was at each activity.
+        timeline: the timeline.
+        doing: when the loop's thread did each activity.
+        steps: the steps, if there are any.
+        numbers: their numbers in ``timeline_step``.
+        process: the process's number.
+        ingested: the tables to fill.
     """
     names = timeline.events.names
     parts = {name: part for name in names if (part := part_of(name))}
@@ -78,7 +83,7 @@ def add_compiled_parts(
 
 
 def _what_separates(timeline: Timeline, line: Line) -> Times:
-    """When a thread ran what no function of a forward pass does."""
+    """When a thread ran something that is never within a function of a forward pass."""
     beginnings = (*events("backward"), *events("update"), *events("step"))
     which = timeline.chosen(
         line, timeline.choice(name for name in timeline.events.names if name.startswith(beginnings))
@@ -93,7 +98,7 @@ class _Parts:
     Attributes:
         name: index in ``texts``, the numbers of the parts.
         frame: number of the function that each is a version of; index in ``frames``.
-        parent: number of the call that each lies in, -1 for none.
+        parent: number of the enclosing call; -1 for none.
     """
 
     begin: Times
@@ -106,7 +111,7 @@ class _Parts:
 
     @classmethod
     def of(cls, timeline: Timeline, line: Line, chosen: wire.Array, texts: list[str]) -> _Parts:
-        """Those of a line."""
+        """The calls of a line."""
         which = timeline.chosen(line, chosen)
         begin, end = timeline.begins(line, which), timeline.ends(line, which)
         order = np.lexsort((begin - end, begin))
@@ -126,7 +131,7 @@ class _Parts:
         process: int,
         ingested: Ingested,
     ) -> None:
-        """A row for each function that begins within calls of another."""
+        """Add a row for each function that begins within calls of another."""
         root = self._roots()
         later = np.flatnonzero(root != np.arange(len(root)))
         if not len(later):
@@ -158,14 +163,14 @@ class _Parts:
             )
 
     def _roots(self) -> wire.Ints:
-        """For each call the outermost that it lies in."""
+        """For each call, the outermost one around it."""
         root = np.arange(len(self.parent))
         while (inner := self.parent[root] >= 0).any():
             root = np.where(inner, self.parent[root], root)
         return root
 
     def _sequences(self, root: wire.Ints, later: wire.Ints) -> dict[int, tuple[int, ...]]:
-        """For each function that is split the names of the parts in most of its calls, in order."""
+        """For each function that is split, the parts in most of its calls, in order."""
         calls: dict[int, list[int]] = {}
         for call in later.tolist():
             first = int(root[call])
@@ -176,8 +181,8 @@ class _Parts:
         return {function: each.most_common(1)[0][0] for function, each in counts.items()}
 
     def _since(self, timeline: Timeline, line: Line, later: wire.Ints) -> Times:
-        """When what came before each of these calls ended: a part, a graph, or, of the part around
-        it, what leads to its graph.
+        """When the thing before each of these calls ended: a part, a graph, or in the enclosing
+        part, what leads to its graph.
         """
         graphs = timeline.chosen(
             line,
@@ -193,10 +198,12 @@ class _Parts:
         )
 
     def add_note(self, apart: Times, file: str, ingested: Ingested) -> None:
-        """Say of functions that follow one another, time and again, what is not known of them.
+        """Note what is unknown about functions that repeatedly follow one another.
 
         Args:
-            apart: when the thread ran something that sets functions apart.
+            apart: when the thread ran something that separates functions.
+            file: the file's name, for the note.
+            ingested: gets the note.
         """
         outer = np.flatnonzero(self.parent < 0)
         begin, end, frame = self.begin[outer], self.end[outer], self.frame[outer].tolist()
@@ -204,7 +211,7 @@ class _Parts:
         near = begin[1:] - end[:-1] <= np.maximum(lasted[1:], lasted[:-1])
         near &= np.searchsorted(apart, begin[1:]) == np.searchsorted(apart, end[:-1])
         chains: list[list[int]] = []
-        in_a_row: list[list[int]] = []  # of one function
+        in_a_row: list[list[int]] = []  # calls of one function
         for place, joined in enumerate([False, *near.tolist()]):
             if not joined or frame[place] in (frame[call] for call in chains[-1]):
                 chains.append([])
@@ -237,7 +244,7 @@ class _Parts:
 
 
 def _when(timeline: Timeline, line: Line, *beginnings: str) -> Intervals:
-    """When a thread was in events whose names begin so."""
+    """When a thread was in events whose names have one of these beginnings."""
     which = timeline.chosen(
         line, timeline.choice(name for name in timeline.events.names if name.startswith(beginnings))
     )
@@ -245,13 +252,13 @@ def _when(timeline: Timeline, line: Line, *beginnings: str) -> Intervals:
 
 
 def _function(frames: PythonFrames, parts: _Parts, call: int) -> str | None:
-    """The name of the function that a part is of, where Python frames are recorded."""
+    """The name of the function that a part belongs to, if Python frames are recorded."""
     frame = _frame_in(frames, parts, call)
     return frame.function if frame else None
 
 
 def _resumed(frames: PythonFrames, parts: _Parts, call: int) -> CallSite:
-    """The line that a part comes after, by the name of its function."""
+    """The line after which a part continues, from the name of its function."""
     frame = _frame_in(frames, parts, call)
     after = resumed(frame.function) if frame else None
     if frame is None or after is None:

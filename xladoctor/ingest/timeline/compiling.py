@@ -1,4 +1,4 @@
-"""Compilations in a timeline, and which of its modules each of them made."""
+"""Finds compilations in a timeline, and the module that each of them made."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.xplane.nesting import innermost, nest, ordered
 from xladoctor.ingest.xplane.space import Line, Space
 
-_OF_MODULE = "module "  # and its number: stands for the hash of a graph
+_OF_MODULE = "module "  # followed by its number; stands for the hash of a graph
 
 
 class Compiled(NamedTuple):
     """One compilation: its graph, and the client's part of it, in nanoseconds.
 
     ``client_ns`` is its sample of the compile-time metric; None if it is not in the timeline.
-    ``function``: what was called, and compiled for it, where the framework compiles functions.
+    ``function``: the called function, if the framework compiles functions.
     """
 
     begin_ns: int
@@ -65,9 +65,9 @@ def find(timeline: Timeline) -> list[Compiled]:
 
 
 def calls_that_compiled(timeline: Timeline, line: Line) -> tuple[Times, Times]:
-    """From the begin of each outermost call that compiled to the end of its last compilation.
+    """The spans from the begin of each outermost call that compiled to its last compilation's end.
 
-    Before the compiler the call traces and lowers the function.
+    Before the compiler runs, the call traces and lowers the function.
     """
     which = timeline.named(line, *events("compilation"))
     ends = np.sort(timeline.ends(line, which))
@@ -81,7 +81,7 @@ def calls_that_compiled(timeline: Timeline, line: Line) -> tuple[Times, Times]:
 
 
 def _traced(timeline: Timeline, line: Line, begins: Times, ends: Times) -> Times:
-    """How long the call had traced when it came to each compilation, since the one before."""
+    """How long the call traced before each compilation, since the previous one."""
     since, until = calls_that_compiled(timeline, line)
     order = np.argsort(ends, kind="stable")
     before = np.empty_like(ends)
@@ -92,7 +92,7 @@ def _traced(timeline: Timeline, line: Line, begins: Times, ends: Times) -> Times
 
 
 def _functions(timeline: Timeline, line: Line, instants: Times) -> list[str | None]:
-    """The compiled function that is called at each instant, the innermost."""
+    """The innermost compiled function that is being called at each instant."""
     names = timeline.events.names
     which = timeline.chosen(line, timeline.choice(name for name in names if called(name)))
     begin, end = timeline.begins(line, which), timeline.ends(line, which)
@@ -114,7 +114,7 @@ def _number(name: str, key: int) -> int:
 
 
 def program_of(name: str) -> str:
-    """What the name of a module has in common with that of the calls of its function.
+    """The part of a module's name that it shares with calls of its function.
 
     ``PjitFunction(<lambda>)`` runs ``jit__lambda(6)``, or ``jit__lambda_(6)``.
     """
@@ -124,10 +124,10 @@ def program_of(name: str) -> str:
 
 
 def with_modules(space: Space, compiled: Sequence[Compiled]) -> list[Compiled]:
-    """The compilations; the module of each stands for its graph, where they name functions alone.
+    """The compilations; if they only name functions, with their module in place of a graph.
 
-    Of a function's modules the last are those of its compilations in the timeline, in order. If it
-    has fewer, none is named.
+    The last modules of a function belong to its compilations in the timeline, in order. If it has
+    fewer modules than compilations, none is assigned.
     """
     made: dict[str, list[int]] = defaultdict(list)
     for module, program, _ in _modules(space):
@@ -150,10 +150,10 @@ def modules(
 ) -> Iterator[tuple[int, bytes, str | None]]:
     """(program id, serialized HloProto, graph hash or None) of each module in the file.
 
-    Modules and compilations both come in the order of compilation. Modules from before the
-    profile's start may be among them; they come first and have no event. With fewer modules than
-    compilations the order proves nothing and none is named: a module under the wrong hash would
-    give a wrong cause. Where compilations name functions, :func:`with_modules` has joined them.
+    Modules and compilations are both in the order of compilation. Modules from before the profile's
+    start may come first; they have no event. With fewer modules than compilations the order proves
+    nothing, and none gets a hash: a module under the wrong hash would give a wrong cause. If
+    compilations name functions, :func:`with_modules` has joined them.
     """
     serialized = protos(space)
     hashes = [compilation.graph_hash for compilation in compiled]
@@ -179,7 +179,7 @@ def protos(space: Space) -> list[tuple[int, bytes]]:
 
 
 def _modules(space: Space) -> list[tuple[str, int, bytes]]:
-    """The same with their names."""
+    """As :func:`protos`, with the modules' names."""
     return sorted(
         (
             (entry.name, _number(entry.name, entry.id or key), stats["Hlo Proto"])

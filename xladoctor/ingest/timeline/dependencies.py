@@ -1,7 +1,7 @@
-"""What the loop's thread did in program order, and the executions that it launched.
+"""Lists what the loop's thread did in program order, and the executions that it launched.
 
-Together they are the timeline's dependency graph: an execution cannot begin before it is launched,
-nor before the one launched earlier has ended; a wait of the host ends when an execution has ended.
+Together they form the timeline's dependency graph: an execution cannot begin before it is launched,
+nor before the previous one has ended; a wait of the host ends when an execution has ended.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LATE_NS = 50_000  # an execution's last event may end this long after the wait 
 _NO_WAIT_NS = 1000
 _PYTHON = len(ACTIVITIES)
 _WAIT = ACTIVITIES.index("wait")
-#: Calls by the events that enclose them; a cut has none.
+#: Kinds of calls -> the events that enclose them; a cut has none.
 _NAMED: dict[Region, tuple[str, ...]] = {
     "barrier": events("barrier"),
     "read": ("xladoctor.read",),
@@ -50,7 +50,7 @@ _CUT = REGIONS.index("cut")
 
 @dataclass(frozen=True, slots=True)
 class _Calls:
-    """The outermost calls of a kind, in order; codes of names for ``file``, -1 for none."""
+    """The outermost calls of a kind, in order; ``file`` has indices of names, -1 for none."""
 
     begin: Times
     end: Times
@@ -61,7 +61,7 @@ class _Calls:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The part of a timeline to look at: the loop's threads between two instants."""
+    """The part of a timeline to analyse: the loop's threads between two instants."""
 
     timeline: Timeline
     lines: list[Line]
@@ -112,7 +112,7 @@ def add_dependencies(
 
 
 def _segments(window: _Window, launched: Times, runs: Intervals) -> Columns:
-    """What the host did, cut where its activity or its call changes, and at launches."""
+    """The host's segments, cut where its activity or its call changes, and at launches."""
     sequence = pieces(window.timeline, window.lines)
     doing = _lasting(sequence)
     calls = _calls(window.timeline, window.lines)
@@ -149,20 +149,20 @@ def _segments(window: _Window, launched: Times, runs: Intervals) -> Columns:
 
 
 def _distinct(instants: Times) -> Times:
-    """Each once, in order; many times as fast as numpy's own, which makes a hash table."""
+    """The distinct instants, in order; many times faster than NumPy's function, which hashes."""
     ordered = np.sort(instants)
     return ordered[np.diff(ordered, prepend=ordered[:1] - 1) > 0]
 
 
 def _awaited(end: Times, launched: Times, runs: Intervals) -> wire.Ints:
-    """The last execution that had ended, or nearly, at each instant; -1 for none."""
+    """The last execution that had (nearly) ended at each instant; -1 for none."""
     reached = np.maximum.accumulate(runs.end)
     ended = np.searchsorted(reached, end + _LATE_NS, side="right") - 1
     return np.minimum(ended, np.searchsorted(launched, end) - 1)
 
 
 def _lasting(doing: Pieces) -> Pieces:
-    """Without waits that did not wait: each freed tensor makes two."""
+    """The pieces without waits that took no time: each freed tensor makes two of them."""
     kept = (doing.end - doing.begin >= _NO_WAIT_NS) | (doing.activity != _WAIT)
     return Pieces(doing.begin[kept], doing.end[kept], doing.activity[kept])
 
@@ -170,8 +170,8 @@ def _lasting(doing: Pieces) -> Pieces:
 def _calls(timeline: Timeline, lines: list[Line]) -> _Calls:
     """The outermost calls whose extent is known. A cut is a graph or a fetch outside the others.
 
-    An operator that runs on the CPU makes one: its inputs are fetched, it runs in Python's time,
-    and its result is uploaded, which ends the region.
+    An operator that runs on the CPU makes a cut: its inputs are fetched, it runs while the host is
+    in Python, and the upload of its result ends the region.
     """
     named = (*chain(*_NAMED.values()), *events("graph"), *events("fetch"))
     begin, end, event = outermost_events(timeline, lines, named)
@@ -189,8 +189,8 @@ def _calls(timeline: Timeline, lines: list[Line]) -> _Calls:
 
 
 def _profiled(window: _Window, waiting: Intervals) -> _Calls:
-    """The operators that read from the device and the waits for batches, where the capture marks
-    no calls. What is read while a batch is made is a part of making it.
+    """The operators that read from the device, and the waits for batches, if the capture marked no
+    calls. Reads while a batch is made are part of making it.
     """
     timeline = window.timeline
     asked = timeline.choice(input_names(timeline.events.names))
@@ -237,11 +237,11 @@ def _texts(timeline: Timeline, event: wire.Ints, stat: str) -> wire.Array:
 
 
 def _numbers(timeline: Timeline, event: wire.Ints, stat: str) -> wire.Array:
-    """The integer that each event has under a stat, -1 for none."""
+    """The integer that each event has under a stat; -1 for none."""
     rows = timeline.events.rows_of(stat)
     return matched(event, rows.event, rows.value)
 
 
 def _or_null(numbers: wire.Array) -> Any:
-    """Numbers; those below zero are unknown."""
+    """The numbers, with NULL for negative ones, which stand for unknown."""
     return np.ma.masked_array(numbers, numbers < 0)

@@ -1,9 +1,9 @@
-"""Devices in a timeline: when they were busy, and with which operations.
+"""Finds the devices in a timeline: when they were busy, and with which operations.
 
-Planes and lines are those of ``tsl/profiler/utils/xplane_schema.cc``: a TPU has a plane
-``/device:TPU:N`` whose operations are on the line ``XLA Ops``; a GPU has ``/device:GPU:N`` with a
-line for each stream, other lines being views made from those; the CPU client runs its work on
-threads of ``/host:CPU``, in events ``ThunkExecutor::Execute`` and one for each instruction.
+``tsl/profiler/utils/xplane_schema.cc`` defines planes and lines. A TPU has a plane
+``/device:TPU:N`` whose operations are on the line ``XLA Ops``. A GPU has ``/device:GPU:N`` with a
+line for each stream; other lines are views made from those. The CPU client runs its work on threads
+of ``/host:CPU``, in events ``ThunkExecutor::Execute`` and one event for each instruction.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from xladoctor.ingest.xplane.nesting import nest
 from xladoctor.ingest.xplane.space import Line, Plane
 
 _DEVICE = re.compile(r"/device:(?P<kind>[A-Za-z_]+)(:\d+)?")
-#: What CUPTI notes about memory, which is not work.
+#: Streams with CUPTI's records about memory, which are not work.
 _IDLE_STREAM = re.compile(r"Stream #\d+\((MemoryResidency|UnifiedMemory|Overhead|,)+\)")
 #: How the names of copies begin.
 COPIES = ("Memcpy", "Memset")
 _CPU_EXECUTION = "ThunkExecutor::Execute"
-_END = "end: "  # of an operation of the CPU client
+_END = "end: "  # prefix of the end mark of an operation of the CPU client
 _NONE = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
@@ -38,11 +38,11 @@ class Device:
 
     Attributes:
         number: counts the devices of the process from 0.
-        kind: CPU, GPU, TPU or what its plane is called.
+        kind: CPU, GPU, TPU or the name of its plane.
         busy: when it ran anything.
-        computing: the same without copies.
-        modules: when it ran each module, where its plane says so.
-        own: when it ran anything but collectives, where their names tell them apart.
+        computing: when it ran anything but copies.
+        modules: when it ran each module, if its plane shows that.
+        own: when it ran anything but collectives, if their names identify them.
         ops: columns hlo_module, hlo_op, count, duration_ns, self_ns; one row per operation.
     """
 
@@ -106,7 +106,7 @@ def _own(timeline: Timeline, lines: list[Line]) -> Intervals | None:
 
 
 def working(plane: Plane) -> list[Line]:
-    """The lines that show the device at work, not a view of it."""
+    """The lines that show the device's work, rather than a view of it."""
     by_name = {line.name: line for line in plane.lines if line.count}
     streams = [line for line in plane.lines if line.name.startswith("Stream") and line.count]
     if streams:
@@ -120,7 +120,7 @@ def working(plane: Plane) -> list[Line]:
 def _cpu(timeline: Timeline, codes: dict[str, wire.Array]) -> list[Device]:
     """The CPU client, however many devices it has: they share its threads."""
     ops = _Ops(timeline, codes, {}, {})
-    # Includes the wait for completion: work on Eigen's threads meanwhile leaves no event.
+    # Includes the wait for completion: work on Eigen's threads leaves no events.
     names = timeline.events.names
     executions = timeline.choice(name for name in names if name.startswith(_CPU_EXECUTION))
     parts: list[tuple[Line, wire.Array | slice]] = []
@@ -138,9 +138,9 @@ def _cpu(timeline: Timeline, codes: dict[str, wire.Array]) -> list[Device]:
 
 
 def _already_begun(timeline: Timeline, ops: wire.Array) -> int:
-    """Until when operations ran that had begun before the profile; its begin, if none did.
+    """When the last operation ended that had begun before the profile; the profile's begin if none.
 
-    Of such an operation the profile has the mark of its end alone.
+    For such an operation the profile only has the mark of its end.
     """
     names = timeline.events.names
     operation = np.array(
@@ -183,7 +183,7 @@ def _codes(timeline: Timeline, stat: str) -> wire.Array:
 
 
 def _modules(timeline: Timeline, plane: Plane) -> dict[str, Any]:
-    """Executions of modules on a device, for operations that do not name theirs."""
+    """Executions of modules on a device, for operations that do not name their module."""
     for line in plane.lines:
         if line.name == "XLA Modules" and line.count:
             begins, ends = timeline.begins(line), timeline.ends(line)
@@ -197,7 +197,7 @@ def _modules(timeline: Timeline, plane: Plane) -> dict[str, Any]:
 
 
 def _shown(plane: Plane) -> dict[str, str]:
-    """Names to show: the name of a TPU's operation is its whole HLO text."""
+    """Names for display: the name of a TPU's operation is its whole HLO text."""
     return {
         entry.name: entry.display_name
         for entry in plane.event_metadata.values()

@@ -1,7 +1,7 @@
-"""When the graphs that the loop's threads launched ran.
+"""Finds when the graphs ran that the loop's threads launched.
 
-By what a timeline says of it, the surest first: calls joined with the work that they led to; the
-numbers of runs that operations have; a device's own line of modules; else when it was busy.
+Sources, the most reliable first: calls joined with the work that they led to; the run numbers of
+operations; a device's own line of modules; else when the device was busy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PAUSE_NS = 1_000_000  # after the last launch: what follows belongs to no known
 
 
 def launched_runs(timeline: Timeline, lines: list[Line], device: Device) -> tuple[Times, Intervals]:
-    """When these threads had handed each graph over, in order, and when the device ran it."""
+    """When these threads had launched each graph, in order, and when the device ran it."""
     handed, runs = _joined(timeline, lines)
     if len(handed):
         return handed, runs
@@ -34,7 +34,7 @@ def launched_runs(timeline: Timeline, lines: list[Line], device: Device) -> tupl
 
 
 def _joined(timeline: Timeline, lines: list[Line]) -> tuple[Times, Intervals]:
-    """When these threads had handed over work, in order, and when that ran, where this is told."""
+    """When these threads had launched work, in order, and when it ran, if calls are joined."""
     calls, works = timeline.space.joined(timeline.events)
     own = np.zeros(len(timeline.events.name), np.bool_)
     for line in lines:
@@ -59,9 +59,9 @@ def _instants(timeline: Timeline, events: Times) -> tuple[Times, Times]:
 
 
 def _launches(timeline: Timeline, lines: list[Line]) -> tuple[Times, Times]:
-    """When the host had handed each graph over, and when the runtime started on it.
+    """When the host had launched each graph, and when the runtime started on it.
 
-    By the frontend's own event, else by the runtime's.
+    From the frontend's own event, else from the runtime's.
     """
     calls = executions(timeline)
     asked, handed, _ = outermost_events(timeline, lines, events("launch"))
@@ -78,7 +78,7 @@ def _launches(timeline: Timeline, lines: list[Line]) -> tuple[Times, Times]:
 
 
 def _when_compiled(timeline: Timeline, lines: list[Line], called: Times) -> Times:
-    """Instants of calls, but the end of compiling where a call compiled what it then launched."""
+    """The instants of calls; for a call that compiled first, the end of compiling."""
     compiled = [calls_that_compiled(timeline, line) for line in lines]
     since, until = (np.concatenate(part) for part in zip(*compiled, strict=True))
     at = np.searchsorted(called, since)
@@ -89,12 +89,12 @@ def _when_compiled(timeline: Timeline, lines: list[Line], called: Times) -> Time
 
 
 def _numbered(timeline: Timeline, calls: Times) -> Intervals | None:
-    """When each call's graph ran, where operations have the number of the run that they belong to.
+    """When each call's graph ran, if operations have run numbers.
 
-    The runs of a program come in the order of its calls, however far ahead of them the host is, and
-    none begins before its call: so the first call's is the earliest that lets this be true of all.
-    Runs and calls whose names do not tell the program belong together. Where the host was ahead
-    when the timeline ended, what was left to do takes as long as the program's runs usually do.
+    The runs of a program are in the order of its calls, however far ahead the host is, and none
+    begins before its call. So the first call's run is the earliest one for which that holds for all
+    calls. Runs and calls without a program's name are matched with each other. If the host was
+    ahead when the timeline ended, the remaining runs are assumed to take the usual time.
     """
     programs, runs = _runs(timeline)
     asked, called = _called(timeline)
@@ -121,14 +121,14 @@ def _numbered(timeline: Timeline, calls: Times) -> Intervals | None:
 
 
 def _queued(free: Times, duration: Times) -> tuple[Times, Times]:
-    """When works begin and end that are done one after another, each once the device is free."""
+    """Begin and end of tasks that run one after another, each once the device is free."""
     done = np.cumsum(duration)
     end = np.maximum.accumulate(free - (done - duration)) + done
     return end - duration, end
 
 
 def _called(timeline: Timeline) -> tuple[Times, Times]:
-    """When any thread called a compiled function, in order, and an index for the program's name."""
+    """When any thread called a compiled function, in order, and the index of the program's name."""
     asked, called = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for line in (line for plane in timeline.hosts for line in plane.lines if line.count):
         begin, _, name = launched(timeline, line)
@@ -139,14 +139,14 @@ def _called(timeline: Timeline) -> tuple[Times, Times]:
 
 
 def _programs(timeline: Timeline, names: wire.Array) -> Times:
-    """For indices of names of calls or modules, one of the program's own name."""
+    """For each name of a call or module, the index of the program's own name."""
     known, where = np.unique(names, return_inverse=True)
     texts = [program_of(timeline.events.names[name]) for name in known.tolist()]
     return np.array([timeline.events.add_name(text) for text in texts], np.int64)[where]
 
 
 def _runs(timeline: Timeline) -> tuple[Times, Intervals]:
-    """The program and the time of each run whose operations have its number, in order of time.
+    """The program and time of each run, from operations with its number, in order of time.
 
     The wait for its completion has the number too, but not the program.
     """
@@ -169,19 +169,19 @@ def _runs(timeline: Timeline) -> tuple[Times, Intervals]:
 
 
 def _in_turn(runs: Intervals) -> Intervals:
-    """The time that each takes of a device that does one after another.
+    """The runs without overlaps, as on a device that runs one after another.
 
-    The CPU client's threads may run several at once: time belongs to the one that began first.
+    The CPU client's threads may run several at once: time then belongs to the run that began first.
     """
     reached = np.maximum.accumulate(np.append(0, runs.end))[:-1]
     return Intervals(np.minimum(np.maximum(runs.begin, reached), runs.end), runs.end)
 
 
 def _executions(device: Device, started: Times) -> Intervals:
-    """When each launched graph ran; at its launch, for no time, if it left no trace."""
+    """When each launched graph ran; one without any events gets no time, at its launch."""
     modules = device.modules
     early = int(np.searchsorted(modules.begin, started[0]))
-    if len(modules.begin) - early >= len(started):  # a device's own line has them in order
+    if len(modules.begin) - early >= len(started):  # a device's own line has the runs in order
         runs = slice(early, early + len(started))
         if np.all(modules.begin[runs] >= started):
             return Intervals(modules.begin[runs], modules.end[runs])
@@ -197,7 +197,7 @@ def _executions(device: Device, started: Times) -> Intervals:
 
 
 def _pause_after(busy: Intervals, instant: int) -> int:
-    """When a device first pauses for long after it has worked after an instant."""
+    """The first long pause of a device, after some work, after an instant."""
     first = int(np.searchsorted(busy.end, instant, side="right"))
     pauses = np.flatnonzero(busy.begin[first + 1 :] - busy.end[first:-1] >= _PAUSE_NS)
     return int(busy.end[first + pauses[0]]) if len(pauses) else NEVER
@@ -217,13 +217,13 @@ def outermost_events(
 
 
 def outer(begin: Times, end: Times) -> wire.Array:
-    """Which of these spans, sorted by begin, lie in no earlier one."""
+    """Which of these spans, sorted by begin, are not inside an earlier one."""
     reached = np.maximum.accumulate(np.append(np.iinfo(np.int64).min, end[:-1]))[: len(end)]
     return np.asarray(begin >= reached)
 
 
 def matched(wanted: wire.Ints, keys: wire.Array, values: wire.Array) -> wire.Array:
-    """The value of each wanted key, -1 for none; keys come in order."""
+    """The value of each wanted key, -1 for none; ``keys`` must be sorted."""
     at = np.searchsorted(keys, wanted)
     present = np.append(keys, -1)[at] == wanted
     return np.where(present, np.append(values, -1)[at], -1)

@@ -41,7 +41,7 @@ class Intervals:
         return Intervals(starts[kept], stops[kept])
 
     def gaps(self, begin: int, end: int) -> Intervals:
-        """What is not covered between two instants."""
+        """The time between two instants that is not covered."""
         inside = self.within(begin, end)
         starts = np.concatenate(([begin], inside.end)).astype(np.int64)
         stops = np.concatenate((inside.begin, [end])).astype(np.int64)
@@ -68,7 +68,7 @@ class Intervals:
 
     @property
     def total(self) -> int:
-        """Time covered in all."""
+        """The total time covered."""
         return int((self.end - self.begin).sum())
 
     def _until(self, instants: Times) -> Times:
@@ -83,6 +83,6 @@ class Intervals:
 
 
 def covering(begin: Times, end: Times, instants: Times) -> Times:
-    """Which of these disjoint spans, in order, each instant lies in, -1 for none."""
+    """The index of the span around each instant, -1 for none; spans are disjoint and sorted."""
     at = np.searchsorted(begin, instants, side="right") - 1
     return np.where((at >= 0) & (instants < np.append(end, 0)[at]), at, -1)

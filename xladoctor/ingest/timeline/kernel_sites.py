@@ -1,7 +1,7 @@
-"""Which functions of the program ask for the work of devices, where Python was recorded.
+"""Finds the functions of the program that launch work of devices, if Python was recorded.
 
-What runs in the backward pass belongs to the function that called the operator which it is the
-gradient of: both have its number, and of the events with that number the last one made it.
+An operator of the backward pass belongs to the function that called the forward operator: both have
+the same number, and the last forward event with that number counts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from xladoctor.ingest.timeline.steps import outermost
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
-_MOST = 50_000  # works that are looked at, evenly spread
+_MOST = 50_000  # tasks that are examined, evenly spread
 
 
 def add_kernel_sites(
@@ -32,7 +32,7 @@ def add_kernel_sites(
         return
     chosen = slice(None, None, len(calls) // _MOST + 1)
     calls, works = calls[chosen], works[chosen]
-    asked = _asked(timeline, lines, calls)
+    asked = _caused_at(timeline, lines, calls)
     known = asked >= 0
     sites = frames.sites(asked[known], [""] * int(known.sum()))
     spent: Counter[tuple[int, str, int, str]] = Counter()
@@ -58,8 +58,8 @@ def add_kernel_sites(
         )
 
 
-def _asked(timeline: Timeline, lines: list[Line], calls: Times) -> Times:
-    """When the loop's thread was at what led to each of these calls; -1 where that is unknown."""
+def _caused_at(timeline: Timeline, lines: list[Line], calls: Times) -> Times:
+    """The instant at which the loop's thread caused each of these calls; -1 if unknown."""
     numbered, numbers = timeline.space.numbered(timeline.events)
     number_of = np.full(len(timeline.events.name), -1, np.int64)
     number_of[numbered] = numbers
@@ -95,7 +95,7 @@ def _made(
 
 
 def _spans(timeline: Timeline, line: Line, choice: wire.Array) -> tuple[wire.Ints, Times, Times]:
-    """The outermost of a line's chosen events, in order of time: number in the line, begin, end."""
+    """The outermost chosen events of a line, in order of time: number in the line, begin, end."""
     which = timeline.chosen(line, choice)
     begin, end = timeline.begins(line, which), timeline.ends(line, which)
     outer = outermost(begin, end)

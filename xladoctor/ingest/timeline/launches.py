@@ -1,8 +1,8 @@
-"""How devices came by their kernels: by calls of their own, or as parts of recorded graphs.
+"""Counts how kernels were launched: by a call each, or as parts of recorded graphs.
 
-For timelines that join calls of the host with the work that they led to, or that say of kernels
-which recorded graph they are a part of. Such a graph (CUDA graphs, HIP graphs) is launched by one
-call, however many kernels are in it.
+For timelines that join calls of the host with the work that they led to, or that name the recorded
+graph of a kernel. Such a graph (CUDA graphs, HIP graphs) is launched by one call, however many
+kernels it has.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def add_launches(
     in_graphs = timeline.space.in_graphs(timeline.events)
     if timeline.space.joins_calls:
         caller, how = _callers(timeline)
-    elif len(in_graphs):  # else nothing tells whether graphs would be named
+    elif len(in_graphs):  # otherwise it is unknown whether graphs would be named
         caller, how = _numbered(timeline)
     else:
         return
@@ -61,7 +61,7 @@ def add_launches(
 
 
 def _callers(timeline: Timeline) -> tuple[wire.Ints, wire.Ints]:
-    """For each event the number of the call that led to it, or -1, and how that launched it."""
+    """For each event, the number of the call that led to it, or -1, and how it was launched."""
     space, events = timeline.space, timeline.events
     caller, how = (np.full(len(events.name), _UNKNOWN, np.int64) for _ in range(2))
     calls, works = space.joined(events)
@@ -72,7 +72,7 @@ def _callers(timeline: Timeline) -> tuple[wire.Ints, wire.Ints]:
 
 
 def _numbered(timeline: Timeline) -> tuple[wire.Ints, wire.Ints]:
-    """The same where calls have numbers alone."""
+    """As :func:`_callers`, if calls only have numbers."""
     caller, how = (np.full(len(timeline.events.name), _UNKNOWN, np.int64) for _ in range(2))
     works, numbers = timeline.space.numbers_of_calls(timeline.events)
     caller[works] = numbers
@@ -83,7 +83,7 @@ def _numbered(timeline: Timeline) -> tuple[wire.Ints, wire.Ints]:
 def _add(
     device: Device, step: Times, caller: wire.Ints, how: wire.Ints, process: int, ingested: Ingested
 ) -> None:
-    """The kernels of one line; a call counts where its first kernel ran."""
+    """Add the kernels of one line; a call counts in the step in which its first kernel ran."""
     first = np.zeros(len(caller), bool)
     first[np.unique(caller, return_index=True)[1]] = True
     first &= caller >= 0

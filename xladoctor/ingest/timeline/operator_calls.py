@@ -1,4 +1,4 @@
-"""Operators of programs that launch each by itself, and which of them read from the device."""
+"""Finds operators of programs that launch each by itself, and those that read from the device."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from xladoctor.ingest.xplane.space import Line
 def operator_calls(
     timeline: Timeline, lines: list[Line], waiting: Intervals
 ) -> tuple[Intervals | None, Intervals, list[tuple[str, str]]]:
-    """When the threads were in operators of a program that launches each by itself; which of these
-    waited for the device; and the name of each of those, with the kind of read that it is.
+    """Finds the operators of a program that launches each by itself.
+
+    Returns:
+        when the threads were in operators (None if there are none), when they were in operators
+        that waited for the device, and the name and kind of read of each of the latter.
     """
     names = timeline.events.names
     beginnings = events("operator")

@@ -1,7 +1,7 @@
-"""What the host ran by name in each step, and what that launched on the devices.
+"""Sums up the operators that the host ran in each step, and what they launched on devices.
 
-For timelines that join calls of the host with the work that they led to; beside compiled functions,
-for all.
+For timelines that join calls of the host with the work that they led to, and for all timelines of
+programs that also run compiled functions.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def add_operators(
     ]
     name, begin, *sums = np.concatenate([nothing, *parts], axis=1)
     step = step_of(steps, numbers, begin)
-    # One number of both: rows of an array are compared as bytes, ten times as slow.
+    # Step and name as one number: NumPy compares rows as bytes, which is ten times as slow.
     keys, where = np.unique((step + 1) * len(names) + name, return_inverse=True)
     count = np.bincount(where)
     total = [np.bincount(where, part).astype(np.int64) for part in sums]
@@ -63,7 +63,7 @@ def add_operators(
     )
 
 
-#: Where an operator is called, the surest first: each with the events that it lies in.
+#: Where an operator is called, the most reliable first, with the meaning of the enclosing events.
 _PLACES: tuple[tuple[str, Event], ...] = (("optimizer", "update"), ("backward", "backward"))
 _ELSEWHERE = "loop"
 
@@ -122,7 +122,7 @@ def add_eager(
 
 
 def _beginning(timeline: Timeline, meaning: Event) -> wire.Array:
-    """The names of events of a meaning, which begin so."""
+    """A mask of the names that begin like events with this meaning."""
     beginnings = events(meaning)
     return timeline.choice(name for name in timeline.events.names if name.startswith(beginnings))
 
@@ -140,7 +140,7 @@ def _of_line(
     calls: Times,
     lasted: Times,
 ) -> Times:
-    """Name, begin (ns), duration and self time (ps), launches and their time (ps) of each event."""
+    """For each event: name, begin (ns), duration and self time (ps), launches, their time (ps)."""
     events, part = timeline.events, line.events
     which = np.flatnonzero(shown[events.name[part]])
     start, duration = events.start_ps[part][which], events.duration_ps[part][which]

@@ -1,9 +1,9 @@
-"""Python functions that a profiler recorded as events of a thread.
+"""Reads the Python functions that a profiler recorded as events of a thread.
 
-XProf's Python tracers write ``$train.py:41 step``, with the file's name alone, on the
-thread's own line or in a plane of their own (``xla/python/profiler/internal/python_hooks.cc``);
-Kineto's Python events are ``src/train.py(41): step``. The line is that at which the function
-begins. Functions that had begun before the profile, and those of C, have none.
+XProf's Python tracers write ``$train.py:41 step``, with only the file's name, on the thread's own
+line or in a plane of their own (``xla/python/profiler/internal/python_hooks.cc``). Kineto's Python
+events are ``src/train.py(41): step``. The line is the function's first. C functions, and functions
+that began before the profile, have no events.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _FRAME = re.compile(
     r"\$(?P<file>[^<:]+\.py):(?P<line>\d{1,9}) (?P<function>.+)"
     r"|(?P<path>[^<(]+\.py)\((?P<at>\d{1,9})\): (?P<name>.+)"
 )
-_INSTANTS = 15  # of a span, at which it is looked what the thread is in
-#: Functions that no file has: built in, frozen, given as a text, calls of modules.
+_INSTANTS = 15  # instants of a span at which the thread's function is looked up
+#: Functions without a file: built-in, frozen, from a string, calls of modules.
 _WITHOUT_FILE = re.compile(r"\$|<built-in |nn\.Module: |<[^<>]+>\(\d{1,9}\): ")
 
 
@@ -41,7 +41,7 @@ class PythonFrames:
 
     Attributes:
         function: index in ``frames``.
-        parent: number of the call that each lies in, -1 for none.
+        parent: number of the enclosing call; -1 for none.
     """
 
     begin: Times
@@ -54,10 +54,12 @@ class PythonFrames:
     def of(
         cls, timeline: Timeline, main: Line | None, paths: Mapping[str, str] = MappingProxyType({})
     ) -> PythonFrames:
-        """Those of a thread, whatever plane they are in.
+        """The functions of a thread, in whatever plane they are.
 
         Args:
-            paths: of files by their names, where these are known and of one file alone.
+            timeline: the timeline.
+            main: the thread.
+            paths: paths of files by name, if they are known and the name is unique.
         """
         names = timeline.events.names
         parsed = {
@@ -90,7 +92,8 @@ class PythonFrames:
         """The program's innermost function at each instant.
 
         Args:
-            via: what each site is called where no frame tells it.
+            instants: the instants.
+            via: the name of each site without a frame.
         """
         known: dict[int, CallSite] = {-1: NOWHERE}
         sites = []
@@ -103,10 +106,10 @@ class PythonFrames:
         return sites
 
     def during(self, begin: Times, end: Times) -> list[CallSite]:
-        """The innermost function that each span mostly lies in, of the program's or a library's.
+        """The innermost function, of the program or a library, that takes most of each span.
 
-        A function counts together with its other calls: one that is called for each sample of a
-        batch may take all of the time, and each call next to none.
+        All calls of a function count together: one that is called for each sample of a batch may
+        take all of the time, although each call takes next to none.
         """
         known: dict[int, list[tuple[int, int]]] = {}
         sites = []
@@ -115,7 +118,7 @@ class PythonFrames:
         calls = innermost(self.begin, self.end, self.parent, instants.ravel())
         for row in calls.reshape(-1, _INSTANTS).tolist():
             seen: Counter[int] = Counter()
-            deepest: dict[int, tuple[int, int]] = {}  # of a function: how deep, and the call
+            deepest: dict[int, tuple[int, int]] = {}  # by function: depth, and the call
             for number in row:
                 for place, (function, call) in enumerate(self._chain(number, known)):
                     seen[function] += 1
@@ -126,7 +129,7 @@ class PythonFrames:
         return sites
 
     def _chain(self, number: int, known: dict[int, list[tuple[int, int]]]) -> list[tuple[int, int]]:
-        """The functions around a call, each once, the outermost first, with a call of each."""
+        """The functions around a call, outermost first, each once, with one of its calls."""
         if number not in known:
             chain: dict[int, int] = {}
             call = number
@@ -137,7 +140,7 @@ class PythonFrames:
         return known[number]
 
     def _stack(self, number: int) -> list[Frame]:
-        """The functions of the program and its libraries around a call, the innermost first."""
+        """The functions of the program and its libraries around a call, innermost first."""
         stack = []
         while number >= 0:
             frame = self.frames[int(self.function[number])]
@@ -148,12 +151,12 @@ class PythonFrames:
 
 
 def is_frame(name: str) -> bool:
-    """Whether an event is of a Python function, or of one of C that Python called."""
+    """Whether an event stands for a Python function, or for a C function that Python called."""
     return bool(_FRAME.fullmatch(name) or _WITHOUT_FILE.match(name))
 
 
 def paths_by_name(files: Iterable[str | None]) -> dict[str, str]:
-    """The paths of files whose names no other of them has, nor one of Python or a framework."""
+    """The paths of files by name, for names that are unique and not Python's or a framework's."""
     known: dict[str, set[str]] = defaultdict(set)
     for file in files:
         if file and not _is_machinery(PurePath(file).name):
@@ -170,7 +173,7 @@ def _parse(name: str) -> Frame | None:
 
 
 def _is_machinery(file: str) -> bool:
-    """By the file's name, where a tracer leaves out its folder; else by the package."""
+    """Whether a file is machinery: by its package, or if a tracer left out its folder, by name."""
     path = PurePath(file)
     if path.is_absolute():
         return Folders().is_machinery(file)

@@ -1,4 +1,4 @@
-"""From a timeline file to tables: what it holds, its steps, its devices, its modules."""
+"""Reads a timeline file into tables: its steps, devices, compilations and modules."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from xladoctor.ingest.xplane.space import Line, Space, read_space
 
 @dataclass(frozen=True, slots=True)
 class TimelineFile:
-    """Where a timeline lies, and which process wrote it on which host."""
+    """The path of a timeline, and the process and host that wrote it."""
 
     path: Path
     process: int
@@ -56,8 +56,8 @@ class TimelineFile:
 class Compilations(NamedTuple):
     """The compilations in a timeline, in order of time.
 
-    ``times``: as a step log gives them, where nothing else tells what the process did; ``phases``:
-    tables of those whose parts are events, if a compiler's log does not tell of them.
+    ``times``: in the form of a step log, if there is no other evidence of the process; ``phases``:
+    tables of compilations whose phases are events, used without a compiler's log.
     """
 
     found: list[compiling.Compiled]
@@ -70,7 +70,7 @@ def read_timeline(
 ) -> Compilations:
     """Fill the timeline's tables, and return the compilations in it.
 
-    A file that cannot be opened leaves a note, and the tables as they were.
+    If the file cannot be opened, a note is added and the tables are unchanged.
     """
     read = read_chrome if file.for_viewers else read_space
     space = read(file.path, ingested)
@@ -136,7 +136,7 @@ def _read(
         hlo.read_module(proto, file.process, program, graph_hash, folders, ingested)
     times = None
     if file.alone:
-        marked = None if steps and steps.source == SPAN else steps  # what recurs is told by step
+        marked = None if steps and steps.source == SPAN else steps  # only real steps can recur
         times = add_records(timeline, lines, marked, doing, compiled, file.process, ingested)
     rows = None
     if file.alone and phases:
@@ -164,7 +164,7 @@ def _add_steps(
 
 
 def _marks(marked: Steps | None) -> str:
-    """What marks steps where those that were taken are others."""
+    """What marks steps, if the steps were found in another way."""
     if marked is None or not marked.counted:
         return "nothing marks steps; they"
     count = len(marked.begin)
@@ -232,7 +232,7 @@ def _defer_events(
     process: int,
     ingested: Ingested,
 ) -> None:
-    """Leave the large tables until a query names them."""
+    """Register the large tables, which are made when a query names them."""
     space, origin = timeline.space, timeline.origin
     step_of: Callable[[Times], Times] = partial(breakdown.step_of, steps, numbers)
     ingested.lazy.setdefault("event", []).append(

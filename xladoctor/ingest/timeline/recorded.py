@@ -1,7 +1,7 @@
-"""When a timeline does not tell what the loop's thread did.
+"""Finds the time for which a timeline does not show what the loop's thread did.
 
-A profile of devices alone has no thread, one of calls to the driver alone has no operators, and
-records of the host can end before the devices have done what they were handed.
+A profile of devices alone has no thread, a profile of driver calls alone has no operators, and
+records of the host can end before the devices have finished.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ def unrecorded(
     *,
     strange: bool = False,
 ) -> Intervals:
-    """All time but that of known activities and that in which the thread was in Python.
+    """All time except known activities, and time in which the thread is known to be in Python.
 
-    That it was in Python is known between its first event and its last, where operators are
-    recorded: not in steps of which there is nothing but labels.
+    It is in Python between its first event and its last, if operators are recorded, except in steps
+    with nothing but labels.
 
     Args:
+        timeline: the timeline.
         lines: the threads of the loop, its own first.
-        doing: when these were at each activity.
-        strange: whether calls of what drives the device are not understood.
+        doing: when they did each activity.
+        steps: the steps.
+        strange: whether calls of the device's runtime are not supported.
     """
     known = [Intervals(np.empty(0, np.int64), np.empty(0, np.int64)), *doing.values()]
     if lines and _has_operators(timeline) and not strange:
@@ -49,7 +51,7 @@ def unrecorded(
 
 
 def _has_operators(timeline: Timeline) -> bool:
-    """Whether operators, compiled functions or Python frames are recorded, if such are to be."""
+    """Whether operators, compiled functions or Python frames are recorded, or not expected."""
     beginnings = events("operator")
     return not timeline.space.joins_calls or any(
         name.startswith(beginnings) or part_of(name) or is_frame(name)
@@ -58,7 +60,7 @@ def _has_operators(timeline: Timeline) -> bool:
 
 
 def _followed(timeline: Timeline, lines: list[Line], steps: Steps | None) -> Intervals:
-    """From the first event to the last, without steps that have labels alone."""
+    """The time from the first event to the last, without steps that only have labels."""
     labels = timeline.choice(timeline.space.labels or ())
     work = [np.flatnonzero(~labels[timeline.events.name[line.events]]) for line in lines]
     begins = _joined([timeline.begins(*part) for part in zip(lines, work, strict=True)])
@@ -74,7 +76,7 @@ def _followed(timeline: Timeline, lines: list[Line], steps: Steps | None) -> Int
     working = _joined([timeline.ends(*part) for part in zip(lines, work, strict=True)])
     began = np.searchsorted(np.sort(begins), steps.end)
     ended = np.searchsorted(np.sort(working), steps.begin, side="right")
-    empty = began == ended  # nothing begins before its end that has not ended before its begin
+    empty = began == ended  # all that began before the step's end had ended before its begin
     return whole.common(
         Intervals.union(steps.begin[empty], steps.end[empty]).gaps(
             int(whole.begin[0]), int(whole.end[0])

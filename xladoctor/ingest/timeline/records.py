@@ -1,7 +1,7 @@
-"""What a step log would say, as far as the events of a timeline tell it.
+"""Derives the contents of a step log from the events of a timeline, as far as possible.
 
-For timelines that are all the evidence there is of a process. Where no Python function was recorded
-around them, compilations of barriers and of reads are kept apart by ``via``.
+For timelines that are the only evidence of a process. If no Python functions are recorded,
+compilations in barriers and in reads are distinguished by ``via``.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 from xladoctor.warmup import WARMUP
 
-#: What the call site of a graph is called: the place that the events tell.
+#: Names for the call site of a graph, by the events around it.
 _BARRIER, _READ, _OPERATOR, _CALL = "barrier", "read", "operator", "call"
-#: Graphs that neither a barrier nor a read launched, of all, from which the program is in eager
-#: mode: then each operator is one.
+#: Share and number of graphs launched by neither a barrier nor a read, above which the program is
+#: in eager mode, where each operator is a graph.
 _MOST, _MANY = 0.8, 100
 _OF_FUNCTIONS = (
     "lines are those at which functions begin: the profiler's Python tracer records no others, and"
@@ -45,20 +45,22 @@ def add_records(
     process: int,
     ingested: Ingested,
 ) -> Columns | None:
-    """Fill ``step``, ``cut`` and ``host_sync`` of a process that nothing else tells of.
+    """Fill ``step``, ``cut`` and ``host_sync`` of a process without other evidence.
 
-    Without events of a frontend in the timeline they count as not looked for.
+    Without events of a frontend in the timeline the tables stay absent: nothing was recorded.
 
     Args:
+        timeline: the timeline.
         lines: the threads of the loop, its own first.
-        steps: as found; only those that barriers end are steps here, and those of a program that
-            calls compiled functions, which needs no barrier.
-        doing: when these threads were at each activity.
+        steps: the steps found; only steps ended by barriers count here, and those of a program that
+            calls compiled functions, which needs no barriers.
+        doing: when these threads did each activity.
         compiled: the compilations of all threads, in order of time.
-        ingested: its ``hlo_frame`` tells where files lie that a tracer names without their folders.
+        process: the process's number.
+        ingested: the tables to fill; ``hlo_frame`` has the folders of files, which tracers omit.
 
     Returns:
-        columns of the compilations, as a step log gives them; None without such events.
+        columns of the compilations, in the form of a step log; None without such events.
     """
     paths = paths_by_name(ingested.tables.get("hlo_frame", {}).get("file", ()))
     loop = _Loop.of(timeline, lines, steps, compiled, doing, paths)
@@ -106,14 +108,14 @@ class _Loop:
         ends: when each step ended; empty without barriers.
         number: the number of each step, and of what came after the last.
         before: how many steps the program made before each, and before what came after the last.
-        barriers: when the thread was in a barrier; without any, all but the reads of a program that
-            calls compiled functions.
-        graphs: when it handed over a graph, barriers included, or called such a function.
+        barriers: when the thread was in a barrier; for a program that calls compiled functions
+            without barriers, all time except reads.
+        graphs: when it handed over a graph, including barriers, or called a compiled function.
         calls: whether it calls compiled functions.
         reads: when it fetched values outside of barriers.
-        via: what each read is called where no frame tells it, and its kind.
-        compiled: when each graph began to be compiled.
-        doing: when it was at each activity.
+        via: the name of each read without a frame, and its kind.
+        compiled: when the compilation of each graph began.
+        doing: when it did each activity.
         frames: the Python functions that it was in.
     """
 
@@ -142,7 +144,7 @@ class _Loop:
         doing: dict[str, Intervals],
         paths: Mapping[str, str],
     ) -> _Loop:
-        """Its events in a timeline."""
+        """The loop in a timeline."""
         barriers = _when(timeline, lines[:1], events("barrier"))
         graphs = _when(timeline, lines, events("graph"))
         fetches = _when(timeline, lines, events("fetch"))
@@ -160,7 +162,7 @@ class _Loop:
         begin = timeline.begin if steps is None else int(steps.begin[0])
         ends = np.empty(0, np.int64) if steps is None else steps.end
         before = np.empty(0, np.int64)
-        if steps is not None:  # people warm up before a profile: then nothing shows it
+        if steps is not None:  # people warm up before a profile, which then does not show it
             early = steps.before
             before = np.where(steps.warming_up, early, np.maximum(early, WARMUP))
         before = np.append(before, before[-1:].sum() + len(before[-1:]))
@@ -184,7 +186,7 @@ class _Loop:
         )
 
     def add_steps(self, process: int, ingested: Ingested) -> None:
-        """From barrier to barrier, and what came after the last."""
+        """Add steps from barrier to barrier, and what came after the last."""
         begin, end = self._until(self.ends)
         number = np.arange(len(begin))
         self._add(
@@ -210,7 +212,7 @@ class _Loop:
             self._add_cuts(process, ingested)
 
     def _add_cuts(self, process: int, ingested: Ingested) -> None:
-        """From read to read, in a loop without barriers."""
+        """Add cuts from read to read, in a loop without barriers."""
         stops = self.reads.end
         begin, end = self._until(stops)
         last = np.arange(len(begin)) == len(stops)
@@ -236,13 +238,13 @@ class _Loop:
     def _add(
         self, table: str, begin: Times, end: Times, process: int, ingested: Ingested, more: Columns
     ) -> None:
-        """Rows for spans of the thread. Saves leave no event, most loaders neither: unknown."""
+        """Add rows for spans of the thread; saves and most loaders leave no events: unknown."""
         whole, within = spent(self.doing, begin, end), self._in_barriers(begin, end)
         if whole["input"].any():
             more = {**more, "input_ns": whole["input"]}
         blocked = whole["wait"] + whole["dispatch"]
         place = _CALL if self.calls else _BARRIER if table == "step" else _READ
-        # the barrier or read that ends a span has begun before its end, and its function goes on
+        # the barrier or read that ends a span begins before its end, and its function continues
         sites = self.frames.sites(end - 1, [place] * len(begin))
         columns: Columns = {
             "process": np.full(len(begin), process),
@@ -258,7 +260,7 @@ class _Loop:
             **_columns(sites),
             **more,
         }
-        rows = ingested.table(table)  # in which compilations look for their steps
+        rows = ingested.table(table)  # compilations look up their steps here
         for name, values in columns.items():
             rows.setdefault(name, []).extend(
                 values.tolist() if isinstance(values, np.ndarray) else values
@@ -274,7 +276,7 @@ class _Loop:
         return np.searchsorted(self.ends, instants, side="right")
 
     def add_reads(self, process: int, ingested: Ingested) -> None:
-        """Fetches of each step. A cut's graph and its compilation belong to the fetch after it."""
+        """Add each step's fetches; a cut's graph and compilation belong to the fetch after it."""
         step = self.step_of(self.reads.begin)
         called, kinds = [via for via, _ in self.via], [kind for _, kind in self.via]
         sites = list(zip(self.frames.sites(self.reads.begin, called), kinds, strict=True))
@@ -312,7 +314,7 @@ class _Loop:
         return alone >= max(_MANY, _MOST * len(self.graphs.begin))
 
     def compile_times(self, compiled: Sequence[Compiled]) -> Columns:
-        """When each graph was compiled, as the step log has it, and which one it was."""
+        """When each graph was compiled, in the form of the step log, and which graph it was."""
         inside = covering(self.barriers.begin, self.barriers.end, self.compiled) >= 0
         other = _OPERATOR if self._eager else _READ
         during = [_BARRIER if at_barrier else other for at_barrier in inside]
@@ -355,5 +357,5 @@ def _calls(timeline: Timeline, lines: list[Line]) -> Intervals | None:
 
 
 def _count(instants: Times, begin: Times, end: Times) -> wire.Ints:
-    """How many of these instants, in order, are in each span."""
+    """How many of these instants, which are sorted, are in each span."""
     return np.searchsorted(instants, end) - np.searchsorted(instants, begin)

@@ -1,9 +1,9 @@
-"""Labels that a program put around its parts: ``TraceMe``s of XLA.
+"""Finds the labels that a program put around its parts: ``TraceMe``s of XLA.
 
-In a timeline a label is an event like any other of the loop's thread. It is told from the
-runtime's own by where it lies: within no call of the runtime, which never calls back into the
-program. A call that the timeline's begin or end cuts is not in it, but what it did is: operations
-of a graph that runs on the calling thread, and the passes of a compilation, see :func:`_compiling`.
+In a timeline a label looks like any other event of the loop's thread. It differs from the runtime's
+own events in that it is not inside a call of the runtime, which never calls back into the program.
+A call that the timeline's begin or end cuts is missing, but what it did is there: operations of a
+graph that runs on the calling thread, and the passes of a compilation, see :func:`_compiling`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.nesting import innermost, nest, ordered
 from xladoctor.ingest.xplane.space import Line
 
-#: Events of XLA's own that are no activity, of Python tracers, and of threads' pools.
+#: Events that are not labels: XLA's own, those of Python tracers, and of thread pools.
 _NOT_LABELS = re.compile(r".*::.*|\$.*|end: .*|xladoctor\..*")
 _PASSES = "RunInvariantCheckers"  # around each pass of XLA's compiler
-_OPERATION = "hlo_op"  # stat of an operation of a graph
-_VARIANTS = 8  # labels that differ in a number, beyond which they are one: "step 7", "step 8", …
+_OPERATION = "hlo_op"  # stat of a graph's operations
+_VARIANTS = 8  # more labels that only differ in a number are one: "step 7", "step 8", …
 _WITHIN = " > "
-_OF_STEPS = ("step_num", "_r")  # stats of labels that stand for a step, with or without number
+_OF_STEPS = ("step_num", "_r")  # stats of labels that mark a step, with or without a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Regions:
 
     Attributes:
         name: index in ``names``.
-        parent: number of the label that each lies in, -1 for none.
+        parent: number of the enclosing label; -1 for none.
         own: nanoseconds outside of inner labels.
-        barriers: barriers in it and in no label inside it; 0 in a step's, which ends with one.
+        barriers: barriers in it, outside of inner labels; 0 for a step's label, which ends in one.
     """
 
     begin: Times
@@ -55,14 +55,14 @@ class Regions:
     names: list[str]
 
     def innermost(self, instants: Times) -> wire.Ints:
-        """Which label each instant lies in, the innermost; -1 for none."""
+        """The innermost label at each instant; -1 for none."""
         return innermost(self.begin, self.end, self.parent, instants)
 
 
 def find_regions(timeline: Timeline, lines: list[Line]) -> Regions:
     """The labels of one sequence of events, which may be spread over several threads."""
     names = timeline.events.names
-    if (labels := timeline.space.labels) is not None:  # then they may lie anywhere
+    if (labels := timeline.space.labels) is not None:  # then they may be anywhere
         labels = {name for name in labels if not own_events().fullmatch(name)}
         runtime, possible = np.zeros(len(names), bool), np.isin(names, list(labels))
     else:
@@ -93,7 +93,7 @@ def find_regions(timeline: Timeline, lines: list[Line]) -> Regions:
 
 
 def _barriers(timeline: Timeline, lines: list[Line]) -> Times:
-    """When the loop's own thread came to a barrier."""
+    """When the loop's own thread reached a barrier."""
     if not lines:
         return np.empty(0, np.int64)
     return np.sort(timeline.begins(lines[0], timeline.named(lines[0], *events("barrier"))))
@@ -116,12 +116,12 @@ def _labels(
 
 
 def _compiling(begin: Times, end: Times, passes: wire.Array, calls: Intervals) -> wire.Array:
-    """What lies in a compilation whose own event is missing, as it began before the profile or
-    ended after it.
+    """Which events are inside a compilation whose own event is missing, because it began before the
+    profile or ended after it.
 
-    Of one that had begun before, all up to the thread's first call of the runtime; of the other
-    labels around the compiler's passes, those between two such, and what follows, such as the
-    passes that make machine code, without any call.
+    If it began before, these are all events up to the thread's first call of the runtime. Otherwise
+    they are the events around the compiler's passes, between two of them, and after them, such as
+    code generation, as long as there is no call.
     """
     before = np.zeros(len(begin), bool)
     if len(calls.begin):
@@ -154,7 +154,7 @@ def add_regions(
     process: int,
     ingested: Ingested,
 ) -> None:
-    """Fill ``region``. ``device_execution`` is there already; the busiest device counts."""
+    """Fill ``region``, for the busiest device. ``device_execution`` must be filled already."""
     ingested.table("region")
     count = len(regions.begin)
     if not count:
@@ -202,10 +202,10 @@ def _launches(process: int, ingested: Ingested) -> tuple[Times, Times]:
 
 
 def _paths(regions: Regions) -> tuple[wire.Array, list[str]]:
-    """What encloses each label and itself, as indices of texts."""
+    """The path of each label, with those around it, as indices of texts."""
     texts: dict[tuple[int, str], int] = {}
     shown = _shown(regions)
-    codes = np.full(len(regions.begin) + 1, -1, np.int32)  # the last is for no parent
+    codes = np.full(len(regions.begin) + 1, -1, np.int32)  # the last is no parent
     for number, (name, parent) in enumerate(
         zip(regions.name.tolist(), regions.parent.tolist(), strict=True)
     ):
@@ -217,7 +217,7 @@ def _paths(regions: Regions) -> tuple[wire.Array, list[str]]:
 
 
 def _shown(regions: Regions) -> dict[int, str]:
-    """Names by their indices; a number that makes many of one is left out."""
+    """Names by index; a number in which many labels differ is left out."""
     names = {index: regions.names[index] for index in np.unique(regions.name).tolist()}
     forms = {index: re.sub(r"\d+", "N", name) for index, name in names.items()}
     variants = Counter(forms.values())

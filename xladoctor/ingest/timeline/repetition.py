@@ -1,8 +1,8 @@
-"""Steps of a loop that nothing marks, told by what its thread repeats.
+"""Finds the steps of a loop without marks, by what its thread repeats.
 
-A wrong division would be worse than none: the equal layers of one model also repeat. So a turn is
-taken for a step only where all that the thread does, from the first event to the last, is the same
-sequence again and again, and where that has something in it that layers have not.
+A wrong division would be worse than none: a model's equal layers also repeat. So an iteration is
+taken as a step only if everything that the thread does, from the first event to the last, is the
+same sequence again and again, and if that contains something that layers do not have.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from xladoctor.ingest.timeline.steps import SPAN, Steps, outermost, repeated
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
-_TURNS = 3  # fewer prove nothing
-_LITTLE, _WHOLE = 0.1, 0.9  # of what is done with a batch
-_COVERED = 0.5  # of the sequence, where something comes before the first turn
-_APART = 0.5  # of the calls of a function with something between them that layers have not
-_CANDIDATES = 64  # lengths of a turn that are tried
+_TURNS = 3  # iterations; fewer prove nothing
+_LITTLE, _WHOLE = 0.1, 0.9  # shares of the usual work on a batch
+_COVERED = 0.5  # share of the sequence, if something comes before the first iteration
+_APART = 0.5  # share of a function's calls with something in between that layers do not have
+_CANDIDATES = 64  # lengths of an iteration that are tried
 _RUNTIME = re.compile(r"(cuda|hip|cu|roc)[A-Z]\w*(: .*)?")
 _LAUNCH = re.compile(r"(cuda|hip|cu)\w*Launch\w*")
 _OF_WARMUP = re.compile(r"(cuda|hip|cu)(GraphInstantiate|StreamBeginCapture|Malloc(?!Async))\w*")
@@ -40,8 +40,8 @@ class _Sequence:
     """What a thread does, in order: outermost operators, labels and launches.
 
     Attributes:
-        begin, end: of each.
-        symbol: number of what it is; labels that differ in numbers are the same.
+        begin, end: instants of each event.
+        symbol: number of its name; labels that only differ in numbers are the same.
         telling: whether it is a label of the program, a call of a compiled function, or the launch
             of a recorded graph.
     """
@@ -53,7 +53,7 @@ class _Sequence:
 
     @classmethod
     def of(cls, timeline: Timeline, line: Line) -> _Sequence:
-        """The sequence of one thread, without labels that are there once or twice."""
+        """The sequence of one thread, without labels that occur once or twice."""
         names = timeline.events.names
         labels = {name for name in timeline.space.labels or () if not own_events().fullmatch(name)}
         codes = _codes(names, labels)
@@ -74,7 +74,7 @@ class _Sequence:
 
 
 def _codes(names: list[str], labels: Iterable[str]) -> wire.Array:
-    """The number of each name; -1 for those that are no part of a sequence."""
+    """The number of each name; -1 for names that do not belong to a sequence."""
     labels, first = set(labels), dict[str, int]()
     codes = np.full(len(names), -1, np.int64)
     for index, name in enumerate(names):
@@ -89,7 +89,7 @@ def _codes(names: list[str], labels: Iterable[str]) -> wire.Array:
 
 
 def _with_kernels(timeline: Timeline, event: wire.Ints, symbol: wire.Ints) -> wire.Ints:
-    """The same, launches told from each other by what they launch first."""
+    """The symbols, with launches distinguished by what they launch first."""
     calls, works = timeline.space.joined(timeline.events)
     launched = np.full(len(timeline.events.name), -1, np.int64)
     launched[calls[::-1]] = timeline.events.name[works[::-1]]
@@ -99,15 +99,17 @@ def _with_kernels(timeline: Timeline, event: wire.Ints, symbol: wire.Ints) -> wi
 def repeated_steps(
     timeline: Timeline, lines: list[Line], doing: Mapping[str, Intervals], found: Steps | None
 ) -> Steps | None:
-    """Steps by batches or repetition, where nothing else gave any; others as they are.
+    """Steps by batches or repetition, if none were found otherwise; else the steps found.
 
-    Steps that were ``found`` by calls of a compiled function are held against both: a compiled
-    layer is called many times in one step. So are those that the program numbers, if they are too
-    few to show what recurs: some mark a whole epoch, or the run, as one.
+    Steps ``found`` by calls of a compiled function are compared with both, as a compiled layer is
+    called many times in one step. So are steps that the program numbers, if they are too few to
+    show what recurs: some programs mark a whole epoch, or the run, as one.
 
     Args:
+        timeline: the timeline.
         lines: the threads of the loop, its own first.
-        doing: when these were at each activity.
+        doing: when they did each activity.
+        found: the steps found by marks or calls, if any.
     """
     by_calls = found is not None and part_of(found.each) is not None
     few = found is not None and found.counted and len(found.begin) < _TURNS
@@ -117,7 +119,7 @@ def repeated_steps(
     if found is not None and few:
         inner = batches or _by_repetition(timeline, lines, doing)
         begin, end = _updates(timeline, lines[0])
-        if inner and 0 < 2 * len(begin) <= len(inner.begin) + 1:  # turns accumulate gradients
+        if inner and 0 < 2 * len(begin) <= len(inner.begin) + 1:  # gradients are accumulated
             inner = repeated(timeline, lines[0], begin, end, last=True)
         more = inner is not None and len(inner.begin) >= 2 * len(found.begin)
         return replace(inner, earlier=int(found.number[0])) if inner and more else found
@@ -137,9 +139,9 @@ def repeated_steps(
 
 
 def whole_span(timeline: Timeline, lines: list[Line], devices: Sequence[Device]) -> Steps | None:
-    """All that the loop's thread and the devices did as one step, where nothing tells steps apart.
+    """One step for everything that the loop's thread and the devices did, if steps are unknown.
 
-    What takes a large share of that does so whatever the steps are.
+    What takes a large share of it does so whatever the steps are.
     """
     if not lines or not timeline.space.joins_calls:
         return None
@@ -159,11 +161,11 @@ def whole_span(timeline: Timeline, lines: list[Line], devices: Sequence[Device])
 def warming_up(
     timeline: Timeline, lines: list[Line], doing: Mapping[str, Intervals], steps: Steps
 ) -> wire.Array:
-    """Which steps do what only first ones do: compile, record graphs, or ask the driver for memory,
-    which allocators keep. How many came before a profile is not known: people warm up before it.
+    """Which steps do what only first steps do: compile, record graphs, or allocate memory from the
+    driver. How many steps came before the profile is unknown, as people warm up first.
 
-    After a step without, another that does so has another reason. So it has where all steps do, if
-    they are enough to show what recurs.
+    Once a step has done none of this, later steps that do have another reason. The same holds if
+    all steps do it, and they are enough to show what recurs.
     """
     first = timeline.choice(name for name in timeline.events.names if _OF_WARMUP.fullmatch(name))
     calls = [timeline.begins(line, timeline.chosen(line, first)) for line in lines]
@@ -191,10 +193,10 @@ def _updates(timeline: Timeline, line: Line) -> tuple[Times, Times]:
 
 
 def _by_batches(timeline: Timeline, main: Line) -> Steps | None:
-    """From one batch to the next, of the loader that is asked most often.
+    """Steps from one batch to the next, of the loader that is used most often.
 
-    What lies between the last batch of an epoch and the first of the next is no step. What follows
-    the last batch is one if as much is done with it as with others.
+    The time between the last batch of an epoch and the first of the next is not a step. The time
+    after the last batch is one if about as much is done in it as with others.
     """
     which = timeline.chosen(main, timeline.choice(input_names(timeline.events.names)))
     begin, end = timeline.begins(main, which), timeline.ends(main, which)
@@ -211,7 +213,7 @@ def _by_batches(timeline: Timeline, main: Line) -> Steps | None:
     instants = np.append(asked, max(asked[-1], work.end.max(initial=0)))
     amount = np.diff(np.searchsorted(worked, instants))
     usual = np.median(amount[:-1])
-    kept = amount > _LITTLE * usual  # not so between the batches of two epochs
+    kept = amount > _LITTLE * usual  # false between two epochs
     kept[-1] = amount[-1] >= _WHOLE * usual
     if np.count_nonzero(kept) < _TURNS:
         return None
@@ -223,10 +225,10 @@ def _by_batches(timeline: Timeline, main: Line) -> Steps | None:
 def _by_repetition(
     timeline: Timeline, lines: list[Line], doing: Mapping[str, Intervals]
 ) -> Steps | None:
-    """From each turn of a sequence that repeats to the next.
+    """Steps from each iteration of a repeating sequence to the next.
 
-    Where turns are told by the thread's waits, uploads or backward passes, something else may come
-    before the first; where by labels or recorded graphs, nothing.
+    If iterations are recognised by the thread's waits, uploads or backward passes, something else
+    may come before the first; if by labels or recorded graphs, nothing may.
     """
     sequence = _Sequence.of(timeline, lines[0])
     found = _turns(sequence.symbol)
@@ -250,7 +252,7 @@ def _by_repetition(
 
 
 def _turns(symbol: wire.Ints) -> tuple[int, int] | None:
-    """Where the first turn begins and how long one is, if the sequence repeats up to its end."""
+    """The start of the first iteration and its length, if the sequence repeats to its end."""
     if len(symbol) < _TURNS:
         return None
     ending = symbol[len(symbol) // 2 :]
@@ -266,7 +268,7 @@ def _turns(symbol: wire.Ints) -> tuple[int, int] | None:
 
 
 def _marks(timeline: Timeline, lines: list[Line], doing: Mapping[str, Intervals]) -> Times:
-    """When the loop read, waited, sent, asked for a batch, or ran a part of a backward pass."""
+    """When the loop read, waited, uploaded, fetched a batch, or ran part of a backward pass."""
     reads = with_trait("reads_scalar")
     chosen = timeline.choice(
         name
@@ -279,6 +281,6 @@ def _marks(timeline: Timeline, lines: list[Line], doing: Mapping[str, Intervals]
 
 
 def _each_has(instants: Times, begin: Times, end: Times) -> wire.Array:
-    """Which of these spans have one of the instants, which are in order, in them."""
+    """Which of these spans contain one of the instants, which are sorted."""
     has: wire.Array = np.searchsorted(instants, end) > np.searchsorted(instants, begin)
     return has

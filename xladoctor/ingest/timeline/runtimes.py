@@ -1,7 +1,7 @@
-"""Whether the calls are understood by which the host of a timeline drives its devices.
+"""Checks whether the calls are supported with which the host of a timeline drives its devices.
 
-Which of them wait is told by their names. Where these say nothing, a host that waits all the time
-looks like one that never does.
+Their names show which of them wait. With unknown names, a host that waits all the time looks like
+one that never does.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ UNNAMED = "calls that are not in the trace"
 
 
 def not_understood(timeline: Timeline, devices: Sequence[Device]) -> str | None:
-    """What drives the devices, if no calls of it are understood; None where they are, where nothing
-    but the CPU works, or where the file cannot tell which call led to which work.
+    """The runtime that drives the devices, if its calls are not supported. None if they are, if
+    only the CPU works, or if the file does not join calls with work.
     """
     space, events = timeline.space, timeline.events
     if not space.joins_calls or any(map(of_known_runtime().fullmatch, events.names)):

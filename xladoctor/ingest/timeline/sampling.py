@@ -1,4 +1,4 @@
-"""Tells tracing from other Python by the host samples.
+"""Distinguishes tracing from other Python by the host samples.
 
 A sample counts as tracing if it is inside a framework function, or at a line that instructions of
 the captured graphs come from (an operator on a tensor leaves no Python frame), but not at a line
@@ -65,9 +65,10 @@ def _mark(process: int, samples: Columns, traced: set[tuple[str, int]]) -> None:
 
 
 def _share(process: int, samples: Columns, sending: set[tuple[str, int]]) -> float | None:
-    """The part of the loop's Python that is tracing; None with few samples.
+    """The share of the loop's Python that is tracing; None with few samples.
 
-    For the thread with most samples. Lines that send tensors are left out: the profiler sees them.
+    For the thread with the most samples. Lines that upload tensors are left out, as the profiler
+    records those.
     """
     names = (
         "process",

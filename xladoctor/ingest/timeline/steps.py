@@ -1,4 +1,4 @@
-"""The thread that ran the loop, and its steps."""
+"""Finds the thread that ran the loop, and its steps."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
-#: What the capture marks the end of a step by, with the step's number in the log behind it.
+#: The capture's mark at the end of a step, followed by the step's number in the log.
 MARK = "xladoctor.step#"
-#: How the names of XLA's own events that launch a program begin.
+#: Prefixes of the names of XLA's own events that launch a program.
 _RUNTIME = ("PjRtCpuExecutable::Execute", "TfrtCpuExecutable::Execute")
 _REPEATED = 3
-_LITTLE = 0.1  # of the events of a step
-_WHOLE = 0.9  # of the events of a turn, in what came before the first call and after the last
-#: Source of the step that all of a timeline is taken for where nothing tells steps apart.
+_LITTLE = 0.1  # share of the events of a step
+_WHOLE = 0.9  # share of an iteration's events, before the first call and after the last
+#: Source of the one step that stands for a whole timeline, if steps are unknown.
 SPAN = "span"
 
 
@@ -33,15 +33,15 @@ class Steps:
 
     Attributes:
         source: StepMarker, StepTrace, ProfilerStep, Steps, executions, batches or repetition: what
-            marked them; the capture's own marks; span: nothing, and all is taken as one.
+            marked them; the capture's own marks; or span: nothing, and all is taken as one.
         barriers: whether they go from barrier to barrier.
-        number: the program's own, else counted from 0.
-        counted: whether the program's own numbers are those of its steps, from 0.
-        logged: whether they are those of the step log.
-        each: what they go from and to, where nothing marks steps.
-        earlier: how many the program made before the first, as far as is known, where ``number``
-            does not say.
-        warming_up: which do what only first ones do.
+        number: the program's own numbers, else counted from 0.
+        counted: whether the program's own numbers count its steps from 0.
+        logged: whether they are the step log's numbers.
+        each: what steps go from and to, if nothing marks them.
+        earlier: how many steps the program made before the first, as far as is known, if
+            ``number`` does not show it.
+        warming_up: which steps do what only first steps do.
     """
 
     source: str
@@ -59,7 +59,7 @@ class Steps:
     def before(self) -> Times:
         """How many steps the program made before each, as far as is known.
 
-        Of several the first may have the profiler's start in it, and counts as the program's first.
+        The first of several may include the profiler's start, and counts as the program's first.
         """
         place = np.arange(len(self.end))
         own = self.counted & ((place > 0) | (len(place) == 1))
@@ -93,7 +93,8 @@ def main_line(timeline: Timeline) -> Line | None:
 def loop_lines(timeline: Timeline, main: Line | None) -> list[Line]:
     """The loop's thread, and autograd's, which cuts graphs but sets no marker.
 
-    If several threads step, whose backward pass a thread runs is unknown: only the loop's counts.
+    If several threads make steps, it is unknown which backward pass belongs to which: then only the
+    loop's thread counts.
     """
     if main is None:
         return []
@@ -126,8 +127,11 @@ def find_steps(
     """Steps by markers, annotations, the device's own line or repeated executions, if any.
 
     Args:
+        timeline: the timeline.
+        main: the loop's thread.
         compiling: when the loop's thread compiled.
-        to_the_end: whether the last step can be whole: a window of the capture may end within it.
+        devices: the devices.
+        to_the_end: whether the last step can be complete; a capture's window may end within it.
     """
     return (
         (_by_markers(timeline, main) or _by_annotations(timeline, main) if main else None)
@@ -142,7 +146,7 @@ def find_steps(
 
 
 def _by_markers(timeline: Timeline, main: Line) -> Steps | None:
-    """From barrier to barrier; a barrier that launches nothing ends no step."""
+    """Steps from barrier to barrier; a barrier that launches nothing does not end a step."""
     which = timeline.named(main, *events("barrier"))
     which = which[np.argsort(timeline.ends(main, which), kind="stable")]
     ends = timeline.ends(main, which)
@@ -158,15 +162,15 @@ def _by_markers(timeline: Timeline, main: Line) -> Steps | None:
 
 
 def _by_annotations(timeline: Timeline, main: Line) -> Steps | None:
-    """Events with a stat ``step_num``, as profilers' step annotations have.
+    """Steps by events with a stat ``step_num``, such as profilers' step annotations.
 
-    What lies between two of them, such as fetching a batch, belongs to the later one.
+    The time between two of them, such as fetching a batch, belongs to the later one.
     """
     rows = timeline.events.rows_of("step_num")
     own = (rows.event >= main.first) & (rows.event < main.events.stop)
     rows = rows.select(own)
     marks = np.array([name.startswith(MARK) for name in timeline.events.names], bool)
-    if (captured := marks[timeline.events.name[rows.event]]).any():  # beside the program's own
+    if (captured := marks[timeline.events.name[rows.event]]).any():  # with the program's own
         rows = rows.select(captured)
     if not len(rows.event):
         return None
@@ -183,8 +187,8 @@ def _by_annotations(timeline: Timeline, main: Line) -> Steps | None:
 
 
 def _without_empty(timeline: Timeline, main: Line, steps: Steps) -> Steps:
-    """Without a last step in which next to nothing is done: profilers begin one when another ends,
-    and the program may have no more.
+    """The steps without a nearly empty last one: profilers begin a step when another ends, even if
+    the program has no more.
     """
     labels = timeline.choice(timeline.space.labels or ())
     work = np.flatnonzero(~labels[timeline.events.name[main.events]])
@@ -196,7 +200,7 @@ def _without_empty(timeline: Timeline, main: Line, steps: Steps) -> Steps:
 
 
 def _after_first(steps: Steps) -> Steps | None:
-    """The first mark of the capture's ends a step that the timeline may not have from its begin."""
+    """The steps without the first: the capture's first mark ends a step that may be incomplete."""
     if len(steps.end) < 2:
         return None
     return Steps(
@@ -205,7 +209,7 @@ def _after_first(steps: Steps) -> Steps | None:
 
 
 def _by_device(timeline: Timeline) -> Steps | None:
-    """The line ``Steps`` of a device, whose events are named by the step's number."""
+    """Steps by a device's line ``Steps``, whose events are named after the step's number."""
     for plane in timeline.space.planes:
         for line in plane.lines:
             if line.name == "Steps" and kind_of(plane.name) == "device" and line.count:
@@ -227,11 +231,11 @@ def _by_executions(
     *,
     to_the_end: bool,
 ) -> Steps | None:
-    """From launch to launch of the program that takes the most time.
+    """Steps from launch to launch of the program that takes the most time.
 
-    On the devices, where these name the program; else in its launches. A launch that compiled tells
-    nothing of how long the program takes, and what is launched within another is a part of it:
-    where functions are traced, those that it calls, and itself once more.
+    The time is measured on devices, if they name the program; else in its launches. A launch that
+    compiled does not show how long the program takes. A launch within another is part of it: when a
+    function is traced, it contains the functions that it calls, and itself once more.
     """
     begins, ends, names = launched(timeline, main)
     names = _versions(timeline.events.names)[names]
@@ -249,7 +253,7 @@ def _by_executions(
         return None
     longest = max(often, key=rank)
     updates = [name for name in often if timeline.events.names[name].startswith(events("update"))]
-    # an update ends a step, whatever that calls several times
+    # an optimizer's update ends a step, whatever the step calls several times
     chosen = min([longest, *updates], key=lambda name: count[name])
     own = names == chosen
     steps = repeated(
@@ -259,7 +263,7 @@ def _by_executions(
 
 
 def _versions(names: list[str]) -> wire.Array:
-    """For each name the first of all versions of a compiled function."""
+    """For each name, the index of the first version of the same compiled function."""
     first: dict[str, int] = {}
     return np.array(
         [
@@ -280,7 +284,7 @@ def _worked(devices: Sequence[Device]) -> Counter[str]:
 
 
 def launched(timeline: Timeline, line: Line) -> tuple[Times, Times, wire.Array]:
-    """Begin, end and name's index of a thread's launches that lie in no other, in order."""
+    """Begin, end and name's index of a thread's outermost launches, in order."""
     which = timeline.chosen(line, timeline.choice(executions(timeline)))
     begins, ends = timeline.begins(line, which), timeline.ends(line, which)
     outer = outermost(begins, ends)
@@ -288,14 +292,14 @@ def launched(timeline: Timeline, line: Line) -> tuple[Times, Times, wire.Array]:
 
 
 def outermost(begin: Times, end: Times) -> wire.Array:
-    """Which of these spans lie in none of the others, in order of time; of equal ones the first."""
+    """The indices of the spans that are in no other, in order of time; of equal ones the first."""
     order = np.lexsort((-end, begin))
     reached = np.maximum.accumulate(end[order])
     return order[np.concatenate((order[:1] >= 0, end[order][1:] > reached[:-1]))]
 
 
 def _by_modules(timeline: Timeline, *, to_the_end: bool) -> Steps | None:
-    """The same on a device, for the module that takes most of its time."""
+    """Steps from run to run, on a device, of the module that takes most of its time."""
     for plane in timeline.space.planes:
         for line in plane.lines:
             if line.name == "XLA Modules" and line.count:
@@ -316,11 +320,11 @@ def repeated(
     *,
     to_the_end: bool = True,
 ) -> Steps | None:
-    """Steps of a thread by what it does once in each, if that is enough to show what recurs.
+    """Steps of a thread by an event that occurs once in each, if there are enough of them.
 
-    They go from one of these events to the next, or, if it comes ``last`` in a step, from end to
-    end. What is before the first and after the last is a step if it is as much as a whole one, at
-    most as long as the longest: what the program does after its loop is none.
+    Steps go from one of these events to the next or, if the event is ``last`` in a step, from end
+    to end. What is before the first and after the last is a step if it has about as many events as
+    a whole one and is not longer than the longest: what follows the loop is not a step.
     """
     if len(begins) < _REPEATED:
         return None
@@ -338,12 +342,12 @@ def repeated(
 
 
 def _until(ends: Times, begin: int, numbers: Times, source: str) -> Steps:
-    """Steps that end at these instants, each beginning where the one before ended."""
+    """Steps that end at these instants, each beginning where the previous one ended."""
     starts = np.concatenate(([min(begin, int(ends[0]))], ends[:-1])).astype(np.int64)
     return Steps(source, starts, ends, numbers)
 
 
 def executions(timeline: Timeline) -> list[str]:
-    """Names of the events in which a program is launched."""
+    """The names of the events that launch a program."""
     beginnings = (*_RUNTIME, *events("execution"))
     return [name for name in timeline.events.names if name.startswith(beginnings)]

@@ -1,7 +1,7 @@
-"""Machine code for the loops over the wire format: numba, with a cache on disk.
+"""Compiles the loops over the wire format with numba, with a cache on disk.
 
-The first call after an installation compiles, which takes seconds; the machine code is then kept in
-the user's cache folder. Where none can be written, each process recompiles, and says so once.
+The first call after an installation compiles, which takes seconds. The machine code is then kept in
+the user's cache folder. If that cannot be written, each process compiles again, and says so once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _cache_folder() -> Path | None:
-    """``numba`` below ``$XDG_CACHE_HOME/xladoctor``; None where nothing can be written there."""
+    """``numba`` below ``$XDG_CACHE_HOME/xladoctor``; None if it cannot be written."""
     home = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(home) if home.startswith("/") else Path("~/.cache").expanduser()
     folder = base / "xladoctor" / "numba"
@@ -37,7 +37,7 @@ if _folder is not None:
 
 import numba  # noqa: E402
 
-#: Why every process has to compile; None where the machine code is kept.
+#: Why every process has to compile; None if the machine code is kept.
 no_cache_reason = (
     None
     if _folder is not None or os.environ.get("NUMBA_CACHE_DIR")
@@ -47,24 +47,24 @@ no_cache_reason = (
 
 
 def compiled(signature: str) -> Callable[[Function], Function]:
-    """Compile for one signature of numba's, without the GIL; arrays are not checked for bounds."""
+    """Compile for one numba signature, without the GIL and without bounds checks."""
 
     def decorate(function: Function) -> Function:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 return cast(Function, _kept(function, signature))
-            except Exception:  # unpickling what another version wrote can raise anything
+            except Exception:  # unpickling another version's file can raise anything
                 return cast(Function, numba.njit(signature, nogil=True)(function))
 
     return decorate
 
 
 def _kept(function: Function, signature: str) -> Any:
-    """The function, compiled, from the cache or into it.
+    """The compiled function, read from the cache or added to it.
 
-    numba trusts its files, and damaged machine code can end the process: so each has its checksum
-    beside it, and is thrown away where that does not fit.
+    numba trusts its files, and damaged machine code can crash the process. So each file has a
+    checksum beside it, and is deleted if that does not match.
     """
     jit = numba.njit(cache=no_cache_reason is None, nogil=True)(function)
     folder = jit.stats.cache_path
@@ -73,7 +73,7 @@ def _kept(function: Function, signature: str) -> Any:
             file.unlink()
     try:
         jit.compile(signature)
-    except Exception:  # the next process writes them anew
+    except Exception:  # the next process writes them again
         for file in _files(folder, function):
             file.unlink()
         raise
@@ -86,7 +86,7 @@ def _kept(function: Function, signature: str) -> Any:
 
 
 def _files(folder: str | None, function: Callable[..., Any]) -> list[Path]:
-    """Where numba keeps a function, for each version of Python and kind of processor."""
+    """The files in which numba keeps a function, by version of Python and kind of processor."""
     code = function.__code__
     name = f"{Path(code.co_filename).stem}.{function.__qualname__}-{code.co_firstlineno}"
     return list(Path(folder).glob(f"{name}.*.nb[ic]")) if folder else []
@@ -108,9 +108,9 @@ def _digest(file: Path) -> bytes:
 
 
 def helper(function: Function) -> Function:
-    """A function that compiled functions call, compiled into them; it makes no arrays.
+    """Compile a function that is inlined into compiled functions, and makes no arrays.
 
-    So it need not count who refers to one, which takes as long as all else that it does.
+    So it needs no reference counts, which would take as long as everything else that it does.
     """
     options: dict[str, Any] = {"forceinline": True, "_nrt": False}
     return cast(Function, numba.njit(**options)(function))

@@ -33,7 +33,7 @@ class Stats:
         name: int32, index of its name.
         kind: uint8, field number of the value in XStat.
         value: int64: an integer, the bits of a double, the position of a text's length in the
-            file, or the index of the name that is referred to, -1 for none.
+            file, or the index of the name referred to; -1 for none.
     """
 
     event: wire.Array
@@ -78,9 +78,9 @@ class Events:
         name: int32, index of the event's name.
         start_ps: int64, from the origin of the event's line.
         duration_ps: int64.
-        parts: rows for the stats that were asked for, in parts.
+        parts: rows for the requested stats, in parts.
         buffer: the file, for texts.
-        occurrences: how many events an event sums up, by its number, where it does.
+        occurrences: for events that sum up several: how many, by the event's number.
     """
 
     names: list[str]
@@ -90,10 +90,10 @@ class Events:
     parts: list[Stats]
     buffer: wire.Array
     occurrences: dict[int, int] = field(default_factory=dict)
-    _positions: dict[str, int] = field(default_factory=dict)  # of the names, which only grow
+    _positions: dict[str, int] = field(default_factory=dict)  # index by name; names only grow
 
     def settle(self) -> None:
-        """Take what is not a stat out of the parts: ids without a name, numbers of occurrences."""
+        """Move rows that are not stats out of the parts: ids without a name, and occurrences."""
         interned = {name: index for index, name in enumerate(self.names)}
         for number, part in enumerate(self.parts):
             apart = np.flatnonzero(part.kind >= wire.NAMELESS)
@@ -126,13 +126,13 @@ class Events:
         )
 
     def index(self, name: str) -> int:
-        """The index of a name; -2 where no event or stat has it."""
+        """The index of a name; -2 if no event or stat has it."""
         if len(self._positions) < len(self.names):
             self._positions = {name: index for index, name in enumerate(self.names)}
         return self._positions.get(name, -2)
 
     def data(self, position: int) -> bytes:
-        """The bytes of a text or bytes value, whose length is at this position."""
+        """The bytes of a text or bytes value; the position is that of its length."""
         length = shift = 0
         while True:
             byte = int(self.buffer[position])
@@ -142,7 +142,7 @@ class Events:
                 return self.buffer[position : position + length].tobytes()
 
     def text(self, kind: int, position: int) -> str:
-        """A text of the file; one that cannot be unpacked is empty."""
+        """A text of the file; empty if it cannot be decompressed."""
         data = self.data(position)
         if kind == wire.COMPRESSED:
             try:

@@ -1,4 +1,4 @@
-"""How the events of a line nest: depth and self time."""
+"""Computes how the events of a line nest: depth, self time and enclosing event."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _nest(
 
 
 def ordered(start: wire.Ints, duration: wire.Ints) -> wire.Array | None:
-    """The order by start, the longer first; None if the line has it already, as most do."""
+    """The order by start, longer events first; None if the line is in this order, as most are."""
     if len(start) < 2:
         return None
     later = start[1:] > start[:-1]
@@ -48,10 +48,10 @@ def ordered(start: wire.Ints, duration: wire.Ints) -> wire.Array | None:
 def nest(start: wire.Ints, duration: wire.Ints) -> tuple[wire.Array, wire.Ints, wire.Ints]:
     """Depth, self time and enclosing event of each event of one line.
 
-    An event is open to those that begin before its end, and ends no later than the one it is in.
-    Depth is the number of events open at its begin; self time is its duration minus that of the
-    events directly in it; the enclosing event is a number in the line, -1 for none. Units in and
-    out are the same.
+    An event encloses the events that begin before its end, and ends no later than the one that
+    encloses it. Depth is the number of enclosing events; self time is the duration without the
+    events directly in it; the enclosing event is a number in the line, -1 for none. Results have
+    the units of the arguments.
     """
     order = ordered(start, duration)
     count = len(start)
@@ -71,11 +71,13 @@ def nest(start: wire.Ints, duration: wire.Ints) -> tuple[wire.Array, wire.Ints, 
 def innermost(
     begin: wire.Ints, end: wire.Ints, parent: wire.Ints, instants: wire.Ints
 ) -> wire.Ints:
-    """The number of the innermost event that is open at each instant, -1 for none.
+    """The number of the innermost event at each instant; -1 for none.
 
     Args:
-        begin: in order; of those that begin together the enclosing one first.
-        parent: the enclosing event of each, as :func:`nest` gives it.
+        begin: the events' begins, in order; of equal ones the enclosing event first.
+        end: the events' ends.
+        parent: the enclosing event of each, from :func:`nest`.
+        instants: the instants.
     """
     at = np.asarray(np.searchsorted(begin, instants, side="right") - 1, np.int64)
     ends, parents = np.append(end, 0), np.append(parent, -1)

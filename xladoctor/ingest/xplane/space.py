@@ -1,8 +1,8 @@
-"""An XSpace (``.xplane.pb``): its planes and lines, and its events as columns.
+"""Reads an XSpace (``.xplane.pb``): its planes and lines, and its events as columns.
 
-The file is read into memory, which costs no more than mapping it and which nobody cuts off, and
-walked by the compiled loops of :mod:`.wire`. What is damaged or cut off is left out and noted with
-its byte offset; the rest is used.
+The file is read into memory, which costs no more than mapping it, and is safe if the file is
+truncated meanwhile. The compiled loops of :mod:`.wire` walk it. Damaged or missing parts are
+skipped and noted with their byte offset; the rest is used.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from xladoctor.ingest.xplane.events import Events, Stats
 from xladoctor.regular_files import MESSAGE
 
 _CHUNK = 1024
-_BEGINNING = 1 << 16  # bytes that tell what became of a file
-_GROWTH, _LEAST = 8, 1 << 16  # by an eighth, and bytes
+_BEGINNING = 1 << 16  # bytes that show whether a file was converted to text
+_GROWTH, _LEAST = 8, 1 << 16  # grow by an eighth plus so many bytes
 _STRIDE = 500_000  # events that are decoded at a time
-_MOST_PARTS = 64  # of stats; each question is asked of each of them
-_DENSE = 16  # up to so many times their number metadata ids are looked up in a table
-#: Stats of a kernel: of the recorded graph that it is a part of, and of the call that launched it.
+_MOST_PARTS = 64  # parts of stats, each of which is searched in each query
+_DENSE = 16  # metadata ids up to so many times their number are looked up in a table
+#: Stats of a kernel: the recorded graph that it is part of, and the call that launched it.
 IN_GRAPH, CALL = "cuda_graph_id", "correlation_id"
 _FIELDS = {2: "name", 3: "lines", 4: "event_metadata", 5: "stat_metadata", 6: "stats"}
 
@@ -43,9 +43,9 @@ class Line:
     Attributes:
         number: counts the lines of the file from 0.
         origin_ns: nanoseconds that the events' offsets count from.
-        begin: first byte; ``end``: past the last.
-        first: number of its first event in the file; ``count``: how many it has.
-        marks: positions of the events that parts of the line begin with.
+        begin: its first byte; ``end``: the byte after its last.
+        first: number of its first event in the file; ``count``: number of its events.
+        marks: positions of the first event of each part of the line.
     """
 
     number: int
@@ -61,7 +61,7 @@ class Line:
 
     @property
     def events(self) -> slice:
-        """Its part of the columns."""
+        """The line's rows in the columns."""
         return slice(self.first, self.first + self.count)
 
 
@@ -72,7 +72,7 @@ class Plane:
     Attributes:
         event_metadata: by id, as protobuf messages (name, display_name, stats).
         stat_names: by id.
-        stats: of the plane itself, by name.
+        stats: the plane's own stats, by name.
     """
 
     number: int
@@ -83,7 +83,7 @@ class Plane:
     stats: dict[str, Any] = field(default_factory=dict)
 
     def metadata_stats(self, entry: Any) -> dict[str, Any]:
-        """The stats that hold for all events with this metadata, by name."""
+        """The stats of all events with this metadata, by name."""
         return self.values(entry.stats)
 
     def values(self, stats: Iterable[Any]) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class Plane:
         by_name = {}
         for stat in stats:
             given = (field.name for field, _ in stat.ListFields() if field.name != "metadata_id")
-            kind = next(given, None)  # a value of zero is not listed
+            kind = next(given, None)  # a value of zero is not written
             value = getattr(stat, kind) if kind else 0
             if kind == "ref_value":
                 value = self.stat_names.get(value)
@@ -106,14 +106,14 @@ class Space:
     Attributes:
         size: bytes.
         planes: in the order of the file.
-        hostnames: of the machines that were profiled, where they are named.
-        damage: as :mod:`.wire` counts what could not be read.
-        line_count, event_count: of all planes.
-        started_ns: wall clock at the start of the profile, where the file has it.
-        labels: names of the program's labels, where the file tells them from other events.
-        categories: of its events, in small letters, where the file has such.
-        pid, rank: of the process, where the file tells them.
-        joins_calls: whether the file can tell which call led to which work of a device.
+        hostnames: the machines that were profiled, if they are named.
+        damage: what could not be read, as counted by :mod:`.wire`.
+        line_count, event_count: totals of all planes.
+        started_ns: wall clock at the start of the profile; None if the file lacks it.
+        labels: names of the program's labels; None if the file does not distinguish them.
+        categories: categories of its events, in lower case, if the file has them.
+        pid, rank: the process's; None if the file lacks them.
+        joins_calls: whether the file shows which call led to which work of a device.
     """
 
     path: Path
@@ -139,34 +139,34 @@ class Space:
     def decode(
         self, wanted: Iterable[str] | None = None, advance: Callable[[int], None] | None = None
     ) -> Events:
-        """All events as columns, with those of their stats that are ``wanted`` (None: all).
+        """All events as columns, with their ``wanted`` stats (None for all).
 
-        ``advance`` is told how many more bytes were decoded.
+        ``advance`` is called with the number of further bytes decoded.
         """
         return _Decoder(self, None if wanted is None else set(wanted), advance).run()
 
     def joined(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
-        """For work of devices, the number of the call that led to it, and its own; none here."""
+        """For work of devices: the number of the call that led to it, and its own; empty here."""
         return np.empty(0, np.int64), np.empty(0, np.int64)
 
     def in_graphs(self, events: Events) -> wire.Ints:
-        """Work of devices that itself says that it is a part of a recorded graph."""
+        """Work of devices that is marked as part of a recorded graph."""
         rows = events.rows_of(IN_GRAPH)
         whole = np.isin(rows.kind, (wire.INT64, wire.UINT64))
         return rows.event[whole & (rows.value > 0)].astype(np.int64)
 
     def numbers_of_calls(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
-        """Work of devices, and the number of the call that led to it, wherever that is."""
+        """Work of devices, and the id of the call that led to it, which need not be in the file."""
         rows = events.rows_of(CALL)
         rows = rows.select(np.isin(rows.kind, (wire.INT64, wire.UINT64)) & (rows.value > 0))
         return rows.event.astype(np.int64), rows.value
 
     def numbered(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
-        """Operators that are numbered in the order of the forward pass, and their numbers; none."""
+        """Operators numbered in the order of the forward pass, and their numbers; empty here."""
         return np.empty(0, np.int64), np.empty(0, np.int64)
 
     def add_damage(self, damage: wire.Ints) -> None:
-        """Add what a part of the file counted; the same place, such as the file's end, once."""
+        """Add the damage found in a part of the file; the same place counts once."""
         if damage[0] and damage[1] != self.damage[1]:
             self.damage[0] += damage[0]
             first = self.damage[1]
@@ -202,8 +202,8 @@ def read_space(path: Path, ingested: Ingested) -> Space | None:
 def content_of(
     path: Path, ingested: Ingested, *, binary: bool = False
 ) -> np.ndarray[Any, np.dtype[np.uint8]] | None:
-    """The bytes of a timeline, unpacked. None, and a note, if it cannot be opened, or if it is to
-    be ``binary`` and is no more.
+    """The bytes of a timeline, decompressed. None, with a note, if it cannot be opened, or if it
+    should be ``binary`` but was converted to text.
     """
     try:
         with Unpacked(path, MESSAGE) as file:
@@ -221,15 +221,15 @@ def content_of(
 
 
 def _content(file: Unpacked, expected: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """All that is in a file, of about the expected size; packed, it has several times that.
+    """The contents of a file of about the expected size, or several times that if compressed.
 
-    What is added is filled with zeros, and so takes memory: little at a time.
+    The buffer grows in small steps, since added room is filled with zeros and so takes memory.
     """
     content, end = np.empty(expected + 1, np.uint8), 0
     while count := file.readinto(content[end:].data):
         end += count
         if end == len(content):
-            content.resize(end + end // _GROWTH + _LEAST, refcheck=False)  # nothing else has it
+            content.resize(end + end // _GROWTH + _LEAST, refcheck=False)  # no other references
     content.resize(end, refcheck=False)
     content.setflags(write=False)
     return content
@@ -273,7 +273,7 @@ def _messages(space: Space, name: str, parts: list[tuple[int, int]]) -> Iterator
         try:
             yield message(name).FromString(space.buffer[begin:end].tobytes())
         except DecodeError:
-            if end < space.size:  # else the cut is noted already
+            if end < space.size:  # otherwise the cut is noted already
                 space.damage[0] += 1
                 space.damage[1] = begin if space.damage[1] < 0 else min(begin, space.damage[1])
 
@@ -378,7 +378,7 @@ class _Decoder:
     def _wanted_ids(self, plane: Plane) -> wire.Array:
         if self._wanted is None:
             return np.empty(0, np.uint8)
-        ids = plane.stat_names  # those far beyond their number count as wanted
+        ids = plane.stat_names  # ids far beyond their number count as wanted
         wanted = np.zeros(min(_DENSE * len(ids), max([0, *ids])) + 1, np.uint8)
         for key, text in plane.stat_names.items():
             if text in self._wanted and 0 <= key < len(wanted):
@@ -387,7 +387,7 @@ class _Decoder:
 
 
 def _lookup(names: dict[int, int]) -> tuple[wire.Array, wire.Ints, wire.Array]:
-    """(index by id, sorted ids, index of each): a table if ids are small, else a search."""
+    """(index by id, sorted ids, index of each): a table if ids are small, else sorted arrays."""
     if not names or (min(names) >= 0 and max(names) < _DENSE * len(names)):
         table = np.full(max(names, default=-1) + 1, -1, np.int32)
         table[list(names)] = list(names.values())

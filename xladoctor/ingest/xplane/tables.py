@@ -1,4 +1,4 @@
-"""The tables ``event`` and ``event_stat``: every event and stat, made when a query asks."""
+"""Makes the tables ``event`` and ``event_stat``, of every event and stat, when queried."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Origin = Callable[[Line], int]
 def event_table(
     space: Space, origin: Origin, process: int, step_of: Callable[[wire.Ints], wire.Ints]
 ) -> Columns:
-    """Columns of ``event``; ``step_of`` gives the step of each instant, -1 for none."""
+    """Columns of ``event``; ``step_of`` returns the step of each instant, -1 for none."""
     events = space.decode([*_TEXTS, *_NUMBERS])
     depth, own = nest_all(space, events)
     count, lines = len(events.name), space.lines
@@ -65,7 +65,7 @@ def event_table(
 
 
 def stat_table(space: Space, process: int) -> Columns:
-    """Columns of ``event_stat``: texts as they are, numbers as numbers, bytes as their count."""
+    """Columns of ``event_stat``; for bytes only their count."""
     events = space.decode()
     stats = events.stats
     real = stats.kind == wire.DOUBLE
@@ -150,7 +150,7 @@ _UNKNOWN = int(np.iinfo(np.int64).min)
 
 
 def _as_int(value: Any) -> int:
-    """An integer of 64 bits as the columns hold it, with a sign."""
+    """An integer of 64 bits as signed, as the columns hold it."""
     return int(np.uint64(value % (1 << 64)).view(np.int64)) if isinstance(value, int) else _UNKNOWN
 
 
@@ -166,7 +166,7 @@ def _from_metadata(
     column: wire.Array,
     unknown: int,
 ) -> None:
-    """Fill in stats given once, with the event's metadata, as on device planes."""
+    """Fill in stats that are given once, in the event's metadata, as on device planes."""
     for plane in space.planes:
         values = _metadata_values(plane, stat)
         if not values or not plane.lines:

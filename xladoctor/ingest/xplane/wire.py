@@ -1,9 +1,9 @@
-"""The protobuf wire format of an XSpace, in compiled loops over the bytes of the file.
+"""Decodes the protobuf wire format of an XSpace, in compiled loops over the bytes of the file.
 
 Formats: ``protobuf.dev/programming-guides/encoding`` and ``tsl/profiler/protobuf/xplane.proto``.
-Positions are byte offsets into the file. A length that points past the end of what holds it is cut
-there, so no damage can make a loop leave the file or an array outgrow it. Damage is counted in
-``damage``: [0] how often, [1] the first position, [2] the last one noted, or -1.
+Positions are byte offsets into the file. A length that points past the end of the enclosing message
+is cut there, so that no damage makes a loop leave the file or an array outgrow it. Damage is
+counted in ``damage``: [0] how often, [1] the first position, [2] the last one noted, or -1.
 """
 
 # mypy: disable-error-code="no-any-return, return-value, assignment, arg-type"
@@ -20,8 +20,8 @@ Array = np.ndarray[Any, Any]
 _BYTES = "Array(uint8, 1, 'C', readonly=True)"
 
 # Kinds of a stat's value, which are the field numbers of XStat; and our own kinds of rows: the
-# metadata id of an event without a name, how many events an event sums up, and the metadata id of
-# the stat in the row before, which has no name.
+# metadata id of an event without a name, the number of events that an event sums up, and the
+# metadata id of the previous row's stat, which has no name.
 DOUBLE, UINT64, INT64, STR, BYTES, REF, COMPRESSED = 2, 3, 4, 5, 6, 7, 8
 NAMELESS, OCCURRENCES, UNKNOWN_STAT = 100, 101, 102
 
@@ -33,7 +33,9 @@ def no_damage() -> Ints:
 
 @helper
 def _damaged(damage: Ints, position: int, end: int, size: int) -> None:
-    """Note damage at a position in what ends at ``end``; at the file's end it is a cut, there."""
+    """Note damage at a position in a message that ends at ``end``; if that is the end of the file,
+    the file is cut off there.
+    """
     if end == size:
         position = size
     if position == damage[2]:
@@ -82,9 +84,9 @@ def _skip(buffer: Array, at: int, end: int, wire: int) -> int:
 
 @compiled(f"Tuple((int64, int64))({_BYTES}, int64, int64, int64[:, ::1], int64[::1])")
 def fields(buffer: Array, at: int, end: int, rows: Array, damage: Ints) -> tuple[int, int]:
-    """The fields of one message, in ``rows``: number, wire type, value or start, end.
+    """Write the fields of a message to ``rows``: number, wire type, value or start, end.
 
-    Returns how many, and the position after the last: ``end``, unless ``rows`` was too small.
+    Returns their number, and the position after the last: ``end``, unless ``rows`` was too small.
     """
     count = 0
     while at < end and count < len(rows):
@@ -120,10 +122,11 @@ def fields(buffer: Array, at: int, end: int, rows: Array, damage: Ints) -> tuple
 
 @compiled(f"int64({_BYTES}, int64, int64, int64[::1], int64, int64[::1])")
 def count_events(buffer: Array, at: int, end: int, header: Ints, stride: int, marks: Ints) -> int:
-    """How many events a line has.
+    """Count a line's events.
 
-    ``header`` takes its other fields: id, timestamp_ns, duration_ps, display_id, then begin and end
-    of its name and of its display name. ``marks`` takes the position of each ``stride``-th event.
+    ``header`` is filled with its other fields: id, timestamp_ns, duration_ps, display_id, then
+    begin and end of its name and display name; ``marks`` with the position of each ``stride``-th
+    event.
     """
     count = 0
     while at < end:
@@ -196,7 +199,7 @@ def _stat(buffer: Array, at: int, stop: int, damage: Ints) -> tuple[int, int, in
 
 @helper
 def _name(metadata: int, names: tuple[Array, Ints, Array]) -> int:
-    """The index of a name: from the table where ids are small, else by search; -1 for none."""
+    """The index of a name: from the table if the id is small, else by search; -1 for none."""
     table, ids, indices = names
     if 0 <= metadata < len(table):
         return np.int64(table[metadata])
@@ -230,7 +233,7 @@ def decode_events(
     stats: tuple[Array, Array, Array, Ints],
     damage: Ints,
 ) -> tuple[int, int]:
-    """Decode events of a line into columns, and their stats into others.
+    """Decode events of a line into columns, and their stats into columns of their own.
 
     Args:
         buffer: the file.
@@ -241,13 +244,13 @@ def decode_events(
         stat_names: the same by stat metadata id.
         wanted: by stat metadata id, whether it gets a row; ids beyond its end do.
         columns: filled with each event's name (-1, and a row NAMELESS, for none), its picoseconds
-            from the line's origin, and its duration in picoseconds. No more events than they have
-            room for are decoded.
-        first: number of the first of these events in the file.
-        stats: filled with number of the event, name, kind and value; the value is an integer, the
-            bits of a double, the position of a text's length, or the index of the name that is
-            referred to. They need room for a row per two bytes, and two per event.
-        damage: what was damaged.
+            from the line's origin, and its duration in picoseconds. Decoding stops when they are
+            full.
+        first: number in the file of the first of these events.
+        stats: filled with the event's number, name, kind and value; the value is an integer, the
+            bits of a double, the position of a text's length, or the index of the name referred
+            to. They need room for a row per two bytes, and two per event.
+        damage: the count of damage.
 
     Returns:
         The numbers of events and of stats.

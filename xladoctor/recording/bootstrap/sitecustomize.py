@@ -1,8 +1,8 @@
 """Runs first in every Python process that `xladoctor run` starts, and in their children.
 
-This folder stands first on ``PYTHONPATH``, so the interpreter imports this module before the
-user's program. It installs the capture, takes this folder off ``sys.path`` again, and hands over
-to the ``sitecustomize`` that would have run without us. Standard library only.
+This folder is first on ``PYTHONPATH``, so the interpreter imports this module before the user's
+program. It installs the capture, removes this folder from ``sys.path``, and hands over to the
+``sitecustomize`` that would have run without us. Standard library only.
 """
 
 import importlib.machinery

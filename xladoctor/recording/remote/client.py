@@ -23,9 +23,9 @@ _COLLECT_S, _COLLECT_SHARE = 30.0, 2.0
 #: Bytes of a response: a gigabyte holds some 30 million events.
 _LARGEST = 1 << 30
 _BUSY = "Another profiling session active"  # tsl/profiler/lib/profiler_lock.h
-_NO_GRPC = "failed to connect to all addresses"  # gRPC itself: nobody spoke its protocol
+_NO_GRPC = "failed to connect to all addresses"  # gRPC's message if the server does not speak it
 _OPTIONS = [
-    ("grpc.enable_http_proxy", 0),  # ask the server that was connected to
+    ("grpc.enable_http_proxy", 0),  # use the server that was connected to
     ("grpc.max_receive_message_length", _LARGEST),
     ("grpc.min_reconnect_backoff_ms", round(_CONNECT_S * 1e3)),  # also ends the first attempt
 ]
@@ -33,12 +33,12 @@ _WHICH_PORT = "Is it the port that the program gave to start_server?"
 
 
 class NotYetError(CaptureError):
-    """No profile yet, but perhaps in a moment."""
+    """There is no profile yet, but retrying may help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What each server is asked for.
+    """The profile that each server is requested to take.
 
     Attributes:
         duration_ms: how long to record.
@@ -51,7 +51,7 @@ class Order:
     root: str
 
     def path(self, address: Address) -> str:
-        """Where the server writes its timeline, on its machine."""
+        """The path of the timeline that a server writes on its machine."""
         return f"{self.root.rstrip('/')}/{self.folder.name}/{address.file}"
 
 
@@ -90,7 +90,7 @@ def _ask(address: Address, order: Order) -> Any:
         emit_xspace=True,
         session_id=order.folder.name,
         host_name=address.file.removesuffix(".xplane.pb"),
-        opts={  # TSL's defaults; only with a version are any taken from here
+        opts={  # TSL's defaults; servers only read options that have a version
             "version": 1,
             "host_tracer_level": 2,
             "device_tracer_level": 1,
@@ -112,7 +112,7 @@ def _ask(address: Address, order: Order) -> Any:
 def _connect(address: Address) -> str:
     """The numeric address that answered, as gRPC writes it.
 
-    A plain connection says why it failed, where gRPC has one status for everything.
+    A plain connection shows why it failed, whereas gRPC has one status for everything.
     """
     try:
         with socket.create_connection((address.host, address.port), timeout=_CONNECT_S) as probe:
@@ -136,7 +136,7 @@ def _connect(address: Address) -> str:
 def _explained(
     error: grpc.RpcError, address: Address, order: Order, seconds: float
 ) -> CaptureError:
-    """What the status of a call means."""
+    """An error that explains the status of a call."""
     details = (error.details() or "").strip()
     if _BUSY in details:
         what = f"{address}: another profile of this program is being taken"

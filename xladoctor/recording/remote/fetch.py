@@ -70,7 +70,7 @@ def _require_absolute(server_directory: str | None) -> None:
 
 
 def _from_all(request: RemoteRequest, folder: Path, observer: Observer) -> list[Profile]:
-    """Each server in a thread of its own; an interrupt does not wait for them."""
+    """Profile each server in a thread of its own; an interrupt does not wait for the threads."""
     root = request.server_directory or str(folder.parent)
     if encodable(root) != root:
         raise CaptureError(
@@ -116,7 +116,7 @@ def _patiently(address: Address, order: Order, patience_s: float, observer: Obse
 def _record(
     request: RemoteRequest, session: str, began_ns: int, profiles: list[Profile]
 ) -> dict[str, Any]:
-    """``run.json`` of this kind: no command, but what was asked of each server, and the outcome."""
+    """The contents of ``run.json``: no command, but each server's request and outcome."""
     return {
         "schema_version": manifest.SCHEMA_VERSION,
         "tool": {"name": "xladoctor", "version": __version__},
@@ -137,7 +137,7 @@ def _record(
 
 
 def _nothing_here(profiles: list[Profile], folder: Path, directory: RunDirectory) -> CaptureError:
-    """What to say if there is nothing to analyze, or not yet."""
+    """The error if there is nothing to analyze, or not yet."""
     left = [profile for profile in profiles if profile.left_at]
     texts = [f"{p.address}: wrote its timeline on its own machine: {p.left_at}" for p in left]
     hints = [_copying(profile, folder) for profile in left]

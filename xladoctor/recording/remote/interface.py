@@ -1,4 +1,4 @@
-"""What profiler servers are asked for, and the outcome."""
+"""Requests to profiler servers, and their outcomes."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ class Fetched:
 
 
 class Observer(Protocol):
-    """Hears how the capture is going; called from several threads."""
+    """Receives the progress of the capture; called from several threads."""
 
     def asking(self, request: RemoteRequest) -> None:
-        """All servers are about to be asked."""
+        """Called before all servers are asked."""
 
     def waiting(self, why: CaptureError) -> None:
-        """A server cannot take a profile yet; it is asked again."""
+        """Called if a server cannot take a profile yet; it will be asked again."""

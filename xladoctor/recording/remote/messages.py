@@ -1,4 +1,4 @@
-"""What a profiler server is sent, and what it answers.
+"""The messages to and from a profiler server.
 
 Field numbers: ``tsl/profiler/protobuf/profiler_service.proto`` and ``profiler_options.proto`` of
 OpenXLA. Servers built before ``emit_xspace`` was added pass over

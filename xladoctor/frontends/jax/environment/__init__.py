@@ -1,4 +1,4 @@
-"""What is checked of JAX."""
+"""Checks of an installation of JAX."""
 
 from xladoctor.frontends.jax.environment.checks import FRAMEWORK
 

@@ -1,4 +1,4 @@
-"""What is checked of JAX, each after those that it builds on."""
+"""The checks of JAX, each after the ones that it depends on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ACCELERATORS = (("/dev/accel0", "TPU", "tpu"), ("/dev/nvidia0", "GPU", "cuda12"
 
 
 def imported(outcomes: Outcomes) -> Check:
-    """Whether it can be imported."""
+    """Whether JAX can be imported."""
     outcome = outcomes["JAX"]
     if not outcome.done:
         cure = faults.advice(outcome, "import jax", _FAULTS)
@@ -43,7 +43,7 @@ def imported(outcomes: Outcomes) -> Check:
 
 
 def jaxlib(outcomes: Outcomes) -> Check:
-    """Whether jaxlib is one that jax can work with, which jax itself decides."""
+    """Whether jax accepts the installed jaxlib."""
     facts = outcomes["JAX"].facts
     ours = facts.get("version") or steps.installed("jax")
     lib = facts.get("jaxlib") or steps.installed("jaxlib")
@@ -60,7 +60,7 @@ def jaxlib(outcomes: Outcomes) -> Check:
 
 
 def device(outcomes: Outcomes) -> Check:
-    """Whether the runtime starts and has devices, accelerators if there are any."""
+    """Whether the runtime starts and has devices: accelerators, if the machine has any."""
     name, outcome = "JAX device", outcomes["JAX device"]
     if outcome.state == "unreached":
         return steps.unreached(name, outcomes, _SAID)
@@ -81,7 +81,7 @@ def device(outcomes: Outcomes) -> Check:
 
 
 def computation(outcomes: Outcomes) -> Check:
-    """Whether a small step gives the right number, and is compiled once for two runs."""
+    """Whether a small step gives the right result, and is compiled only once for two runs."""
     name = "JAX computation"
     statement = "import jax; print(jax.numpy.ones(8).sum())"
     return (

@@ -1,4 +1,4 @@
-"""What touches JAX: steps for ``..taking_steps``."""
+"""The steps of the checks that use JAX, for ``..taking_steps``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Facts = dict[str, Any]
 
 
 def import_jax() -> Facts:
-    """Which checks that jaxlib is one that it can work with."""
+    """Import JAX, which checks that it can work with the installed jaxlib."""
     import jax
     import jaxlib
 
@@ -17,14 +17,14 @@ def import_jax() -> Facts:
 
 
 def find_device() -> Facts:
-    """Starts the runtime; devices are named as in ``TPU:0``."""
+    """Start the runtime and list its devices, such as ``TPU:0``."""
     import jax
 
     return {"devices": [f"{device.platform.upper()}:{device.id}" for device in jax.devices()]}
 
 
 def compute() -> Facts:
-    """The same step twice: its results, and the functions that each run compiled.
+    """Run the same step twice: its results, and the functions that each run compiled.
 
     Each of 64 elements is 8 · 1 · 1 + 1: 576 in all, exact in bfloat16 as well.
     """
@@ -45,7 +45,7 @@ def compute() -> Facts:
 
 
 def profile() -> Facts:
-    """A session over one step, as the capture has one over many."""
+    """Record one step with a profiler session, as the capture records many."""
     import jax
     import numpy as np
     from jaxlib import _profiler

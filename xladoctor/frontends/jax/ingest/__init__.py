@@ -1,4 +1,4 @@
-"""What JAX itself writes."""
+"""Readers of what JAX itself writes: compile logs, transfer logs, alarms of slow compilations."""
 
 from xladoctor.frontends.jax.ingest.compile_log import CompileLog
 from xladoctor.frontends.jax.ingest.slow_alarm import SlowAlarm

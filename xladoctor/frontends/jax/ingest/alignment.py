@@ -1,19 +1,21 @@
-"""Which compilations of a timeline are which of a log: nothing in either names the other's."""
+"""Matches the compilations of a timeline with those of a log; they share no identifier."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-#: A function that was compiled, and the nanoseconds that all phases took.
+#: A compiled function, and the nanoseconds of all its phases.
 Timed = tuple[str | None, int]
 
-#: What both may differ in of one compilation: the timeline has what lies between the phases, too.
+#: How far the two times of one compilation may differ: the timeline includes gaps between phases.
 _PART, _LEAST_NS = 0.3, 5_000_000
 
 
 def first_of(timeline: Sequence[Timed], log: Sequence[Timed]) -> int | None:
-    """Where the timeline's compilations begin in the log: the same functions in a row, each for
-    about as long. Of several such places the one that fits clearly better; None if none does.
+    """The index in the log at which the timeline's compilations begin.
+
+    The functions must be the same in a row, with about the same times. If several indices fit, one
+    must fit clearly better; otherwise None.
     """
     fits = sorted(
         (apart, first)
@@ -26,7 +28,7 @@ def first_of(timeline: Sequence[Timed], log: Sequence[Timed]) -> int | None:
 
 
 def _apart(timeline: Sequence[Timed], logged: Sequence[Timed]) -> int | None:
-    """By how many nanoseconds these differ in all; None if they cannot be the same."""
+    """The total difference in nanoseconds; None if they cannot be the same compilations."""
     apart = 0
     for (function, took), (name, logged_ns) in zip(timeline, logged, strict=True):
         difference = abs(took - logged_ns)

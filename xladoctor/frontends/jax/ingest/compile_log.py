@@ -1,10 +1,10 @@
-"""What JAX logs of its compilations, between a program's other output.
+"""Reads JAX's log of its compilations, between a program's other output.
 
-``JAX_LOG_COMPILES=1`` logs what is compiled, for which arguments, and how long each phase takes;
-``JAX_EXPLAIN_CACHE_MISSES=1`` the line that called, and what differs from the most similar call
-before: alone, each explanation counts as a compilation whose time is not known. Neither tells how
-often a function was called. Wording: ``jax/_src/dispatch.py``,
-``interpreters/pxla.py``, ``interpreters/partial_eval.py`` (``explain``; in ``pjit.py`` until 0.8).
+``JAX_LOG_COMPILES=1`` logs what is compiled, for which arguments, and how long each phase takes.
+``JAX_EXPLAIN_CACHE_MISSES=1`` logs the calling line, and what differs from the most similar earlier
+call; without the former, each explanation counts as a compilation of unknown duration. Neither logs
+how often a function was called. Wording: ``jax/_src/dispatch.py``, ``interpreters/pxla.py``,
+``interpreters/partial_eval.py`` (``explain``; in ``pjit.py`` until 0.8).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FINISHED = re.compile(
 )
 _HIT = re.compile(r"compilation cache hit for '(?:jit_)?(.{1,200}?)'")
 _ARGUMENT = re.compile(r"ShapedArray\((\w+)\[([^\]]*)\]([^()]*)\)")
-#: Of an explanation: the function, that another one was there, and what differs.
+#: Lines of an explanation: the function, that another one was seen, and what differs.
 _FUNCTION = re.compile(r"(?:for )?(\S.{0,199}?)(?: id=\d+)?(?: defined at (.+?)(?::(\d{1,9}))?)?$")
 _ANEW = "but seen another function defined on the same line"
 _NOW = re.compile(r"\* at (?:input path )?(.{1,300}?), now (.+?) and before (.+?)(?:, so .*)?$")
@@ -42,11 +42,11 @@ _SEEN = re.compile(
     r"\* at (?:input path )?(.{1,300}?), seen (.+?),? but now given (.+?)(?:, so .*)?$"
 )
 _SETTING = re.compile(r"\* (\w+) differs: now (.+?) and before (.+)$")
-_VALUES = re.compile(r"now (.{1,300}?) and before (.{1,300})$")  # of static arguments, until 0.9
+_VALUES = re.compile(r"now (.{1,300}?) and before (.{1,300})$")  # static arguments, until 0.9
 _STATIC = re.compile(r"Static\(val=(.*)\)$")
-_LINK = re.compile(r"https?://\S*$")  # to the page on weak types, without a blank before it
+_LINK = re.compile(r"https?://\S*$")  # to the page on weak types, with no space before it
 _TREE, _CONTEXT = "different input pytree", re.compile(r"racing context(?! key)")
-#: What the lines of an explanation say, for those that something else stands before.
+#: Starts of an explanation's lines, to find them behind a prefix.
 _DETAIL = re.compile(
     r"(?:never seen function|\S+ id=\d+(?: defined at |$)|for \S.* defined at |but seen another"
     r"|being re-defined|all previously seen|(?:Several|Closest) previous|closest seen"
@@ -55,21 +55,21 @@ _DETAIL = re.compile(
     r".*|now .+ and before .+"
 )
 _TYPE = re.compile(r"(~?\w+)\[([^\]]*)\]")
-_MOST_LINES = 200  # of an explanation
-_KEPT = 64  # earlier compilations of a function that a new one is compared with
+_MOST_LINES = 200  # lines of an explanation
+_KEPT = 64  # earlier compilations of a function to compare with
 _FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)
 
 
 @dataclass(slots=True)
 class _Miss:
-    """An explanation: where the call was, and what is new."""
+    """An explanation: the line of the call, and what is new."""
 
     site: Frame
     lines: list[str] = field(default_factory=list)
 
     @property
     def function(self) -> str:
-        """The name of the function that was called, as the compiler has it."""
+        """The name of the called function, as the compiler has it."""
         match = self._named()
         return match[1].rpartition(".")[2] if match else ""
 
@@ -78,7 +78,7 @@ class _Miss:
         return _FUNCTION.match(next(named, ""))
 
     def changes(self) -> list[Change]:
-        """What differs from the most similar call; nothing if the function was new."""
+        """The differences from the most similar call; empty if the function was new."""
         if any(line.startswith(_ANEW) for line in self.lines):
             return [] if self.is_an_operation else [self._anew()]
         if values := [match for line in self.lines if (match := _VALUES.match(line))]:
@@ -96,7 +96,7 @@ class _Miss:
 
     @property
     def is_an_operation(self) -> bool:
-        """Of those that run one by one JAX itself makes a function for each of their parameters."""
+        """Whether it is an operation of JAX, which makes a function for each set of parameters."""
         defined = self._named()
         return bool(defined and defined[2] and _FOLDERS.is_machinery(defined[2]))
 
@@ -125,7 +125,7 @@ def _change(line: str, tree: bool) -> Change | None:
 
 
 def _of_values(argument: str, was: str, now: str) -> Change:
-    """Of static values, those that differ in an address alone were made anew."""
+    """A change of a static value; if only an address differs, the object was created again."""
     if was != now and without_addresses(was) == without_addresses(now):
         return Change("function", argument, "", without_addresses(now))
     return Change("static", argument, was, now)
@@ -158,7 +158,7 @@ class _Compiled:
 
 
 class CompileLog(CompilerLog):
-    """Has the compilations that the lines of one process tell of."""
+    """Collects the compilations in the lines of one process."""
 
     NAME = "JAX's log of compilations"
     LACKING = (
@@ -168,9 +168,9 @@ class CompileLog(CompilerLog):
 
     def __init__(self) -> None:
         self.compilations: list[_Compiled] = []
-        self._miss: _Miss | None = None  # whose lines follow
+        self._miss: _Miss | None = None  # the explanation whose lines follow
         self._missed: dict[str, _Miss] = {}  # by function, until it is compiled
-        self._explained: list[_Miss] = []  # all of them, while nothing tells of compilations
+        self._explained: list[_Miss] = []  # all explanations, while no compilation is logged
         self._silent = True
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._arguments: dict[str, tuple[str, ...]] = {}
@@ -180,7 +180,7 @@ class CompileLog(CompilerLog):
 
     @property
     def compiled(self) -> int | None:
-        """All that it tells of."""
+        """The number of compilations."""
         return len(self.compilations)
 
     @property
@@ -190,13 +190,13 @@ class CompileLog(CompilerLog):
 
     @property
     def tells(self) -> bool:
-        """Whether it has a compilation."""
+        """Whether the log has a compilation."""
         return bool(self.compilations or (self._silent and (self._explained or self._miss)))
 
     def take(self, line: str) -> bool:
-        """Take a line; False if it is not of the log.
+        """Take a line; False if it is not part of the log.
 
-        An explanation is open until the next record, as other output may stand between its lines.
+        An explanation is open until the next record, as other output may come between its lines.
         """
         if self._miss and self.mark(line) is None:
             told = line.strip() if line[:1].isspace() else _detail(line)
@@ -220,7 +220,7 @@ class CompileLog(CompilerLog):
         return True
 
     def _close(self) -> None:
-        """The lines of an explanation are complete."""
+        """Finish the open explanation."""
         if self._miss:
             self._missed[self._miss.function] = self._miss
             if self._silent:
@@ -228,7 +228,7 @@ class CompileLog(CompilerLog):
         self._miss = None
 
     def _finish(self) -> None:
-        """Where nothing tells of compilations, there was one for each explanation."""
+        """If no compilations are logged, count one for each explanation."""
         self._close()
         for miss in self._explained if self._silent else ():
             if miss.lines and not miss.is_an_operation:
@@ -268,7 +268,7 @@ class CompileLog(CompilerLog):
     def _compared(
         self, arguments: tuple[str, ...], earlier: Iterable[int]
     ) -> tuple[int | None, list[Change]]:
-        """The most similar compilation of the function, the newest of several, and what differs."""
+        """The most similar earlier compilation (the newest of several), and the differences."""
         best: tuple[int | None, list[Change]] = (None, [])
         for number in earlier:
             before = self.compilations[number].arguments
@@ -278,9 +278,9 @@ class CompileLog(CompilerLog):
         return best
 
     def add(self, process: int, ingested: Ingested) -> None:
-        """Fill the tables of a process, compilations and what was new in them.
+        """Fill the process's tables of compilations and of what was new in them.
 
-        Of a timeline's compilations it tells line and cause, where it is clear which they are.
+        If a timeline has compilations that can be matched, they get the line and cause.
         """
         self._finish()
         table = ingested.table("compilation")
@@ -320,9 +320,9 @@ class CompileLog(CompilerLog):
         note_few(len(self.compilations), ingested)
 
     def _place(self, rows: Mapping[int, int], process: int, ingested: Ingested) -> None:
-        """Give rows of ``compilation`` the lines of what was logged, by its number in the log.
+        """Give rows of ``compilation`` the lines of their records, by number in the log.
 
-        What was compiled before the timeline was called before it, too: its warm-up is over.
+        A function compiled before the timeline was also called before it: its warm-up is over.
         """
         table = ingested.tables["compilation"]
         before = Counter(each.name for each in self.compilations[: min(rows)])
@@ -362,13 +362,13 @@ class CompileLog(CompilerLog):
 
 
 def _detail(line: str) -> str:
-    """The text of a line of an explanation that a prefix stands before, such as a job's."""
+    """The text of an explanation's line without a prefix, such as a job's."""
     match = _DETAIL.search(line)
     return match[0].strip() if match else ""
 
 
 def _typed(text: str) -> Iterator[str]:
-    """The types of arguments, as ``float32[3,4]``; weak ones with a mark."""
+    """The types of arguments, such as ``float32[3,4]``; weak ones have a mark."""
     for dtype, shape, rest in _ARGUMENT.findall(text):
         yield f"{dtype}[{shape}]" + ("{weak_type=True}" if "weak_type=True" in rest else "")
 

@@ -1,4 +1,4 @@
-"""XLA's alarm where it takes long to compile a module, or to fold constants.
+"""Reads XLA's alarm about modules that take long to compile, or constants that take long to fold.
 
 Wording: ``xla/service/slow_operation_alarm.cc``, ``compiler.cc`` and ``hlo_constant_folding.cc``::
 
@@ -6,7 +6,7 @@ Wording: ``xla/service/slow_operation_alarm.cc``, ``compiler.cc`` and ``hlo_cons
     [Compiling module jit_step] Very slow compile? If you want to file a bug, run with …
     2031-05-06 07:09:09.01: E …/slow_operation_alarm.cc:140] The operation took 2m59.5s
 
-Until 2022 the module stood on a line of its own below: ``Compiling module jit_step.5``.
+Until 2022 the module was on a line of its own below: ``Compiling module jit_step.5``.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _TOOK = re.compile(
     r"The operation took (?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9}(?:\.\d{1,12})?)s)?"
 )
 _SOURCE = re.compile(r'source_file="([^"]+)" source_line=(\d{1,9})')
-_ALARM_S = 120.0  # after which it goes off for a module
-_MOST_LINES = 12  # below an alarm, until the instruction
+_ALARM_S = 120.0  # seconds after which it goes off for a module
+_MOST_LINES = 12  # lines from an alarm to the instruction
 
 
 @dataclass(slots=True)
 class _Slow:
-    """What takes long: a module, or an instruction that is folded; and at least how long."""
+    """A slow module, or a slow instruction being folded, and the least time that it took."""
 
     module: str | None
     seconds: float
@@ -43,21 +43,21 @@ class _Slow:
 
 
 class SlowAlarm(CompilerLog):
-    """Has the modules whose compilation set off the alarm."""
+    """Collects the modules whose compilation set off the alarm."""
 
     NAME = "XLA's alarm of slow compilation"
     MARKS = ("slow_operation_alarm.cc:", _SLOW, _UNOPTIMIZED, "Constant folding an instruction")
 
     def __init__(self) -> None:
         self._slow: list[_Slow] = []
-        self._open: list[_Slow] = []  # of which the end is not told yet
+        self._open: list[_Slow] = []  # those whose end is not logged yet
         self._unoptimized = False
-        self._below = 0  # lines that may have the instruction
-        self._again = False  # the alarm repeats its text below the time that the operation took
+        self._below = 0  # further lines that may have the instruction
+        self._again = False  # the alarm repeats its text after the time that the operation took
 
     @property
     def LACKING(self) -> str:  # type: ignore[override]  # noqa: N802 - as in the base class
-        """Of constant folding alone nothing can be judged, but all is said."""
+        """What is missing: constant folding alone is reported, but is no basis for findings."""
         folded = max(
             (each for each in self._slow if each.module is None),
             key=lambda each: each.seconds,
@@ -84,11 +84,11 @@ class SlowAlarm(CompilerLog):
 
     @property
     def tells(self) -> bool:
-        """Whether a module set it off."""
+        """Whether a module set off the alarm."""
         return any(each.module for each in self._slow)
 
     def take(self, line: str) -> bool:
-        """Take a line; False if it is not of the log."""
+        """Take a line; False if it is not part of the log."""
         self._unoptimized = self._unoptimized or _UNOPTIMIZED in line
         if match := _MODULE.search(line):
             self._begin(_Slow(match[1], _ALARM_S))
@@ -101,7 +101,7 @@ class SlowAlarm(CompilerLog):
                 self._open.pop().seconds = 3600 * hours + 60 * minutes + seconds
                 self._again = True
         elif _SLOW in line:
-            self._below = 1  # line, which names the module
+            self._below = 1  # the next line names the module
         elif self._below:
             self._below -= 1
             if match := _SOURCE.search(line):
@@ -118,7 +118,7 @@ class SlowAlarm(CompilerLog):
         self._again = False
 
     def add(self, process: int, ingested: Ingested) -> None:
-        """Fill ``compilation``, unless another log has told of the process's."""
+        """Fill ``compilation``, unless another log has the process's compilations."""
         if process in ingested.table("compilation").get("process", ()):
             return
         if process not in ingested.tables.get("process", {}).get("process", ()):

@@ -1,8 +1,8 @@
-"""What JAX's transfer guard logs, or refuses with an error: arrays that are sent implicitly.
+"""Reads the implicit transfers that JAX's transfer guard logs, or refuses with an error.
 
-``jax.transfer_guard("log")`` has the runtime log each transfer, without a line; with ``"disallow"``
-the traceback of the error has it. A transfer of the same array that was only logged is taken as
-that line's. Wording: ``guard_lib.cc`` and ``py_array.cc`` of XLA's ``python`` folder.
+With ``jax.transfer_guard("log")`` the runtime logs each transfer, without a line; with
+``"disallow"`` the error's traceback has the line. A logged transfer of the same array is attributed
+to that line. Wording: ``guard_lib.cc`` and ``py_array.cc`` in XLA's ``python`` folder.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from xladoctor.ingest.interface import Ingested
 
 FRONTEND = "jax"
 _TRANSFER = re.compile(r"(Disallowed )?(host|device)-to-(host|device) transfer: ?(.*)")
-#: The array: of ``aval=ShapedArray(float32[8,64], weak_type=True)``, or of a device's own,
+#: The array: ``aval=ShapedArray(float32[8,64], weak_type=True)``, or if it is on a device,
 #: ``shape=(8, 64), dtype=F32``.
 _AVAL = re.compile(r"aval=\w*\((\w+)\[([^\]]*)\]")
 _SHAPE = re.compile(r"shape=\(([^)]*)\), dtype=(\w+)")
@@ -41,7 +41,7 @@ class _Transfer:
 
 
 class TransferLog(CompilerLog):
-    """Has the transfers that the lines of one process tell of."""
+    """Collects the transfers in the lines of one process."""
 
     NAME = "the log of JAX's transfer guard"
     LACKING = "JAX's transfer guard names no transfer in it"
@@ -49,8 +49,8 @@ class TransferLog(CompilerLog):
 
     def __init__(self) -> None:
         self._transfers: list[_Transfer] = []
-        self._frames: deque[Frame] | None = None  # of a traceback whose lines follow
-        self._placeless = False  # the last was refused without a traceback before it
+        self._frames: deque[Frame] | None = None  # frames of an open traceback
+        self._placeless = False  # the last transfer was refused, with no traceback before it
 
     @property
     def inside(self) -> bool:
@@ -59,13 +59,13 @@ class TransferLog(CompilerLog):
 
     @property
     def tells(self) -> bool:
-        """Whether it has a transfer."""
+        """Whether the log has a transfer."""
         return bool(self._transfers)
 
     def take(self, line: str) -> bool:
-        """Take a line; False if it is not of the log.
+        """Take a line; False if it is not part of the log.
 
-        A traceback is left to others: its lines are only looked at.
+        The lines of a traceback are read, but left to other readers, too.
         """
         if match := _TRANSFER.search(line):
             frames, self._frames = self._frames if match[1] else None, None
@@ -81,7 +81,7 @@ class TransferLog(CompilerLog):
         return False
 
     def _close(self) -> None:
-        """A traceback ended: it may be that of the error that was printed before it."""
+        """Finish a traceback, which may belong to the error printed before it."""
         if self._frames and self._placeless:
             self._transfers[-1].site = _FOLDERS.locate(reversed(self._frames))
         self._frames, self._placeless = None, False

@@ -1,4 +1,4 @@
-"""What is checked of torch.compile, where PyTorch alone is installed."""
+"""Checks of torch.compile, for installations of PyTorch alone."""
 
 from xladoctor.frontends.torch.environment.checks import FRAMEWORK
 

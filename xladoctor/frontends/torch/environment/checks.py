@@ -1,4 +1,4 @@
-"""What is checked of torch.compile, each after those that it builds on."""
+"""The checks of torch.compile, each after the ones that it depends on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FAULTS = (
 
 
 def imported(outcomes: Outcomes) -> Check:
-    """Whether it can be imported, and what can be captured."""
+    """Whether torch can be imported, and what can be captured."""
     outcome = outcomes["PyTorch"]
     if not outcome.done:
         cure = faults.advice(outcome, "import torch")
@@ -43,7 +43,7 @@ def imported(outcomes: Outcomes) -> Check:
 
 
 def gpu(outcomes: Outcomes) -> Check:
-    """Whether a GPU can be used, and Triton builds for it; without one there is no need."""
+    """Whether a GPU can be used, and Triton compiles for it; passes if there is none."""
     statement = "import torch; print(torch.cuda.is_available())"
     unfinished = steps.unfinished("GPU", outcomes, _SAID, statement)
     if unfinished is not None:
@@ -94,7 +94,7 @@ def compiler(outcomes: Outcomes) -> Check:
 
 
 def cache(outcomes: Outcomes) -> Check:
-    """Whether what is compiled can be kept for the next run."""
+    """Whether compiled code can be cached for the next run."""
     name, outcome = "compile cache", outcomes["C++ compiler"]
     if not outcome.done:
         return skipped(name, "needs a C++ compiler")
@@ -116,7 +116,7 @@ def cache(outcomes: Outcomes) -> Check:
 
 
 def computation(outcomes: Outcomes) -> Check:
-    """Whether a small step gives the right number, and is compiled once for two runs."""
+    """Whether a small step gives the right result, and is compiled only once for two runs."""
     name, outcome = "torch.compile", outcomes["torch.compile"]
     return (
         steps.unfinished(name, outcomes, _SAID, _TRY, _FAULTS)

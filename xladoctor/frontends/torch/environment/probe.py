@@ -1,4 +1,4 @@
-"""What touches PyTorch: steps for ``..taking_steps``."""
+"""The steps of the checks that use PyTorch, for ``..taking_steps``."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Facts = dict[str, Any]
 
 
 def import_torch() -> Facts:
-    """And what it was built for."""
+    """Import torch; report its version and what it was built for."""
     import torch
 
     return {"version": torch.__version__, "built_for": torch.version.cuda or torch.version.hip}
 
 
 def find_gpu() -> Facts:
-    """GPUs by name, and Triton, which builds kernels for them."""
+    """List the GPUs by name, and find Triton, which compiles kernels for them."""
     import torch
     from torch.utils._triton import has_triton
 
@@ -31,7 +31,7 @@ def find_gpu() -> Facts:
 
 
 def find_compiler() -> Facts:
-    """The C++ compiler that Inductor would call, and where it keeps what that builds."""
+    """Find the C++ compiler that Inductor would call, and the folder of its cache."""
     from torch._inductor import config, cpp_builder
     from torch._inductor.runtime.runtime_utils import default_cache_dir
 
@@ -47,7 +47,7 @@ def find_compiler() -> Facts:
 
 
 def compute() -> Facts:
-    """The same step twice: its results, and how many graphs each run compiled.
+    """Run the same step twice: its results, and how many graphs each run compiled.
 
     Each of 64 elements is 8 · 1 + 1: 576 in all.
     """

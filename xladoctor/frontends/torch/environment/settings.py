@@ -1,4 +1,4 @@
-"""Settings that keep torch.compile from doing what a program asks of it."""
+"""Settings that keep torch.compile from compiling what a program requests."""
 
 from __future__ import annotations
 

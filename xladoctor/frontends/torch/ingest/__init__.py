@@ -1,4 +1,4 @@
-"""What PyTorch itself writes about its compilations."""
+"""Readers of what PyTorch itself writes about its compilations."""
 
 from xladoctor.frontends.torch.ingest.break_report import BreakReport
 from xladoctor.frontends.torch.ingest.not_read import NOT_READ

@@ -1,8 +1,8 @@
-"""What Dynamo prints of graph breaks when asked, between a program's other output.
+"""Reads Dynamo's printed reports of graph breaks, between a program's other output.
 
-``print(torch._dynamo.explain(f)(x))`` gives counts, and each break as ``Break Reason 1:`` with its
-reason and the traced frames, outermost first; in torch 2.0 they are numbered, with frames as in a
-traceback. Its list ``break_reasons``, and ``TORCH_LOGS=dynamo``, have each as a
+``print(torch._dynamo.explain(f)(x))`` prints counts, and each break as ``Break Reason 1:`` with its
+reason and the traced frames, outermost first. Torch 2.0 prints a numbered list with frames as in a
+traceback. The report's ``break_reasons`` and ``TORCH_LOGS=dynamo`` print each break as a
 ``GraphCompileReason(…)``. Wording: ``torch/_dynamo/backends/debugging.py``, ``output_graph.py``,
 ``eval_frame.py``.
 """
@@ -33,13 +33,13 @@ _COMPILED_FOR = re.compile(
     r"reason=(?P<reason>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"), user_stack=\["
     r"(?P<stack>[^\]]*)\], graph_break=True"
 )
-_MOST_LINES = 200  # of a reason
+_MOST_LINES = 200  # lines of a reason
 _MOST_LINE = 2**31 - 1
 
 
 @dataclass(slots=True)
 class _Open:
-    """A break that is being read; ``told``: its reason is whole."""
+    """A break that is being read; ``told``: whether its reason is complete."""
 
     reason: list[str] = field(default_factory=list)
     stack: list[Frame] = field(default_factory=list)
@@ -47,7 +47,7 @@ class _Open:
 
 
 class BreakReport(CompilerLog):
-    """Has the graph breaks that one process was asked for."""
+    """Collects the graph breaks that one process printed."""
 
     NAME = "PyTorch's report of graph breaks"
     LACKING = "no graph break with its line in PyTorch's report of them"
@@ -55,23 +55,23 @@ class BreakReport(CompilerLog):
 
     def __init__(self) -> None:
         self._open: _Open | None = None
-        self._numbered = False  # as in torch 2.0
+        self._numbered = False  # a numbered list, as in torch 2.0
         self._breaks: dict[tuple[str | None, int | None, str], Break] = {}
-        self._whole = False  # it was said that there are none
+        self._whole = False  # the report says that there are no breaks
 
     @property
     def inside(self) -> bool:
-        """Whether further lines may be of it."""
+        """Whether further lines may belong to the report."""
         return self._open is not None or self._numbered
 
     @property
     def tells(self) -> bool:
-        """Whether it has a break, or says that there is none."""
+        """Whether the report has a break, or says that there is none."""
         self._finish()
         return bool(self._breaks) or self._whole
 
     def take(self, line: str) -> bool:
-        """Take a line; False if it is not of the report."""
+        """Take a line; False if it is not part of the report."""
         line = line.rstrip("\r\n")
         if _LISTED in line:
             return self._compiled_for(line)
@@ -134,7 +134,7 @@ class BreakReport(CompilerLog):
         )
 
     def add(self, process: int, ingested: Ingested) -> None:
-        """Fill ``graph_break`` of a process."""
+        """Fill ``graph_break`` for a process."""
         self._finish()
         if process not in ingested.tables.get("process", {}).get("process", ()):
             add_process(process, FRONTEND, ingested)

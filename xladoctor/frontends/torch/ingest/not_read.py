@@ -1,4 +1,4 @@
-"""What people give of PyTorch's programs that holds no evidence of what costs time."""
+"""Files of PyTorch programs that are recognised but not read, as they do not show costs."""
 
 from __future__ import annotations
 

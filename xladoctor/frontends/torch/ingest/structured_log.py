@@ -1,8 +1,8 @@
-"""The structured log that Dynamo writes to the folder that ``TORCH_TRACE`` names.
+"""Reads the structured log that Dynamo writes to the folder in ``TORCH_TRACE``.
 
-Each record is a line: a head as of glog, then an object of JSON; its payload, if it has one,
-follows on lines that begin with a tab. File names are numbers, given by earlier records. Of the
-many kinds of records, those are read that tell of a compilation: where it was asked for, why, what
+Each record is a line: a head in the style of glog, then a JSON object. Its payload, if it has one,
+follows on lines that begin with a tab. File names are numbers, defined by earlier records. Of the
+many kinds of records, only those about a compilation are read: what requested it and why, how long
 it took, and where the graph broke.
 """
 
@@ -39,10 +39,10 @@ _BROKEN = re.compile(
 _TRACED = re.compile(r'  File "(.*?)", line (\d+), in (.*)')
 _RESUMED = "torch_dynamo_resume_in_"
 _CACHE = {"fx_graph_cache_hit": True, "fx_graph_cache_miss": False}
-#: Of a function in another's file: what calls it for the first time.
+#: Functions of Dynamo that call a compiled function of another file for the first time.
 _ENTRY = ("compile_wrapper", "_fn")
-_FIRST, _LONGEST_HEAD = 100, 300  # lines in which a head is looked for, and characters of it
-_DIGITS = 7  # of the number of a process, at most
+_FIRST, _LONGEST_HEAD = 100, 300  # lines that are searched for a head, and its characters
+_DIGITS = 7  # most digits of a process id
 _MOST_OF_FAILURE = 200
 _LONGEST = 100_000  # characters of a payload that are read
 _TABLES = ("compilation", "compile_phase", "key_change", "graph_break", "compile_limit")
@@ -60,7 +60,7 @@ _MOST_LINES = 2**31 - 1
 
 
 def is_structured_log(head: bytes) -> bool:
-    """Whether a file that begins so is one."""
+    """Whether a file that starts with ``head`` is such a log."""
     return bool(_HEAD.match(head[:300].decode(errors="replace")))
 
 
@@ -73,14 +73,14 @@ def _line(number: Any) -> int:
 
 
 def _dynamic(metrics: dict[str, Any]) -> bool | None:
-    """Whether sizes that have changed are made dynamic, by the settings; None if not told."""
+    """Whether the settings make changed sizes dynamic; None if unknown."""
     settings = json.loads(metrics.get("dynamo_config") or "{}")
     value = settings.get("automatic_dynamic_shapes")
     return value if isinstance(value, bool) else None
 
 
 def _reasons(payload: str) -> list[str]:
-    """The guards that failed: since torch 2.13 one alone is no list."""
+    """The guards that failed; since torch 2.13 a single one is not in a list."""
     try:
         reasons = json.loads(payload or "[]")
     except ValueError:
@@ -89,27 +89,27 @@ def _reasons(payload: str) -> list[str]:
 
 
 class _Record(NamedTuple):
-    """A record: its object, and its payload where that is of use."""
+    """A record: its object, and its payload if it is needed."""
 
     fields: dict[str, Any]
     payload: str
 
     @property
     def id(self) -> str:
-        """The compilation that it is of."""
+        """The id of its compilation."""
         return f"{self.fields.get('frame_id')}/{self.fields.get('frame_compile_id')}"
 
     @property
     def artifact(self) -> str:
-        """What its payload is."""
+        """The kind of its payload."""
         artifact = self.fields.get("artifact")
         return str(artifact.get("name", "")) if isinstance(artifact, dict) else ""
 
 
 def process_id(file: Path) -> int | None:
-    """The id of the process that wrote a log, by its first record; None where it has none.
+    """The id of the process that wrote a log, from its first record; None if it has none.
 
-    Before torch 2.5 heads have the number of the thread there.
+    Before torch 2.5 the head has the thread's id in that place.
     """
     with suppress(OSError, EOFError), io.BufferedReader(Unpacked(file)) as content:
         for line in islice(content, _FIRST):
@@ -121,12 +121,12 @@ def process_id(file: Path) -> int | None:
 def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
     """Fill the tables of compilations, of what was new in them, and of graph breaks.
 
-    Where a timeline of the process is there, compilations are placed in its steps.
+    If there is a timeline of the process, compilations are placed in its steps.
 
     Args:
-        file: the log, packed or not.
-        process: its number in the tables.
-        ingested: where to.
+        file: the log, compressed or not.
+        process: the process's number in the tables.
+        ingested: the tables to fill.
 
     Raises:
         IngestError: the file cannot be read.
@@ -171,7 +171,7 @@ def _records(lines: Iterable[str], file: Path, ingested: Ingested) -> Iterator[_
         payload.clear()
         match = _HEAD.match(line)
         if match is None:
-            continue  # another logger's line
+            continue  # a line of another logger
         try:
             fields = json.loads(line[match.end() :])
         except (ValueError, RecursionError):
@@ -185,7 +185,7 @@ def _records(lines: Iterable[str], file: Path, ingested: Ingested) -> Iterator[_
 
 
 class _Reader:
-    """Keeps what records tell of a compilation until its last one."""
+    """Collects the records of each compilation until its last one."""
 
     def __init__(self, process: int) -> None:
         self._process = process
@@ -197,13 +197,13 @@ class _Reader:
         self._sites: dict[str, CallSite] = {}
         self._failed = FailedGuards()
         self._cached: dict[str, bool] = {}
-        self._names: dict[str, str] = {}  # of functions, by frame
+        self._names: dict[str, str] = {}  # names of functions, by frame
         self._numbers: dict[str, int] = {}
         self._at: dict[tuple[CallSite, str], int] = {}  # site and repetition -> row
         self._versions: dict[tuple[str, str, str], int] = {}  # file, function and repetition
         self._of_site: Counter[CallSite] = Counter()
         self._compilations: list[dict[str, Any]] = []
-        self._defined: list[str] = []  # files of their functions
+        self._defined: list[str] = []  # the files that define the functions
         self._breaks: dict[tuple[str, int, str], dict[str, Any]] = {}
         self.failures: list[str] = []
 
@@ -336,7 +336,7 @@ class _Reader:
             return
         file, line, text, traced = match[1], _line(match[2]), match[3], match[4]
         if breaks.asked_for(text) and self._folders.is_machinery(file):
-            return  # the framework's own code asks for it
+            return  # the framework's own code requests the break
         why, hint = breaks.reason(text)
         stack = [
             Frame(name, _line(at), function) for name, at, function in _TRACED.findall(traced or "")
@@ -394,7 +394,7 @@ class _Reader:
         )
 
     def finish(self, calls: Calls) -> Gathered:
-        """The tables, after the last record; ``calls`` are those in a timeline of the process."""
+        """The tables, after the last record; ``calls``: calls in a timeline of the process."""
         rows = self._rows
         for number, row in enumerate(self._compilations):
             rows.add("compilation", **{**row, **calls.place(row)})

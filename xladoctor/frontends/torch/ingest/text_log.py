@@ -1,10 +1,11 @@
-"""What Dynamo logs of its compilations as text, between a program's other output.
+"""Reads Dynamo's text log of its compilations, between a program's other output.
 
-``TORCH_LOGS=recompiles`` tells of each function that is compiled again and which guards failed,
-``TORCH_LOGS=graph_breaks`` where a function is split; that a function reached the recompile limit,
-and that ``Tensor.item()`` splits one, are warnings, which need no setting. None tells how often a
-function was called, nor by which line. A record has several lines; each begins with a head as of
-glog, or as of Python's logging until torch 2.2, which people cut off when they paste.
+``TORCH_LOGS=recompiles`` logs each function that is compiled again and the guards that failed;
+``TORCH_LOGS=graph_breaks`` logs where a function is split. That a function reached the recompile
+limit, and that ``Tensor.item()`` splits one, are warnings, logged without any setting. None of them
+shows how often a function was called, nor by which line. A record has several lines. Each begins
+with a head in the style of glog (of Python's logging until torch 2.2), which people often cut off
+when they paste.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class _Limit:
     name: str
     size: int | None = None
     reason: str = ""
-    aborts: bool = False  # an error was raised
+    aborts: bool = False  # whether an error was raised
 
 
 @dataclass(slots=True)
@@ -47,8 +48,8 @@ class _Function:
     """A function that is compiled.
 
     Attributes:
-        defined: None if that was cut off.
-        numbers: of its compilations, in order; the first is not logged.
+        defined: where it is defined; None if that was cut off.
+        numbers: the numbers of its compilations, in order; the first is not logged.
     """
 
     defined: Defined | None
@@ -58,25 +59,25 @@ class _Function:
 
     @property
     def name(self) -> str:
-        """As people read it."""
+        """Its readable name."""
         return breaks.function_name(self.defined.name) if self.defined else "a function"
 
     @property
     def frame(self) -> str:
-        """What its numbers begin with; empty if none is known."""
+        """The frame's id, which its numbers begin with; empty if unknown."""
         return next(iter(self.numbers), "").partition("/")[0]
 
     @property
     def site(self) -> CallSite:
-        """Where the function is defined: calls are not logged."""
+        """The line that defines the function, since calls are not logged."""
         if self.defined is None:
             return NOWHERE
         site = FOLDERS.locate([Frame(self.defined.file, self.defined.line or 0, self.name)])
         return site if self.defined.line else replace(site, line=None)
 
     def compiled(self, number: str, reasons: list[str]) -> None:
-        """Take it that the function was compiled, and as often before as the number says: logged or
-        not, and also in a log of which people paste a part.
+        """Record that the function was compiled, and as often before as the number implies, even
+        if that is not logged or not in the part that was pasted.
         """
         frame, _, nth = number.partition("/")
         made = (f"{frame}/{each}" for each in range(min(int(nth), _MOST_EARLIER)))
@@ -86,7 +87,7 @@ class _Function:
 
 
 class TextLog(CompilerLog):
-    """Has the compilations, breaks and limits that the lines of one process tell of."""
+    """Collects the compilations, breaks and limits in the lines of one process."""
 
     NAME = "PyTorch's log of compilations"
     LACKING = "no complete record of PyTorch's log of compilations in it"
@@ -115,12 +116,12 @@ class TextLog(CompilerLog):
 
     @property
     def tells(self) -> bool:
-        """Whether it has a compilation or a break."""
+        """Whether the log has a compilation or a break."""
         self.finish()
         return bool(self._functions or self._orphans or self._breaks)
 
     def take(self, line: str) -> bool:
-        """Take a line; False if it is not of the log."""
+        """Take a line; False if it is not part of the log."""
         line = line.rstrip("\r\n")
         begun = taken_apart(line)
         if self._open and (text := self._open.further(begun)) is not None:
@@ -131,7 +132,7 @@ class TextLog(CompilerLog):
         return self._open is not None or self._aborted(line)
 
     def finish(self) -> None:
-        """Close the record that is open."""
+        """Close the open record."""
         record, self._open = self._open, None
         if record is None:
             return
@@ -148,7 +149,7 @@ class TextLog(CompilerLog):
     def _recompiled(self, record: Record) -> None:
         defined, reasons = recompiled(record)
         if not reasons and not (record.number and defined):
-            return  # some other program's line
+            return  # another program's line
         if defined is None:
             self._orphans.append((record.number, reasons))
             return
@@ -156,8 +157,8 @@ class TextLog(CompilerLog):
         function.compiled(self._number(function, record.number, reasons), reasons)
 
     def _number(self, function: _Function, number: str, reasons: list[str]) -> str:
-        """Of the compilation that a record tells of, whose head may be cut off. Until torch 2.4
-        guards do not say whose they are.
+        """The number of a record's compilation, also if its head was cut off. Until torch 2.4
+        guards do not name their version.
         """
         if number := number or after(reasons):
             return number
@@ -165,7 +166,7 @@ class TextLog(CompilerLog):
         return f"{frame}/{max(1, len(function.numbers))}"
 
     def _adopt(self) -> None:
-        """Give reasons to the function of their frame, if other records name it."""
+        """Assign orphaned reasons to the function of their frame, if other records name it."""
         orphans, self._orphans = self._orphans, []
         for number, reasons in orphans:
             frame = (number or after(reasons)).partition("/")[0]
@@ -180,12 +181,12 @@ class TextLog(CompilerLog):
         function = self._function(limit.function)
         function.limit = _Limit(limit.name, limit.size, limit.reason)
         number = record.number or f"{function.frame}/{limit.size}"
-        if number in function.numbers:  # it was to be compiled again, and was not
+        if number in function.numbers:  # the limit kept it from being compiled again
             del function.numbers[number]
             function.failed.drop(number)
 
     def _aborted(self, line: str) -> bool:
-        """Whether a line is the error of the limit that was logged last, or of one cut off."""
+        """Whether a line is the error of the limit logged last, or of one that was cut off."""
         if not (error := ABORTED.search(line)):
             return False
         limits = [function.limit for function in self._functions.values() if function.limit]
@@ -196,8 +197,8 @@ class TextLog(CompilerLog):
         return True
 
     def add(self, process: int, ingested: Ingested) -> None:
-        """Fill the tables of a process. Where other evidence has its compilations, which may be
-        those of another compiler, only breaks and limits are added.
+        """Fill the tables of a process. If other evidence has compilations of the process, perhaps
+        by another compiler, only breaks and limits are added.
         """
         self.finish()
         self._adopt()
@@ -254,7 +255,7 @@ class TextLog(CompilerLog):
     def _add_compilations(self, process: int, ingested: Ingested) -> None:
         ingested.table("compilation")
         ingested.table("key_change")
-        first = 0  # of a function; numbers of several runs in one log are the same
+        first = 0  # a function's first number; several runs in one log reuse numbers
         for function in self._functions.values():
             at = {number: first + nth for nth, number in enumerate(function.numbers)}
             files = self._files(function)
@@ -283,7 +284,7 @@ class TextLog(CompilerLog):
         note_few(first, ingested)
 
     def _files(self, function: _Function) -> list[str]:
-        """Paths that a guard of the function may mean, the likeliest first."""
+        """Paths that a guard of the function may refer to, the likeliest first."""
         sites = (
             function.site,
             *(each.site for each in self._functions.values()),

@@ -1,4 +1,4 @@
-"""Records of what Dynamo logs as text: how they begin, which lines are of them, what they say.
+"""Parses the records of Dynamo's text log: how they begin, their lines, their contents.
 
 Wording: ``torch/_dynamo/guards.py``, ``symbolic_convert.py``, ``variables/tensor.py`` and
 ``convert_frame.py`` of torch 2.0 to 2.13.
@@ -18,9 +18,9 @@ from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
 
 FRONTEND = "torch"
 FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)
-#: reads: a tensor's value is read, of which a warning says that it splits the function.
+#: reads: a tensor's value is read, which splits the function, as a warning says.
 Kind = Literal["recompiles", "graph_breaks", "reads", "limit", ""]
-#: What is raised at a limit where a function must not run eagerly; that of older releases names it.
+#: The error at a limit if a function must not run eagerly; in older releases it names the limit.
 ABORTED = re.compile(
     r"FailOnRecompileLimitHit: |torch\._dynamo\.exc\.\w+: (?P<limit>\w+_limit) reached"
 )
@@ -28,14 +28,14 @@ _LIMIT = re.compile(r"torch\._dynamo hit config\.(\w+_limit) \((\d{1,9})\)")
 _BROKEN = re.compile(r"Graph break (?:\(.*\) )?in user code at (.+?):(\d{1,9})$")
 _BROKEN_FROM = re.compile(r"Graph break: (.*?) ?from user code at:$")
 _READ = re.compile(r"Graph break from `Tensor.item\(\)`, consider setting:")
-_OF_READS = re.compile(r"variables[/\\]tensor\.py:\d+\]")  # what logs them
+_OF_READS = re.compile(r"variables[/\\]tensor\.py:\d+\]")  # the file that logs reads
 _CALL = "call of Tensor.item()"
 _RECOMPILING = re.compile(
     r"Recompiling function (\S+) in (.+?)(?::(\d{1,9}))?(?=$|', [\"']triggered by | triggered by )"
 )
-#: Where a record in one line, as in torch 2.0 or of a page's text, is to be parted.
+#: Where to split a record that is in one line, as in torch 2.0 or in a web page's text.
 _PARTED = re.compile(r"(?:', [\"']|\s)(?=triggered by the following )|\s(?=- \d+/\d+: )")
-#: How records begin, whose marks people cut off, too.
+#: How records begin; people cut off their marks, too.
 _BEGINNINGS: dict[Kind, re.Pattern[str]] = {
     "limit": _LIMIT,
     "recompiles": _RECOMPILING,
@@ -46,27 +46,27 @@ _MARKED = re.compile(
     r"\[__(recompiles|graph_breaks)(?:_verbose)?\] ?(.*)"
     r"|\.__(recompiles|graph_breaks)(?:_verbose)?: \[\w+\] ?(.*)"
 )
-#: What stands before a line that begins a record: the log's head, or what a console put there.
+#: What precedes the text of a record's first line: the log's head, or a console's prefix.
 _HEAD = re.compile(r"|.*[\])|>:]\s+|.*\dZ?\s+")
 _NUMBER = re.compile(r"\[(\d{1,9}/\d{1,9})(?:_\d+)?\]")
 _TRIGGERED = re.compile(r"\s*triggered by the following guard failure(?:\(s\))?:\s*(.*)")
 _REASON = re.compile(r"(?:\s+|(?=- \d+/\d+: ))- (.+)")
-_CONTINUED = ("User stack trace:", "  ")  # a reason in several lines, since torch 2.13
+_CONTINUED = ("User stack trace:", "  ")  # further lines of a reason, since torch 2.13
 _LIMITED = re.compile(r"\s*function: '(.+?)' \((.+?):(\d{1,9})\)$")
 _LAST = re.compile(
     r"\s*last reason: (.+)|"
     r"\s*reasons: +[\[(]+(['\"])(.+?)\2\s*(?:,.*)?[\])]+$"
-)  # in torch 2.0, a list
+)  # a list in torch 2.0
 _WHY = re.compile(r"(?:Graph Break )?Reason: (.*)")
 _TRACED = re.compile(r'\s*File "(.+?)", line (\d{1,9}), in (.+)')
 _STACK, _TRACEBACK = "User code traceback:", "Traceback (most recent call last):"
-#: Of a break, beside its reason.
+#: Parts of a break's record other than its reason.
 _BETWEEN = re.compile(f"\\s|$|{_STACK}$|{re.escape(_TRACEBACK)}$|or:$|to include these ")
 _RAISED = re.compile(r"torch\._dynamo\.exc\.\w+: (.+)")
 _SWITCH = re.compile(r"torch\._dynamo\.config\.\w+ = \w+")
-_LOCAL = re.compile(r"\bL\[['\"]([^'\"]+)['\"]\]")  # how arguments are called until torch 2.5
-_MOST_LINES = 200  # of a record
-_LONGEST = 5_000  # characters of a line, of which patterns try each start with each end
+_LOCAL = re.compile(r"\bL\[['\"]([^'\"]+)['\"]\]")  # how arguments are named until torch 2.5
+_MOST_LINES = 200  # lines of a record
+_LONGEST = 5_000  # characters of a line: patterns take quadratic time
 _MOST_LINE = 2**31 - 1
 
 
@@ -74,9 +74,9 @@ class Line(NamedTuple):
     """A line of a console.
 
     Attributes:
-        kind: of the record that it is of; empty if it has no mark, and begins none.
-        head: what stands before the log's own text.
-        begins: whether a record begins with it.
+        kind: the kind of its record; empty if it has no mark and begins none.
+        head: what precedes the log's own text.
+        begins: whether it begins a record.
     """
 
     kind: Kind
@@ -86,7 +86,7 @@ class Line(NamedTuple):
 
 
 def taken_apart(line: str) -> Line:
-    """A line's mark, and whether it begins a record, also without one."""
+    """A line with its mark, and whether it begins a record, with or without a mark."""
     text = line = line[:_LONGEST]
     marked = _MARKED.search(line)
     if marked:
@@ -106,11 +106,11 @@ def taken_apart(line: str) -> Line:
 
 @dataclass(slots=True)
 class Record:
-    """A record: what it is of, and its lines.
+    """A record: its kind and its lines.
 
     Attributes:
-        head: what its first line begins with, which others repeat.
-        lines: without that; the first is empty if it was cut off.
+        head: the start of its first line, which the others repeat.
+        lines: its lines without the head; the first is empty if it was cut off.
     """
 
     kind: Kind
@@ -119,7 +119,7 @@ class Record:
 
     @property
     def number(self) -> str:
-        """Of the compilation, as 0/1; empty if the head was cut off."""
+        """The number of its compilation, such as 0/1; empty if the head was cut off."""
         found = _NUMBER.search(self.head)
         return found[1] if found else ""
 
@@ -129,7 +129,7 @@ class Record:
             self.lines.append(text)
 
     def further(self, line: Line) -> str | None:
-        """The text of a line that is of the record, too; None if it is not."""
+        """The text of a line that belongs to the record; None if it does not."""
         if line.begins:
             rest = self.kind == "reads" and _BROKEN_FROM.match(line.text)
             return line.text if rest else None
@@ -162,8 +162,8 @@ class Limit(NamedTuple):
     """A function that was compiled too often.
 
     Attributes:
-        name: the setting.
-        size: its value.
+        name: the setting that limits compilations.
+        size: the setting's value.
         reason: the guard that failed last; empty if it is not logged.
     """
 
@@ -178,8 +178,8 @@ class Break:
     """A place where a function is split.
 
     Attributes:
-        intended: the framework's own code asks for it.
-        brief: another record of the place, if there is one, says more.
+        intended: whether the framework's own code requests it.
+        brief: whether another record of the same place, if there is one, has more details.
     """
 
     number: str
@@ -207,7 +207,7 @@ class Break:
 
 
 def opened(line: Line) -> Record | None:
-    """The record that a line is the first of, also where those before it were cut off."""
+    """The record that a line begins, even if the lines before it were cut off."""
     if line.begins:
         parts = _PARTED.split(line.text) if line.kind == "recompiles" else [line.text]
         return Record(line.kind, line.head, parts)
@@ -217,13 +217,13 @@ def opened(line: Line) -> Record | None:
 
 
 def recompiled(record: Record) -> tuple[Defined | None, list[str]]:
-    """The function that was compiled again, None if cut off; and the guards that failed."""
+    """The function that was compiled again (None if cut off), and the guards that failed."""
     match = _RECOMPILING.search(record.lines[0])
     return match and _defined(match), _reasons(record.lines[1:])
 
 
 def limited(record: Record) -> Limit | None:
-    """What a record of the limit says; None if it is cut off."""
+    """The limit in a record; None if it is cut off."""
     limit = _LIMIT.search(record.lines[0])
     match = next(filter(None, map(_LIMITED.match, record.lines)), None)
     last = next(filter(None, map(_LAST.match, record.lines)), None)
@@ -235,7 +235,7 @@ def limited(record: Record) -> Limit | None:
 
 
 def broken(record: Record) -> Break | None:
-    """What a record of a break says; None if it is some other program's line."""
+    """The break in a record; None if it is another program's line."""
     first, *rest = record.lines
     if not rest and not record.number:
         return None
@@ -272,7 +272,7 @@ def broken(record: Record) -> Break | None:
 
 
 def after(reasons: Iterable[str]) -> str:
-    """The number that follows those of versions whose guards failed; empty if none has one."""
+    """The number after those of the versions whose guards failed; empty if none has a number."""
     compared = [
         version.partition("_")[0].partition("/")
         for reason in reasons
@@ -308,14 +308,14 @@ def _reasons(lines: list[str]) -> list[str]:
 
 
 def _reason_at(lines: list[str]) -> str:
-    """What is between the place of a break and what it was traced from."""
+    """The reason of a break: the lines between its place and the stack that led there."""
     told = lines[: lines.index(_STACK)] if _STACK in lines else lines
     match = _WHY.match(told[0]) if told else None
     return "\n".join([match[1], *told[1:]]) if match else "unknown"
 
 
 def _reason_since(since: re.Match[str] | None, lines: list[str]) -> str:
-    """Until torch 2.5: before what it was traced from, or what was raised, which comes last."""
+    """The reason until torch 2.5: before the stack that led there, or the error at the end."""
     text = since[1] if since else ""
     raised = [found[1] for line in lines if (found := _RAISED.match(line))]
     return text if text not in ("", "skip:") else raised[-1] if raised else "unknown"

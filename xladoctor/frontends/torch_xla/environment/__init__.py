@@ -1,4 +1,4 @@
-"""Whether torch and torch_xla are sound here, and which of their settings hurt."""
+"""Checks of an installation of torch and torch_xla, and of settings that hurt."""
 
 from xladoctor.frontends.torch_xla.environment.checks import FRAMEWORK
 

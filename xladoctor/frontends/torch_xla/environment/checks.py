@@ -1,4 +1,4 @@
-"""What is checked of torch and torch_xla, each after those that it builds on."""
+"""The checks of torch and torch_xla, each after the ones that it depends on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The device: which one is asked for, whether it is there, and whether it computes and profiles."""
+"""Checks of the device: which one is requested, and whether it exists, computes and profiles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xladoctor.environment import faults, steps
 from xladoctor.environment.child import Outcomes
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 
-#: Devices that torch_xla knows without a plugin of others (its runtime.py and _internal/).
+#: Devices that torch_xla supports without a third-party plugin (its runtime.py and _internal/).
 _KNOWN = ("CPU", "TPU", "NEURON", "CUDA", "XPU")
 _FAULTS = (
     (
@@ -45,7 +45,7 @@ def pjrt_device(outcomes: Outcomes) -> Check:
         return _chosen(outcomes)
     plugins = metadata.entry_points(group="torch_xla.plugins")
     known = [*_KNOWN, *sorted({plugin.name.upper() for plugin in plugins} - set(_KNOWN))]
-    if value.split("_")[0] in known or outcomes["device"].done:  # it drops what follows, too
+    if value.split("_")[0] in known or outcomes["device"].done:  # torch_xla drops the rest, too
         return ok("PJRT_DEVICE", value)
     alike = value.strip().upper()
     advice = f"set it to {alike}" if alike in known else f"set it to one of {', '.join(known)}"
@@ -93,7 +93,7 @@ def device(outcomes: Outcomes) -> Check:
 
 
 def libtpu(outcomes: Outcomes) -> Check:
-    """Where there is a TPU, or one is asked for: whether its library is installed, and which."""
+    """If there is a TPU, or one is requested: whether libtpu is installed, and its version."""
     chips = outcomes["torch_xla"].facts.get("tpu_chips")
     if not (os.environ.get("PJRT_DEVICE", "").startswith("TPU") or chips):
         return skipped("libtpu", "no TPU is visible or requested")
@@ -116,7 +116,7 @@ def libtpu(outcomes: Outcomes) -> Check:
 
 
 def neuron() -> Check:
-    """Where it is installed, or a Neuron device is asked for: which version."""
+    """If Neuron is installed, or a Neuron device is requested: its version."""
     installed = steps.installed("libneuronxla")
     if installed:
         return ok("Neuron plugin", f"libneuronxla {installed}")
@@ -130,7 +130,7 @@ def neuron() -> Check:
 
 
 def computation(outcomes: Outcomes) -> Check:
-    """Whether a small step gives the right number, and is compiled once for two runs."""
+    """Whether a small step gives the right result, and is compiled only once for two runs."""
     name = "computation"
     statement = "import torch, torch_xla; print(torch.ones(8).to(torch_xla.device()).sum())"
     return (
@@ -158,7 +158,7 @@ def profiler(outcomes: Outcomes) -> Check:
 
 
 def _wanted_libtpu() -> str:
-    """The version that torch_xla names for its extra ``tpu``; empty where it names none."""
+    """The version that torch_xla requires for its extra ``tpu``; empty if it requires none."""
     try:
         requirements = metadata.requires("torch_xla") or []
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""torch and torch_xla: whether they are there, can be imported, and belong together."""
+"""Checks that torch and torch_xla are installed, can be imported, and match."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def torch(outcomes: Outcomes) -> Check:
 
 
 def torch_xla(outcomes: Outcomes) -> Check:
-    """Whether torch_xla can be imported; a mismatch with torch is called by its name."""
+    """Whether torch_xla can be imported; reports a mismatch with torch as such."""
     outcome = outcomes["torch_xla"]
     if outcome.state == "unreached":
         return skipped("torch_xla", "needs torch")
@@ -42,7 +42,7 @@ def torch_xla(outcomes: Outcomes) -> Check:
 
 
 def versions(outcomes: Outcomes) -> Check:
-    """Whether torch is the one that torch_xla was built for."""
+    """Whether torch is the release that torch_xla was built for."""
     ours, xla = version("torch", outcomes), version("torch_xla", outcomes)
     for name, known in (("torch", ours), ("torch_xla", xla)):
         if not known:
@@ -59,7 +59,7 @@ def versions(outcomes: Outcomes) -> Check:
 
 
 def version(name: str, outcomes: Outcomes) -> str | None:
-    """The version that was imported; where it cannot be, the one that is installed."""
+    """The version that was imported, or if it cannot be imported, the one installed."""
     imported = outcomes[name].facts.get("version")
     if imported:
         return str(imported)
@@ -67,7 +67,7 @@ def version(name: str, outcomes: Outcomes) -> str | None:
 
 
 def release(text: str) -> str:
-    """The numbers of a version, without what kind of build it is: 2.9.0 of ``2.9.0+cpu``."""
+    """The numbers of a version without the build: 2.9.0 for ``2.9.0+cpu``."""
     match = re.match(r"\d+(\.\d+)*", text)
     return match[0] if match else ""
 

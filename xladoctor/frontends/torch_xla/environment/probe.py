@@ -1,4 +1,4 @@
-"""What touches torch and torch_xla: steps for ``..taking_steps``."""
+"""The steps of the checks that use torch and torch_xla, for ``..taking_steps``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ Facts = dict[str, Any]
 
 
 def import_torch() -> Facts:
-    """The first of the two that can be missing, or lack a library of its own."""
+    """Import torch, which may be missing or lack a library of its own."""
     import torch
 
     return {"version": torch.__version__}
 
 
 def import_torch_xla() -> Facts:
-    """Also chooses the device, where the environment does not."""
+    """Import torch_xla, which also chooses the device if the environment does not."""
     import torch_xla
     from torch_xla._internal import tpu
 
@@ -29,7 +29,7 @@ def import_torch_xla() -> Facts:
 
 
 def find_device() -> Facts:
-    """Starts the runtime; devices are named as in ``TPU:0``."""
+    """Start the runtime and list its devices, such as ``TPU:0``."""
     import torch_xla
 
     torch_xla.device()
@@ -37,13 +37,13 @@ def find_device() -> Facts:
 
 
 def compute() -> Facts:
-    """The same step twice: its results, and the graphs that each run compiled."""
+    """Run the same step twice: its results, and the graphs that each run compiled."""
     runs = [_run_counted(), _run_counted()]
     return {"values": [value for value, _ in runs], "compiled": [count for _, count in runs]}
 
 
 def profile() -> Facts:
-    """A session over one step, as the capture has one over many."""
+    """Record one step with a profiler session, as the capture records many."""
     import torch_xla
 
     session = torch_xla._XLAC.profiler.TslProfilerSessionWrapper()

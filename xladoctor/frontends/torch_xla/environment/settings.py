@@ -1,4 +1,4 @@
-"""Settings of torch_xla and XLA that hurt, and that no captured run is needed to judge."""
+"""Settings of torch_xla and XLA that hurt in any program, so that no captured run is needed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FEW_GRAPHS = 64  # training and evaluation with a few buckets each; torch_xla's
 
 
 def _keeps_few(value: str) -> bool:
-    """Negative numbers are taken as very large ones; what is no number is taken as 0."""
+    """Whether a cache size is small; negative numbers mean a very large one, other text means 0."""
     return not re.fullmatch(r"\s*[+-]?\d+\s*", value) or 0 <= int(value) < _FEW_GRAPHS
 
 

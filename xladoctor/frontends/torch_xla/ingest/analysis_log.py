@@ -1,7 +1,7 @@
-"""The analysis log of torch_xla (``PT_XLA_DEBUG_FILE``): why each graph was compiled or run.
+"""Reads the analysis log of torch_xla (``PT_XLA_DEBUG_FILE``): why each graph was compiled or run.
 
-A block for each compilation and execution, written by the thread that caused it. Threads of one
-process write without a lock, so that blocks can be torn: a torn one is counted, never guessed.
+It has a block for each compilation and execution, written by the thread that caused it. Threads of
+one process write without a lock, so blocks can be torn: a torn block is counted, never guessed.
 ``PT_XLA_DEBUG=1`` prints the same blocks to standard error, between other output.
 """
 
@@ -26,17 +26,17 @@ _MEMORY = re.compile(
 _MEMORY_PARTS = 4
 _GRAPH = "Graph Info:"
 _CAPTURE = "/bootstrap/_xladoctor/"
-_GIBIBYTE = 2**30  # which torch_xla calls GB (``debug_util.cc``)
+_GIBIBYTE = 2**30  # torch_xla calls it GB (``debug_util.cc``)
 
 
 @dataclass(slots=True)
 class _Draft(Block):
-    """A block whose lines are still coming.
+    """A block that is being read.
 
     Attributes:
-        mixed: it began inside another one, so its lines may be from both.
-        has_graph: it has a part about the graph; in releases of 2023, executions had none.
-        memory: bytes of its parts, by torch_xla's names.
+        mixed: whether it began inside another one, so that its lines may be from both.
+        has_graph: whether it has a part about the graph; in 2023's releases executions had none.
+        memory: bytes by part, under torch_xla's names.
     """
 
     mixed: bool = False
@@ -45,29 +45,31 @@ class _Draft(Block):
 
     @property
     def whole(self) -> bool:
-        """Whether everything that a block must have was read."""
+        """Whether all required parts of the block were read."""
         known = bool(self.cause and self.graph_hash) and self.outputs is not None
         return known and not self.mixed
 
     @property
     def tells(self) -> bool:
-        """Whether what was read of it says which graph it is about, or where."""
+        """Whether the part that was read names the graph, or a line."""
         return not self.mixed and bool(self.graph_hash or self.frames)
 
     def add_memory(self, part: str, size: int) -> None:
-        """What the graph takes is known with the last of its parts."""
+        """Add a part's bytes; the graph's total is known with the last part."""
         self.memory[part] = size
         if len(self.memory) == _MEMORY_PARTS:
             self.memory_bytes = sum(self.memory.values()) - 2 * self.memory["Aliased Input"]
 
     def forget_memory(self) -> None:
-        """As if none of its parts had been told."""
+        """Drop all parts."""
         self.memory.clear()
         self.memory_bytes = None
 
     def end(self) -> None:
-        """The cause becomes what it would be without the capture's frame, which misleads torch_xla:
-        it names the cause by its two innermost frames (``debug_util.cc``).
+        """Finish the block, and correct its cause.
+
+        torch_xla derives the cause from the two innermost frames (``debug_util.cc``), one of which
+        may be the capture's: the cause becomes what it would be without that frame.
         """
         frames = [frame for frame in self.frames if _CAPTURE not in frame.file]
         if frames and len(frames) < len(self.frames):
@@ -76,12 +78,12 @@ class _Draft(Block):
 
 
 def cause_of(frames: Sequence[Frame]) -> str:
-    """What torch_xla says caused a graph that was handed over by these frames, innermost first."""
+    """The cause that torch_xla gives for a graph handed over by these frames, innermost first."""
     return _barrier(frames) or "most likely user code trying to access tensor value"
 
 
 def _barrier(frames: Sequence[Frame]) -> str | None:
-    """What kind of barrier these frames are of, in torch_xla's words; None if of none."""
+    """The kind of barrier that these frames belong to, in torch_xla's words; None if to none."""
     if not frames or frames[0].function not in ("sync", "mark_step"):
         return None
     outer = frames[1] if len(frames) > 1 else Frame("", 0, "")
@@ -96,10 +98,10 @@ def read_analysis_log(lines: Iterable[str], begin: int = 0, *, excerpt: bool = F
     """Read a log of any length; other lines between the blocks are skipped.
 
     Args:
-        lines: its lines.
+        lines: the log's lines.
         begin: bytes of the log before them, in other files.
-        excerpt: the first block may lack its beginning, and the last its end, as somebody has cut
-            the text; what is left of them counts, if it tells the graph or a line.
+        excerpt: whether somebody may have cut the text, so that the first block may lack its
+            beginning, and the last its end; the rest counts if it names the graph or a line.
     """
     reader = AnalysisReader(begin, excerpt=excerpt)
     for line in lines:
@@ -108,25 +110,25 @@ def read_analysis_log(lines: Iterable[str], begin: int = 0, *, excerpt: bool = F
 
 
 class AnalysisReader:
-    """Takes such a log line by line, as :func:`read_analysis_log` reads it.
+    """Takes an analysis log line by line.
 
-    What repeats in it is kept once: texts, frames and whole stacks.
+    Repeated texts, frames and whole stacks are kept once.
     """
 
     def __init__(self, begin: int = 0, *, excerpt: bool = False) -> None:
-        self._excerpt = self._cut = excerpt  # at the beginning
+        self._excerpt = self._cut = excerpt  # _cut: before the first block
         self._offset = begin
         self._blocks: list[Block] = []
         self._torn = 0
         self._block: _Draft | None = None
-        self._compiled: _Draft | None = None  # its sizes come next
+        self._compiled: _Draft | None = None  # a compilation whose sizes follow
         self._texts: dict[str, str] = {}
         self._frames: dict[str, Frame] = {}
         self._stacks: dict[tuple[Frame, ...], list[Frame]] = {}
 
     @property
     def log(self) -> GraphLog:
-        """What was read so far."""
+        """The blocks read so far."""
         last = self._block
         if last and self._excerpt and last.tells:
             last.end()
@@ -134,12 +136,12 @@ class AnalysisReader:
         return GraphLog(tuple(self._blocks), self._torn + (last is not None))
 
     def take(self, line: str) -> None:
-        """Take a line, which may be of something else."""
+        """Take a line, which need not be part of the log."""
         ended = line.rstrip()
         if match := _PREFIX.search(ended):
             self._take(match[1].lower(), match[2].strip())
         elif self._compiled and (size := _MEMORY.search(ended)):
-            if size[1] in self._compiled.memory:  # two threads compiled at once: whose are these?
+            if size[1] in self._compiled.memory:  # two threads compiled at once: ambiguous
                 self._compiled.forget_memory()
                 self._compiled = None
             else:
@@ -190,6 +192,6 @@ class AnalysisReader:
 
 
 def _begun(kind: str, text: str, offset: int, cut: bool) -> _Draft | None:
-    """The block that a line is in, if its beginning was cut off and the line tells anything."""
+    """The block of a line whose beginning was cut off, if the line is part of one."""
     tells = _HASH.match(text) or _NUMBER.match(text) or frame_in(text)
     return _Draft(kind, offset) if cut and tells else None

@@ -1,8 +1,8 @@
-"""What torch_xla prints to the console by itself with ``PT_XLA_DEBUG``: judgements of its metrics.
+"""Reads torch_xla's own analysis of its metrics, printed to the console with ``PT_XLA_DEBUG``.
 
-The lines are those of ``torch_xla/csrc/runtime/metrics_analysis.cc``, printed at barriers; counts
-in them are cumulative. As the program ends, it prints where operators ran on the CPU, in blocks
-(``torch_xla/debug/frame_parser_util.py``)::
+The lines come from ``torch_xla/csrc/runtime/metrics_analysis.cc``. They are printed at barriers,
+and their counts are cumulative. At the program's end, torch_xla prints where operators ran on the
+CPU, in blocks (``torch_xla/debug/frame_parser_util.py``)::
 
     pt-xla-profiler: Unlowered Op usage summary (more of these ops, lower performance)
     pt-xla-profiler: FRAME (count=27):
@@ -10,9 +10,9 @@ in them are cumulative. As the program ends, it prints where operators ran on th
     pt-xla-profiler: Python Frames:
     pt-xla-profiler:   train_loop_fn (/home/ada/train.py:200)
 
-Since 1.10 no block names its operator: ``xla_fallback``, through which all of them go, is counted
-in a block of its own, and the blocks with frames have no name. With ``PT_XLA_DEBUG_FILE`` they
-stand in that file, without the mark.
+Since 1.10 no block names its operator: all fallbacks go through ``xla_fallback``, which is counted
+in a block of its own, and the blocks with frames have no name. With ``PT_XLA_DEBUG_FILE`` they are
+in that file, without the mark.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from xladoctor.ingest.frames import Folders, Frame, frame_in
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.text_reader import TextPart
 
-#: People copy them by hand, too: "… too frequent 104300 in 34742 steps".
+#: People also copy them by hand: "… too frequent 104300 in 34742 steps".
 _FREQUENT = re.compile(
     r"\b(\w++) too frequent:? (\d{1,18})(?: counts)? (?:during|in) (\d{1,18}) steps", re.ASCII
 )
@@ -34,9 +34,9 @@ _UNLOWERED = re.compile(r"Op\(s\) not lowered: ((?:[\w.]+::[\w.]+, *)+)", re.ASC
 _OP = re.compile(r"[\w.]+::[\w.]+", re.ASCII)
 _BEGIN = re.compile(r"FRAME \(count=(\d{1,18})\):", re.ASCII)
 _PLACED = re.compile(r'Unlowered Op: "([\w.:]+)"', re.ASCII)
-_NAMESPACE = "aten::"  # which those blocks leave out
+_NAMESPACE = "aten::"  # left out in those blocks
 _ALL = _NAMESPACE + "xla_fallback"
-_VARIANT = re.compile(r"(_backward)?([.].*)?$")  # of an operator: its pass, its overload
+_VARIANT = re.compile(r"(_backward)?([.].*)?$")  # an operator's pass and overload
 _STEPS = "MarkStep"
 
 
@@ -50,19 +50,19 @@ class _Place:
 
 
 class Console(TextPart):
-    """What such lines said last.
+    """The latest values of such lines.
 
     Attributes:
-        samples: of each metric.
-        longest_ns: its longest sample, where one was too slow: the least that all took.
-        operators: those that ran on the CPU; how often is not said.
-        steps: barriers until then, None if no line told.
+        samples: samples by metric.
+        longest_ns: the longest sample by metric, if one was too slow; a lower bound of their sum.
+        operators: operators that ran on the CPU; how often is not printed.
+        steps: barriers so far; None if no line has them.
     """
 
     NAME = "metrics on the console"
     MARK = "pt-xla-profiler"
     SUMMARY = "Unlowered Op usage summary"
-    END = "=" * 80  # of that summary
+    END = "=" * 80  # the last line of that summary
     supplements = True
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Console(TextPart):
         return bool(self.samples or self.longest_ns or self.operators or self._places)
 
     def take(self, line: str) -> bool:
-        """Take a line, from the mark on; False if it is none of these."""
+        """Take a line, from the mark on; False if it is not one of these."""
         if match := _FREQUENT.search(line):
             name, count, steps = match[1], int(match[2]), int(match[3])
             self.samples[name] = max(count, self.samples.get(name, 0))
@@ -108,7 +108,7 @@ class Console(TextPart):
         return True
 
     def add(self, process: int, ingested: Ingested) -> None:
-        """Append it to ``metric`` and ``counter``, but for what a report there tells already."""
+        """Append to ``metric`` and ``counter`` what a metrics report has not provided already."""
         metrics = _names("metric", process, ingested)
         counters = _names("counter", process, ingested)
         for name in {**self.samples, **self.longest_ns}:
@@ -133,7 +133,7 @@ class Console(TextPart):
                 ingested.add("counter", process=process, name=name, value=counted.get(name))
 
     def _add_places(self, process: int, ingested: Ingested) -> dict[str, int]:
-        """Fill ``fallback``; how often each operator ran, as far as blocks name it."""
+        """Fill ``fallback``; return how often each operator ran, if blocks name it."""
         counted: dict[str, int] = {}
         folders = Folders()
         called = {_base(op): op for op in self.operators if "_backward" not in op}
@@ -160,7 +160,7 @@ def _base(op: str) -> str:
 
 
 def _entry(frames: list[Frame], folders: Folders) -> str:
-    """The framework's function that was called last, as operators are named after it."""
+    """The framework's function that was called last, which operators are named after."""
     return frames[0].function if frames and folders.is_machinery(frames[0].file) else ""
 
 

@@ -1,5 +1,5 @@
-"""What torch_xla prints between a program's other output: metrics reports, analysis logs, dumps of
-graphs, and its own judgements of its metrics.
+"""Reads what torch_xla prints between a program's other output: metrics reports, analysis logs,
+dumps of graphs, and its own analysis of its metrics.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.text_reader import TextPart, TextReader, source_of
 from xladoctor.quantities import duration
 
-_MISPRINT_NS = 5e8  # what a report prints too much, from where readers would wonder
-_RETAINED = 1024  # samples that percentiles are of
-_LEAST = 0.8  # of what a sum must be: durations are printed with a misrounding that is undone
-_UNDER_WAY = 2  # graphs that are counted already
+_MISPRINT_NS = 5e8  # overstatement of a report's durations that is worth a note
+_RETAINED = 1024  # samples that percentiles are computed from
+_LEAST = 0.8  # share of a sum's lower bound: undoing the misrounding of durations is inexact
+_UNDER_WAY = 2  # graphs that may be counted before they are timed
 _COMPILED = frozenset({"XrtCompile", "CompileTime"})  # the first until 1.13
 _ANALYSIS = " Analysis: "
 
@@ -40,7 +40,7 @@ class _Report(TextPart):
 
     @property
     def compiled(self) -> int | None:
-        """Samples of the metric of compilations."""
+        """The number of compilations: samples of their metric."""
         metrics = (metric for metric in self._newest.metrics if metric.name in _COMPILED)
         counts = [metric.total_samples for metric in metrics if metric.total_samples is not None]
         return counts[-1] if counts else None
@@ -59,20 +59,20 @@ class _Graphs(TextPart):
 
     @property
     def kind(self) -> str:
-        """A dump of graphs is a log of them, too."""
+        """The kind of log; a dump of graphs counts as an analysis log."""
         return _Graphs.NAME
 
     @property
     def compiled(self) -> int | None:
-        """Blocks of compilations."""
+        """The number of compilations: their blocks."""
         return sum(block.kind == "compilation" for block in self.graphs.blocks)
 
     def add(self, process: int, ingested: Ingested) -> None:
-        """All that it has is graphs."""
+        """Fill the tables of graphs."""
 
 
 class _Dump(_Graphs):
-    """Graphs that were written down as they were handed over."""
+    """A dump of the graphs that were handed over."""
 
     NAME = "a dump of graphs"
 
@@ -90,10 +90,10 @@ class TorchXlaText(TextReader):
         self._metrics = MetricsReader()
         self._sections: tuple[ReportSection, ...] = ()
         self._said: list[str] = []
-        self._in_summary = False  # one without marks, as PT_XLA_DEBUG_FILE has it
+        self._in_summary = False  # a summary without marks, as in PT_XLA_DEBUG_FILE
 
     def take(self, line: str, number: int) -> bool:
-        """Graphs and blocks of a log first: they are surest."""
+        """Offer a line to dumps and logs first, whose lines are the most distinctive."""
         if (self._graphs.inside or line.endswith(("]\n", "]"))) and self._graphs.take(line):
             return True
         if _ANALYSIS in line:
@@ -111,7 +111,7 @@ class TorchXlaText(TextReader):
         return self._metrics.take(line, number)
 
     def finish(self) -> None:
-        """The sections of the metrics report are known now."""
+        """Finish the metrics report, and take its sections."""
         try:
             report = self._metrics.finish()
         except NotAMetricsReport:
@@ -120,16 +120,16 @@ class TorchXlaText(TextReader):
 
     @property
     def begun(self) -> bool:
-        """A section, a judgement, a block or a graph."""
+        """Whether there is a section, an analysis line, a block or a graph."""
         return bool(self._sections or self._consoles or self._analysis or self._graphs.blocks)
 
     @property
     def lacking(self) -> str:
-        """Blocks alone can have begun and be nothing."""
+        """What is missing: only blocks can have begun without yielding anything."""
         return "no complete block of an analysis log in it"
 
     def parts(self) -> Iterator[tuple[str, TextPart]]:
-        """A dump of graphs counts where there is no analysis log."""
+        """The parts, by source; a dump of graphs counts if there is no analysis log."""
         newest, before = _newest(self._sections)
         for source, section in newest.items():
             yield source, _Report(section, before.get(source))
@@ -144,7 +144,7 @@ class TorchXlaText(TextReader):
                 yield source, console
 
     def notes(self) -> list[str]:
-        """Of several reports, misprints, contradictions, torn blocks."""
+        """Notes on several reports, misprints, contradictions and torn blocks."""
         newest, before = _newest(self._sections)
         notes = [
             *_of_several(self._sections, newest, before),
@@ -158,7 +158,7 @@ class TorchXlaText(TextReader):
 
 
 def _ordinal(name: str) -> str:
-    """Of the process that a dump of graphs is of, which its name ends in; the first has no name."""
+    """The process number at the end of a graph dump's file name; the first process has none."""
     ordinal = name.rpartition(".")[2]
     return ordinal if ordinal.isdigit() and int(ordinal) else ""
 
@@ -194,14 +194,14 @@ def _of_several(
 
 
 def _cleared(earlier: ReportSection, later: ReportSection) -> bool:
-    """Whether counts fell between two reports, as those of a process cannot by themselves."""
+    """Whether counts fell between two reports, so that the program must have cleared them."""
     now = {metric.name: metric.total_samples for metric in later.metrics}
     counts = ((metric.total_samples, now.get(metric.name)) for metric in earlier.metrics)
     return any(was is not None and new is not None and new < was for was, new in counts)
 
 
 def _overstated(reports: Iterable[ReportSection]) -> list[str]:
-    """That a report's durations are not what it prints, shown with the one that is most off."""
+    """Notes that a report overstates its durations, with the worst one as an example."""
     off = [
         (
             printed_duration_ns(metric.printed) - metric.accumulator,
@@ -223,7 +223,7 @@ def _overstated(reports: Iterable[ReportSection]) -> list[str]:
 
 
 def contradictions(reports: Iterable[ReportSection]) -> Iterator[str]:
-    """What reports say twice and differently, as where somebody has edited them."""
+    """Notes on contradictions within reports, as if somebody had edited them."""
     for report in reports:
         metrics = {metric.name: metric for metric in report.metrics}
         for metric in metrics.values():

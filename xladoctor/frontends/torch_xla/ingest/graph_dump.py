@@ -1,6 +1,6 @@
-"""The graphs that torch_xla writes down as it hands them over (``XLA_SAVE_TENSORS_FILE``).
+"""Reads torch_xla's dump of the graphs that it hands over (``XLA_SAVE_TENSORS_FILE``).
 
-One block for each graph, compiled or not (``torch_xla/csrc/debug_util.cc``)::
+There is a block for each graph, compiled or not (``torch_xla/csrc/debug_util.cc``)::
 
     [ScheduleSyncTensorsGraph]
     TensorsGraphInfo:
@@ -35,9 +35,9 @@ class GraphDump:
     """Takes the lines of such a dump, and turns its graphs into the blocks of an analysis log.
 
     Attributes:
-        blocks: a compilation where a graph comes for the first time, and each launch.
-        inside: whether the next line may be of a graph that has begun; others begin with a mark,
-            which is the last on its line.
+        blocks: a block for each launch, and one for a compilation at a graph's first launch.
+        inside: whether the next line may belong to the open graph; a graph begins with a mark at
+            the end of a line.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class GraphDump:
         self.inside = self._in_graph = False
 
     def take(self, line: str) -> bool:
-        """Take a line; False if it is not of a graph."""
+        """Take a line; False if it is not part of a graph."""
         quote = _QUOTE.match(line)
         line = line[quote.end() :] if quote else line
         if line.rstrip() in _MARKS:
@@ -73,9 +73,9 @@ class GraphDump:
         return True
 
     def _end(self, graph_hash: str = "") -> None:
-        """A graph is whole; older releases print the hashes of its results only."""
+        """Add a complete graph; older releases print only the hashes of its results."""
         graph = graph_hash or self._roots
-        self.inside = self.inside and bool(graph_hash)  # the end of the graph is still to come
+        self.inside = self.inside and bool(graph_hash)  # the graph's last lines still follow
         if not graph:
             return
         self._roots = ""

@@ -1,4 +1,4 @@
-"""The figures of a metrics report: durations with their rounding undone, sizes, plain numbers."""
+"""Parses the figures of a metrics report: durations (undoing their rounding), sizes, numbers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def parse_duration_ns(text: str) -> float:
 
 
 def printed_duration_ns(text: str) -> float:
-    """What a printed duration says by its letters, in ns; 0 for any other text."""
+    """A printed duration taken literally, in ns; 0 for any other text."""
     match = _DURATION.fullmatch(text)
     if match is None or "-" in text:
         return 0.0

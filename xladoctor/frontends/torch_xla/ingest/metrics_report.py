@@ -1,9 +1,9 @@
-"""The metrics report of torch_xla: how often, how long and how much it compiled, ran and moved.
+"""Reads torch_xla's metrics report: how often, how long and how much it compiled, ran and moved.
 
-Reads what ``torch_xla.debug.metrics.metrics_report()`` and ``short_metrics_report()`` return, the
-files of ``XLA_METRICS_FILE``, and logs that either was printed to. The format is that of
-``CreateMetricReport`` in PyTorch's ``torch/csrc/lazy/core/metrics.cpp``; older releases and the
-XRT servers wrote variants of it, which are read too.
+Sources are ``torch_xla.debug.metrics.metrics_report()`` and ``short_metrics_report()``, the files
+of ``XLA_METRICS_FILE``, and logs that contain either. ``CreateMetricReport`` in PyTorch's
+``torch/csrc/lazy/core/metrics.cpp`` defines the format; the variants that older releases and XRT
+servers wrote are read too.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ __all__ = [
 ]
 
 _LONGEST_LINE = 1 << 16  # characters; a report's own lines are below 400
-_MOST_NAMES = 10_000  # in one section; a report has some hundreds
+_MOST_NAMES = 10_000  # in one section; a report has a few hundred
 _MOST_PERCENTILES = 100
 _MOST_SOURCES = 64
 _MOST_NOTES = 20
-_MOST_FIGURES = 500_000  # in all sections together: some 50 MB, 2,000 reports
+_MOST_FIGURES = 500_000  # in all sections: about 50 MB, 2,000 reports
 _EXPECTED = (
     "'Metric: <name>' with 'TotalSamples:' and 'Accumulator:' below it, or 'Counter: <name>' with"
     " 'Value:' below it, as torch_xla.debug.metrics.metrics_report() prints them"
 )
 
 _COUNT = re.compile(r"-?\d{1,20}", re.ASCII)
-#: Figures as every release prints them; others are looked at more closely.
+#: Figures as every release prints them; other forms are parsed more carefully.
 _PLAIN = (
     r"(?:\d{1,18}d)?(?:\d{1,18}h)?(?:\d{1,18}m)?(?:\d{1,18}s)?(?:\d{1,18}ms)?\d{1,18}\.\d{1,18}us",
     r"\d{1,18}(?:\.\d{1,18})?[KMGTP]?B",
@@ -76,17 +76,19 @@ _PERCENTILES = re.compile(
 _PERCENTILE = re.compile(r"\s*(\d{1,3}(?:\.\d{1,9})?)%=(\S+)\s*", re.ASCII)
 _STEP = re.compile(r"\[MetricsData; step=(\d{1,18})\]", re.ASCII)
 _KEY = re.compile(rf"({'|'.join(sorted(KEYS, reverse=True))}):(?=\s|$)", re.ASCII)
-_CHANGING = re.compile(r"\d[\d.,:]*")  # times and the like that a log puts before a line
+_CHANGING = re.compile(r"\d[\d.,:]*")  # times and other numbers that a log puts before a line
 _COUNTS = frozenset({"Value", "TotalSamples"})
-#: The lines that show the unit of a metric, the surest first.
+#: The lines that show a metric's unit, the most reliable first.
 _WITH_UNIT = ("Accumulator", "Percentiles", "ValueRate", "Mean", "StdDev")
 
 
 def read_metrics_report(lines: Iterable[str]) -> MetricsReport:
-    """Read a text of any length in bounded memory: of too many sections the newest are kept.
+    """Read a text of any length in bounded memory; of too many sections the newest are kept.
 
-    Lines may come with or without their ends; with them, a last line without one counts as cut off.
-    Raises NotAMetricsReport if there is no section.
+    Lines may have their line ends or not. If they do, a last line without one counts as cut off.
+
+    Raises:
+        NotAMetricsReport: there is no section.
     """
     reader = MetricsReader()
     for number, line in enumerate(lines, 1):
@@ -96,14 +98,14 @@ def read_metrics_report(lines: Iterable[str]) -> MetricsReport:
 
 @dataclass(slots=True)
 class _Block:
-    """A metric or counter whose lines are being read. Its figures are worked out at the end, since
-    a log has thousands of reports of which few are kept.
+    """A metric or counter that is being read. Its figures are parsed at the end, since a log may
+    have thousands of reports and few are kept.
 
     Attributes:
-        shape: what the log put before its name, with each number as a 0.
-        last: number of the last line taken.
-        figures: key of the line -> what it says, which is known to be a figure.
-        percentiles: what their line says, as far as it is readable; None without one.
+        shape: the log's prefix before its name, with each number as a 0.
+        last: the number of the last line taken.
+        figures: by the line's key, its text, which is valid as a figure.
+        percentiles: the text of their line, as far as it is readable; None without one.
     """
 
     kind: str
@@ -150,7 +152,7 @@ class _Block:
         return is_missing and quantity(text) is not None
 
     def take(self, key: str, text: str) -> bool:
-        """Take a figure; False if the text is not of the kind that the line needs."""
+        """Take a figure; False if the text is not the kind of figure that the key requires."""
         return self._take(key, text) or self._take(key, without_note(key, text))
 
     def _take(self, key: str, text: str) -> bool:
@@ -166,7 +168,7 @@ class _Block:
         return is_figure
 
     def take_percentiles(self, text: str, cut: bool) -> bool:
-        """Take all percentiles up to the first that is unreadable; False if one is."""
+        """Take all percentiles up to the first unreadable one; False if there is one."""
         if not cut and _PERCENTILES.fullmatch(text):
             self.percentiles = text
             return True
@@ -178,7 +180,7 @@ class _Block:
 
 
 def _percentiles(text: str) -> tuple[tuple[tuple[float, float], ...], str, bool]:
-    """Percentiles up to the first that is unreadable, their unit, and whether all are readable."""
+    """Percentiles up to the first unreadable one, their unit, and whether all are readable."""
     values: list[tuple[float, float]] = []
     unit = ""
     for part in text.split(";")[:_MOST_PERCENTILES]:
@@ -196,7 +198,7 @@ def _percentiles(text: str) -> tuple[tuple[tuple[float, float], ...], str, bool]
 
 @dataclass(slots=True)
 class _Stream:
-    """What one process writes, in a log that may mix several: its open section."""
+    """The open section of one process, in a log that may mix several processes."""
 
     source: str
     line: int = 0
@@ -206,7 +208,7 @@ class _Stream:
     block: _Block | None = None
 
     def is_whole(self, block: _Block, at_end: bool) -> bool:
-        """Whether all lines came; without percentiles in its other metrics a report has none."""
+        """Whether a block has all its lines; percentiles may be absent from the whole report."""
         if block.kind == "Counter":
             return "Value" in block.figures
         if "TotalSamples" not in block.figures or "Accumulator" not in block.figures:
@@ -221,29 +223,29 @@ class _Stream:
         seen = self.counters.get(entry.name)
         if seen is None:
             return len(self.counters) >= _MOST_NAMES
-        # A short report asked for a fallback (aten::nonzero) by name prints it twice.
+        # A short report that was asked for a fallback (aten::nonzero) by name prints it twice.
         fallback = "::" in entry.name and not entry.name.startswith("xla::")
         return not (fallback and int(seen.figures["Value"]) == int(entry.figures["Value"]))
 
 
 class MetricsReader:
-    """Takes a text line by line."""
+    """Reads a text line by line."""
 
     def __init__(self) -> None:
         self._complete = True
         self._notes: list[str] = []
         self._unlisted_notes = self._foreign_lines = self._number = 0
-        self._first: str | None = ""  # line with something in it, until an entry begins
+        self._first: str | None = ""  # the first line that is not blank, until an entry begins
         self._ended = False  # a line with a line end was seen
-        self._cut = False  # the newest line has none, although others had
+        self._cut = False  # the newest line has no end, although others had
         self._current = _Stream("")
         self._streams = {"": self._current}
-        self._blank = True  # all lines so far
-        self._kept: deque[tuple[ReportSection, int]] = deque()  # with their numbers of figures
+        self._blank = True  # all lines so far were blank
+        self._kept: deque[tuple[ReportSection, int]] = deque()  # with the number of figures
         self._figures = self._dropped = 0
 
     def take(self, line: str, number: int) -> bool:
-        """Take a line, the ``number``-th of the text; False if nothing in it is of a report."""
+        """Take a line, the ``number``-th of the text; False if none of it belongs to a report."""
         self._number, any_taken = number, False
         for entry in entries(line):
             taken = self._take_line(entry)
@@ -255,7 +257,7 @@ class MetricsReader:
         return any_taken
 
     def finish(self) -> MetricsReport:
-        """What was read, after the last line. Raises NotAMetricsReport if there is no section."""
+        """All reports, after the last line. Raises NotAMetricsReport if there is no section."""
         for stream in self._streams.values():
             self._close_block(stream, at_end=True)
             self._close_section(stream, at_end=True)
@@ -312,7 +314,7 @@ class MetricsReader:
         return taken
 
     def _stream(self, prefix: str) -> _Stream:
-        """The stream of a line; a line that names no source continues the last stream."""
+        """The stream of a line; one without a source continues the last stream."""
         source = source_of(prefix)
         if not source or (source not in self._streams and len(self._streams) > _MOST_SOURCES):
             return self._current
@@ -343,14 +345,14 @@ class MetricsReader:
         if key == "Percentiles" and block.kind == "Metric":
             if not block.take_percentiles(text, self._cut):
                 self._note(self._number, f"unreadable percentile in metric {block.name[:80]}")
-        # At the very end "12" may be cut from "12345"; for a counter it is still a bound.
+        # At the end of the text "12" may be left of "12345"; for a counter it is a lower bound.
         elif not (self._cut and key != "Value") and not block.take(key, text):
             return False
         block.last = self._number
         return True
 
     def _beheaded(self, first: str, key: str, shape: str) -> _Block | None:
-        """The metric or counter that the text begins in, if what is left of its name tells it."""
+        """The entry in whose middle the text begins, if the rest of its name identifies it."""
         kind = "Counter" if key == "Value" else "Metric"
         if name := cut_name(first, key):
             return _Block(kind, intern(name), self._number, shape, self._number)
@@ -380,7 +382,7 @@ class MetricsReader:
             stream.counters.setdefault(block.name, block)
 
     def _close_section(self, stream: _Stream, at_end: bool = False) -> None:
-        """Keep the open section of a stream; of all sections, only the newest are kept."""
+        """Close the open section of a stream; only the newest sections are kept."""
         filled = bool(stream.metrics or stream.counters)
         if at_end and self._kept and stream.step is not None and not filled:
             self._note(stream.line, f"nothing below the header of step {stream.step}; left out")
@@ -401,6 +403,6 @@ class MetricsReader:
 
 
 def _figures(stream: _Stream) -> int:
-    """Number of figures in the open section, which its memory depends on."""
+    """The number of figures in the open section, which determines its memory."""
     texts = (block.percentiles or "" for block in stream.metrics.values())
     return 1 + len(stream.counters) + sum(8 + text.count(";") for text in texts)

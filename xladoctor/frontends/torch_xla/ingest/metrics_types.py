@@ -1,4 +1,4 @@
-"""What a metrics report says, as values."""
+"""The contents of a metrics report, as values."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class NotAMetricsReport(ValueError):  # noqa: N818 - says what the text is not
     """A text without a single metric or counter.
 
     Args:
-        line: number of lines that were read.
-        expected: what a report would have shown.
+        line: the number of lines that were read.
+        expected: what a report would have had.
     """
 
     def __init__(self, line: int, expected: str) -> None:
@@ -34,9 +34,9 @@ class Metric:
         rate: samples a second, over the newest 1,024 samples.
         value_rate: ``unit`` a second, over the newest 1,024 samples.
         percentiles: (percent, value) over the newest 1,024 samples.
-        mean, stddev: of XRT servers only.
-        line: of the name, from 1.
-        printed: the accumulator as it is printed.
+        mean, stddev: printed by XRT servers only.
+        line: the line of the name, from 1.
+        printed: the accumulator as printed.
     """
 
     name: str
@@ -62,24 +62,24 @@ class Counter:
 
 
 class Lines(Protocol):
-    """The lines of a metric or counter, which are known to hold it."""
+    """The valid lines of a metric or counter."""
 
     def metric(self) -> Metric:
-        """What they say of a metric."""
+        """The metric that they contain."""
 
     def counter(self) -> Counter:
-        """What they say of a counter."""
+        """The counter that they contain."""
 
 
 @dataclass(frozen=True)
 class ReportSection:
-    """One report. Its figures are worked out when they are asked for: a log has thousands of
-    reports, and the newest is of interest.
+    """One report. Its figures are parsed on demand: a log may have thousands of reports, and only
+    the newest is needed.
 
     Attributes:
-        step: number of the report in a file of ``XLA_METRICS_FILE``; None elsewhere.
-        line: of the first line, from 1.
-        source: what the log names as the writer (``[0]``, ``worker 3``), empty if nothing.
+        step: the report's number in a file of ``XLA_METRICS_FILE``; None elsewhere.
+        line: its first line, from 1.
+        source: the writer named by the log (``[0]``, ``worker 3``); empty if there is none.
         of_metrics, of_counters: their lines.
     """
 
@@ -102,10 +102,10 @@ class ReportSection:
 
 @dataclass(frozen=True, slots=True)
 class MetricsReport:
-    """All reports of a text in order of their first lines.
+    """All reports of a text, in order of their first lines.
 
     Attributes:
-        complete: False where something was cut off, unreadable or left out.
+        complete: False if something was cut off, unreadable or left out.
         notes: what that was, each with its line; and how many lines were skipped.
     """
 

@@ -1,5 +1,5 @@
-"""What happens to a metrics report on its way through a chat: notes behind its values, line ends
-lost or escaped, the beginning cut off.
+"""Repairs metrics reports that were pasted: notes added after values, line ends lost or escaped,
+the beginning cut off.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ KEYS = frozenset(
 )
 _ANY_KEY = "|".join(sorted(KEYS, reverse=True))
 _BETWEEN = re.compile(rf"(?:\\n|\s)+(?=(?:{_ANY_KEY}):\s)")
-#: Pairs of keys that follow each other in each entry.
+#: Keys that follow each other in each entry.
 _FOLLOWING = (("TotalSamples: ", "Accumulator: "), ("Counter: ", "Value: "))
-#: Around a line or a value, in Markdown and in Python's repr.
+#: Characters that Markdown and Python's repr put around a line or a value.
 EMPHASIS = " \t*_`'\",;"
 _PERCENTILES = re.compile(r"\s*(?:\d{1,3}(?:\.\d+)?%=[^\s;]+;?\s*)+", re.ASCII)
 _BEHIND = re.compile(r"\s|\\n")
@@ -38,7 +38,7 @@ _NAMES = frozenset(tables(DEFAULT)["metric_meaning"]["name"])
 
 
 def entries(line: str) -> Iterator[str]:
-    r"""The lines of a report that are in a line, which has lost its ends or has them as ``\n``."""
+    r"""The report's lines in a line that has lost its line ends, or has them as ``\n``."""
     if any(first in line and second in line for first, second in _FOLLOWING):
         for part in _BETWEEN.split(line):
             yield part if part.endswith("\n") else f"{part}\n"
@@ -47,9 +47,9 @@ def entries(line: str) -> Iterator[str]:
 
 
 def without_note(key: str, text: str) -> str:
-    """What a line says after its key, without what somebody wrote behind it.
+    """The text after a line's key, without a note that somebody added.
 
-    ``66   <<<< one graph each step`` is 66. Figures and names have no blanks in them.
+    ``66   <<<< one graph each step`` is 66. Figures and names have no spaces in them.
     """
     if key == "Percentiles":
         figures = _PERCENTILES.match(text)
@@ -64,7 +64,7 @@ def cut_name(first: str, key: str) -> str | None:
 
     Args:
         first: the first line, such as ``etric: CompileTime``, ``CompileTime`` or ``pileTime``.
-        key: that of the line below it.
+        key: the key of the line below it.
     """
     entry = "Counter:" if key == "Value" else "Metric:"
     match = _CUT_KEY.fullmatch(first.strip())

@@ -1,4 +1,4 @@
-"""A metrics report as rows of ``metric`` and ``counter``: what each process said last."""
+"""Turns each process's last metrics report into rows of ``metric`` and ``counter``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xladoctor.ingest.interface import Ingested
 
 
 def add_report(report: MetricsReport, process: int, ingested: Ingested, path: str) -> None:
-    """Append the newest section of a process's own report; counts are cumulative."""
+    """Append the newest section of a process's own report, as counts are cumulative."""
     add_section(report.sections[-1], process, ingested)
     if len(report.sections) > 1:
         ingested.notes.append(
@@ -21,7 +21,7 @@ def add_report(report: MetricsReport, process: int, ingested: Ingested, path: st
 def add_section(
     section: ReportSection, process: int, ingested: Ingested, before: ReportSection | None = None
 ) -> None:
-    """Append one report of a process; ``before`` is the one that came before it, if any."""
+    """Append one report of a process; ``before`` is the previous one, if any."""
     earlier = {} if before is None else {each.name: each.total_samples for each in before.metrics}
     ingested.table("metric")
     ingested.table("counter")
@@ -43,7 +43,7 @@ def add_section(
 
 
 def _since(metric: Metric, earlier: dict[str, int | None]) -> int | None:
-    """How many samples came since the report before; None if the metrics were cleared between."""
+    """The samples since the previous report; None if the metrics were cleared in between."""
     before, now = earlier.get(metric.name), metric.total_samples
     return None if before is None or now is None or now < before else now - before
 

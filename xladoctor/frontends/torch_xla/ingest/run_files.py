@@ -1,4 +1,4 @@
-"""What the capture has torch_xla write into the folder of a process."""
+"""Reads what the capture has torch_xla write into the folder of a process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xladoctor.ingest.regular import lines_in
 
 
 def read_log(folder: Path, ingested: Ingested) -> GraphLog:
-    """The analysis log; a long one is in parts, named by the number of bytes before them."""
+    """The analysis log; a long one has parts, each named after the number of bytes before it."""
     begins = sorted(
         int(path.stem[9:]) for path in folder.glob("analysis-*.log") if path.stem[9:].isdecimal()
     )
@@ -26,7 +26,7 @@ def read_log(folder: Path, ingested: Ingested) -> GraphLog:
     torn = 0
     for begin, path in [*parts, (end, folder / "analysis.log")]:
         with lines_in(path, ingested) as lines:
-            log = read_analysis_log(lines or (), begin)  # the first compilation makes the file
+            log = read_analysis_log(lines or (), begin)  # no file before the first compilation
         blocks += log.blocks
         torn += log.torn
     if torn:
@@ -37,7 +37,7 @@ def read_log(folder: Path, ingested: Ingested) -> GraphLog:
 
 
 def read_metrics(path: Path, number: int, ingested: Ingested) -> None:
-    """Add the metrics report that the capture keeps; a file that is none is lost."""
+    """Add the metrics report that the capture keeps; an unreadable file counts as lost."""
     with lines_in(path, ingested) as lines:
         if lines is None:
             return

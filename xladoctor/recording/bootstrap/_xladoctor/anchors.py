@@ -1,15 +1,14 @@
 """Which calls of compiled functions end a step, in programs that have no barriers.
 
-A step goes from one call of the loop's *anchor* to the next. Of the calls that launch work in a
-turn of a loop, that is the one whose graph does most: between two of its launches nothing heavier
-is launched. So a program has an anchor for each of its loops (training, evaluation), and a call
-that is made once is none. Calls that do next to nothing beside that of the loop which does most,
-each and all together, are none either: an optimizer that is not compiled launches hundreds of small
-graphs in a turn.
-Nor does it make a loop that the framework, called once, launches one operation after the other.
-Where functions of the program are launched turn after turn, the single operations of the framework
-that come between belong to these turns, whatever they do: they end no steps, nor do those in loops
-within a turn.
+A step runs from one call of a loop's *anchor* to the next. The anchor is the call with the heaviest
+graph of those launched in each iteration: nothing heavier is launched between two of its launches.
+So each loop of a program (training, evaluation) has its own anchor, and a call made only once is
+never one. Nor are calls whose work is negligible next to the heaviest loop's, one by one and
+all together: an optimizer that is not compiled launches hundreds of small graphs per iteration.
+
+The framework launching several operations within a single call does not make a loop. And once the
+program launches functions in each iteration, the framework's single operations in between belong to
+that iteration, however heavy they are: they end no steps, even in loops within an iteration.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from typing import Callable, Collection
 from .call_site import LIBRARY, OURS, USER
 from .warmup import LEAST_OF_STEP
 
-_ALONE = 100  # operations after a function's launch, at least, that may have a loop of their own
-_FEW = 3  # launches in a turn of a loop, beside its first, that make no loop of their own
+_ALONE = 100  # operations between functions assumed at least; over twice as many are a loop
+_FEW = 3  # launches in an iteration, after its first, that do not make a loop of their own
 
 _Call = tuple[int | None, int]  # the call site, and the calls that led there
 
@@ -31,8 +30,8 @@ class Anchors:
     """Follows the launches of one thread.
 
     Attributes:
-        since: launches that ended steps, since an anchor has made all before it next to nothing.
-        functions: whether single operations end no steps, as the program launches functions.
+        since: steps ended since an anchor was found that makes all earlier work negligible.
+        functions: whether the program launches functions, so that single operations end no steps.
     """
 
     def __init__(
@@ -45,46 +44,46 @@ class Anchors:
     ) -> None:
         """
         Args:
-            work: of the heaviest graph that a call site has launched.
-            kind: of a file, see :mod:`.call_site`.
+            work: the work of the heaviest graph that each call site has launched.
+            kind: classifies a file, see :mod:`.call_site`.
             entries: see :class:`.frontend.Frontend`.
-            wrappers: the same.
+            wrappers: see :class:`.frontend.Frontend`.
             operations: call sites that have launched nothing but single operations of the
                 framework.
         """
         self._kind = kind
         self._operations = operations
         self.functions = False
-        self._between = self._turn = 0  # operations since a function's launch; at most, in a turn
+        self._between = self._turn = 0  # operations since a function's launch, and the most so far
         self._effort = {True: 0.0, False: 0.0}  # work of operations, and of functions
         self._entries, self._wrappers = entries, wrappers
         self._nameless = {*entries, *wrappers}
         self.since = 0
         self._work = work
-        self._most = self._main = 0.0  # of the loop that does most: in all, and in a launch
+        self._most = self._main = 0.0  # work of the heaviest loop: in total, and per launch
         self._total: dict[_Call, float] = {}
-        self._light: dict[int | None, float] = {}  # the same of sites with little work in a launch
+        self._light: dict[int | None, float] = {}  # total work of sites whose launches do little
         self._launches = 0
-        self._last: dict[_Call, tuple[int, int]] = {}  # launches and steps until then
+        self._last: dict[_Call, tuple[int, int]] = {}  # launches and steps counted at its last one
         self._won: dict[_Call, int] = {}
         self._run: dict[_Call, int] = {}  # launches since a heavier one
         self._steps = 0
-        #: Launches that no heavier one has followed yet, each heavier than the next: of equal ones
-        #: the call that was first in the program is the heavier.
+        #: Launches not yet followed by a heavier one, heaviest first. Of equal ones, the call that
+        #: the program made first counts as the heavier.
         self._heavier: list[tuple[float, int, int]] = []
-        self._functions: list[tuple[float, int, int]] = []  # the same without operations
+        self._functions: list[tuple[float, int, int]] = []  # likewise, without single operations
         self._order: dict[_Call, int] = {}
-        #: The program's call of the framework that launched last, if nothing came after it.
-        self._latest: tuple[int, int, int] | None = None  # the frame, its code, the instruction
-        self._launched = ""  # what it launched
-        self._mixed: set[tuple[int, int]] = set()  # code and instruction, of several operations
+        #: The program's call into the framework that launched last, unless something came after it.
+        self._latest: tuple[int, int, int] | None = None  # ids of frame and code, instruction
+        self._launched = ""  # the name of what it launched
+        self._mixed: set[tuple[int, int]] = set()  # calls that launched different operations
 
     def ends_step(self, site: int | None, function: str = "") -> bool:
-        """A launch at a call site, by the functions that are under way: whether it ends a step.
+        """Record a launch by the current stack, and return whether it ends a step.
 
         Args:
-            site: where.
-            function: the name of what is launched, if the framework tells.
+            site: the call site that launches.
+            function: the name of what is launched, if the framework reports it.
         """
         work = self._work.get(site, 0.0)
         operation = site in self._operations
@@ -132,7 +131,7 @@ class Anchors:
         order: int,
         last: tuple[int, int] | None,
     ) -> bool:
-        """Whether nothing heavier was launched since a call did last; it is added."""
+        """Whether nothing heavier was launched since this call's last launch. Adds the launch."""
         while heavier and heavier[-1][:2] <= (work, order):
             heavier.pop()
         leads = last is not None and (not heavier or heavier[-1][2] < last[0])
@@ -144,18 +143,19 @@ class Anchors:
         return self._effort[False] >= LEAST_OF_STEP * self._effort[True]
 
     def _returned(self, between: int) -> None:
-        """A launch of a function has ended a step, with so many operations before it."""
+        """Record that a function's launch ended a step, after ``between`` single operations."""
         self._turn = max(self._turn, between)
         if not self.functions and self._functions_matter:
             self.functions, self.since = True, 0
 
     def went_on(self) -> None:
-        """The program did something else on the device: a call that launches again is another."""
+        """Record other use of the device: a launch after it belongs to a new call."""
         self._latest = None
 
     def _goes_on(self, caller: FrameType | None, own: bool, function: str) -> bool:
-        """Whether the program's call that launched last still does: the framework's own Python
-        launches several operations in it, and no other call, nor a read, came between two of them.
+        """Whether this launch is part of the same call of the program as the last one: the
+        framework's own Python launches several operations in a call, with no other call and no
+        read in between.
         """
         if own:
             self._latest = None
@@ -179,21 +179,22 @@ class Anchors:
         """Whether a call leads more often than not.
 
         Args:
-            call: that has launched again.
-            leads: nothing heavier was launched since it did.
-            steps: that ended since.
+            call: the call that has launched again.
+            leads: whether nothing heavier was launched since its last launch.
+            steps: the steps that ended since its last launch.
         """
         run = self._run.get(call, 0)
-        # The first launch of an evaluation comes after many heavier ones: it is a step too. One
-        # that comes after each heavier one is a part of that one's turn.
+        # The first launch of an evaluation follows many heavier ones, yet ends a step. A call that
+        # follows every heavier launch is part of that launch's iteration.
         lost = 1 if steps > 1 else 1 + 2 * min(run, _FEW)
         self._run[call] = run + 1 if leads else 0
         won = self._won[call] = self._won.get(call, 0) + (1 if leads else -lost)
         return won > 0
 
     def _caller(self, frame: FrameType | None) -> tuple[FrameType | None, bool]:
-        """The frame that called the function, and whether that is a line of the program, which is
-        the common case; a call that compiles goes through the framework's.
+        """The frame that called the function, and whether it is a line of the program's own.
+
+        It usually is; a call that compiles comes through the framework's frames.
         """
         caller: FrameType | None = None
         while frame is not None:
@@ -214,7 +215,7 @@ class Anchors:
 
 
 def _path(frame: FrameType | None) -> int:
-    """Stands for the calls on the stack."""
+    """A hash of the calls on the stack."""
     path = 0
     while frame is not None:
         path = hash((path, id(frame.f_code), frame.f_lasti))

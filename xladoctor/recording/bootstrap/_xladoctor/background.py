@@ -1,4 +1,4 @@
-"""A thread that the program does not see, which may count, list and join those of ``threading``."""
+"""A thread outside ``threading``, whose threads the program may count, list and join."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Background:
             self._running.release()
 
     def ended(self, timeout_s: float = 0.0) -> bool:
-        """Whether it has ended within ``timeout_s``; also if it never began."""
+        """Whether it ends within ``timeout_s``; true if it was never started."""
         if not self._running.acquire(timeout=timeout_s):
             return False
         self._running.release()

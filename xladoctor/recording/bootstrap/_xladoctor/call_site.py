@@ -1,10 +1,10 @@
 """Which line of which file to name for what is happening now.
 
 A frame is *machinery* (the standard library, NumPy, the *framework*, this package), *library* (any
-other installed package) or *user*. The named line is the innermost one that is not machinery;
-if that lies in a library, the nearest user line is kept as its context. A library's frame that only
-*passes on* the call that it got, as the wrappers of decorators do, is named only where no user line
-lies above it.
+other installed package) or *user*. The named line is the innermost one that is not machinery.
+If that line is in a library, the nearest user line is kept as its context. A library frame that
+only *passes on* its own arguments, as a decorator's wrapper does, is named only if no user line
+is above it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ USER, LIBRARY, MACHINERY, FRAMEWORK, OURS = 0, 1, 2, 3, 4
 _MAX_DEPTH = 200
 _MAX_CALLERS = 16
 _MAX_SITES = 20_000
-_MAX_SITES_WITH_SAMPLED = 10_000  # samples must leave room for the sites of reads and barriers
+_MAX_SITES_WITH_SAMPLED = 10_000  # samples leave room for the sites of reads and barriers
 _INSTALLED = ("/site-packages/", "/dist-packages/")
-_MACHINERY = ("numpy",)  # which asks arrays of others for their values, as np.mean(losses) does
+_MACHINERY = ("numpy",)  # reads the values of a framework's arrays, as np.mean(losses) does
 _TAKES_ANYTHING = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _STARRED_CALL = opcode.opmap["CALL_FUNCTION_EX"]
 
-#: File, line and function of the named line; the same of its context; which function of the
-#: framework it called.
+#: File, line and function of the named line, the same for its context, and the framework's function
+#: that it called.
 PLACE = ("file", "line", "function", "user_file", "user_line", "user_function", "via")
 Place = tuple[str, int, str, "str | None", "int | None", "str | None", str]
 
@@ -55,11 +55,11 @@ class CallSites:
         """
         Args:
             framework: the installed packages that belong to it.
-            entries: its functions that are no name of a call, nor is what they call.
-            wrappers: its functions that are no name of a call.
+            entries: its functions that do not name a call, and neither does what they call.
+            wrappers: its functions that do not name a call, while what they call may.
         """
         self._framework = framework
-        self.generated = ""  # how the paths of the code begin that the framework writes, if it does
+        self.generated = ""  # prefix of the paths of code that the framework generates, if any
         self._nameless = {**dict.fromkeys(entries, True), **dict.fromkeys(wrappers, False)}
         self.folders = _folders()
         self._kinds: dict[str, int] = {}
@@ -67,25 +67,27 @@ class CallSites:
         self._known: dict[tuple[int, int, str], tuple[CodeType, int]] = {}
         self._passing: dict[tuple[int, int], tuple[CodeType, int, bool]] = {}
         self.rows: list[Place] = []
-        self._callers: dict[int, list[tuple[str, int, str]]] = {}  # of what is not a sample's
+        self._callers: dict[int, list[tuple[str, int, str]]] = {}  # not for sites of samples
         self._ignores: dict[str, list[Ignore]] = {}
         self._loops = Loops()
         self._around: dict[int, list[tuple[str, int, int, str]]] = {}
-        self.sampled = 0  # rows that only samples have seen so far
-        #: Launches of each, and the work of its heaviest graph, where a framework tells of them.
+        self.sampled = 0  # rows that were first seen by a sample
+        #: Launches by site, and the work of its heaviest graph, where the framework reports them.
         self.launches: dict[int | None, int] = {}
-        #: Compiled parts that its calls ran, where functions are compiled in parts.
+        #: Compiled parts run by site, if the framework compiles functions in parts.
         self.parts: dict[int | None, int] | None = None
         self.work: dict[int | None, float] = {}
-        self.ended_steps: dict[int | None, int] = {}  # of each
-        #: Reads of each, of which is known what launched the work: how many, and how many of them
-        #: after the same line had launched again.
+        self.ended_steps: dict[int | None, int] = {}  # steps ended by site
+        #: By site: reads whose launch is known, and how many of those came after the launching line
+        #: had launched again.
         self.origins: dict[int | None, list[int]] = {}
-        #: Those that have launched nothing but single operations of the framework.
+        #: Sites that have launched nothing but single operations of the framework.
         self.operations: set[int | None] = set()
-        #: Those of them whose steps were none: a loop was found that launches functions.
+        #: Sites in `operations` that seemed to end steps until a loop that launches functions was
+        #: found.
         self.beside: set[int | None] = set()
-        #: Instructions that call what launches graphs, with the code, whose identity is then kept.
+        #: Call instructions that launch graphs (id of the code, offset). Holding the code keeps its
+        #: id from being reused.
         self.launching: dict[tuple[int, int], CodeType] = {}
 
     def kind(self, filename: str) -> int:
@@ -114,7 +116,7 @@ class CallSites:
         for folder in self.folders["installed"]:
             if path.startswith(folder + os.sep):
                 return path[len(folder) + 1 :].split(os.sep, 1)[0]
-        for marker in _INSTALLED:  # of a folder that the program has added to its path
+        for marker in _INSTALLED:  # in a folder that the program has added to its path
             if marker in path:
                 return path.rsplit(marker, 1)[1].split(os.sep, 1)[0]
         return None
@@ -122,8 +124,8 @@ class CallSites:
     def here(self, skip: int = 1) -> int | None:
         """The site of the caller ``skip`` frames up; None when no nameable line is on the stack.
 
-        A line of the user's own that called the framework is known by its instruction, so that its
-        number, which takes a walk through the function's table of lines, is looked up once.
+        A user's call is cached by its instruction, so that its line number, which takes a walk
+        through the function's line table, is looked up once.
         """
         first = sys._getframe(skip)
         frame: FrameType | None = first
@@ -145,14 +147,16 @@ class CallSites:
         return self.of(first)
 
     def call(self) -> tuple[int, int] | None:
-        """Which call of the user's code is under way: there may be several in a line."""
+        """The call under way in the user's code, as (id of the code, instruction offset); a line
+        may hold several calls.
+        """
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and self.kind(frame.f_code.co_filename) != USER:
             frame = frame.f_back
         return None if frame is None else (id(frame.f_code), frame.f_lasti)
 
     def _via(self, name: str, inner: str) -> str:
-        """The framework's function that a line called, if ``name`` called ``inner``."""
+        """The framework's function to name for a line, where ``name`` called ``inner``, or ''."""
         hides = self._nameless.get(name)
         if hides is None:
             return name
@@ -161,7 +165,7 @@ class CallSites:
     def _learn(self, key: tuple[int, int, str], code: CodeType, frame: FrameType) -> int | None:
         site = self.of(frame)
         if site is not None and len(self._known) < _MAX_SITES:
-            self._known[key] = (code, site)  # with the code, whose identity is not used again
+            self._known[key] = (code, site)  # holding the code keeps its id from being reused
         return site
 
     def of(self, frame: FrameType | None) -> int | None:
@@ -177,14 +181,16 @@ class CallSites:
                 return site
 
     def launches_here(self, frame: FrameType) -> None:
-        """``frame`` stands at a call that launches a graph: a sample of it there is in that."""
+        """Note that the call at ``frame`` launches a graph, so that samples there count as the
+        framework's.
+        """
         code = frame.f_code
         key = (id(code), frame.f_lasti)
         if key not in self.launching and len(self.launching) < _MAX_SITES:
             self.launching[key] = code
 
     def _users(self, frame: FrameType | None) -> list[tuple[str, int, str]]:
-        """The program's own frames, from inside out, when a site is seen for the first time."""
+        """The program's own frames, innermost first; at most 16."""
         own: list[tuple[str, int, str]] = []
         for _ in range(_MAX_DEPTH):
             if frame is None or len(own) == _MAX_CALLERS:
@@ -198,8 +204,8 @@ class CallSites:
     def place(self, frame: FrameType | None) -> tuple[Place | None, bool]:
         """Where ``frame`` stands, and whether the framework's own code lies inside the named line.
 
-        Never lets go of the interpreter, as looking at the disk does, so that it may be asked for
-        the frames of other threads.
+        Never releases the interpreter's lock, as file access would, so that it is safe for the
+        frames of other threads.
 
         Raises:
             KeyError: a file on the stack is new: it must go through :meth:`kind` first.
@@ -231,7 +237,7 @@ class CallSites:
         return (None if guilty is None else (*_line(guilty), None, None, None, via)), in_framework
 
     def generates(self, frame: FrameType | None) -> bool:
-        """Whether a generator function of the program runs, or what one has called directly."""
+        """Whether the program is in a generator function, or in a function that one called."""
         own = 0
         while frame is not None and own < 2:
             code = frame.f_code
@@ -243,7 +249,7 @@ class CallSites:
         return False
 
     def _passes_on(self, frame: FrameType) -> bool:
-        """Whether it takes any arguments, and stands at a call with starred ones."""
+        """Whether its function takes ``*args, **kwargs`` and it is at a call with starred ones."""
         code = frame.f_code
         key = (id(code), frame.f_lasti)
         known = self._passing.get(key)
@@ -266,7 +272,7 @@ class CallSites:
         return self.intern((code.co_filename, code.co_firstlineno, name, None, None, None, ""))
 
     def raised_by_program(self, error: BaseException) -> bool:
-        """Whether a line of the program or of its libraries raised it."""
+        """Whether a line of the program or of one of its libraries raised the error."""
         traceback = error.__traceback__
         if traceback is None:
             return False
@@ -275,7 +281,7 @@ class CallSites:
         return self.kind(traceback.tb_frame.f_code.co_filename) in (USER, LIBRARY)
 
     def intern(self, place: Place | None, sample: bool = False) -> int | None:
-        """The index of a place; None once there are too many, or where it is None itself."""
+        """The index of a place in :attr:`rows`; None if ``place`` is None or there are too many."""
         if place is None:
             return None
         site = self._index.get(place)
@@ -284,7 +290,7 @@ class CallSites:
             row = (_absolute(place[0]), *place[1:3], place[3] and _absolute(place[3]), *place[4:])
             self.rows.append(row)
             site = len(self.rows) - 1
-            while self.rows[site] is not row:  # another thread's came after it
+            while self.rows[site] is not row:  # another thread has appended since
                 site -= 1
             self._index[place] = site
             self.sampled += sample
@@ -298,9 +304,7 @@ class CallSites:
         ]
 
     def describe(self) -> list[dict[str, Any]]:
-        """All sites, with the text of their lines (without secrets) and the loops around them as
-        they were when the program ran.
-        """
+        """All sites, each with the text of its line, without secrets, and the loops around it."""
         described = []
         for number, row in enumerate(list(self.rows)):
             site: dict[str, Any] = dict(zip(PLACE, row))
@@ -311,7 +315,7 @@ class CallSites:
         return described
 
     def ignores(self) -> list[dict[str, Any]]:
-        """The comments in the files of all sites that ask to ignore findings, without secrets."""
+        """The comments that ignore findings, in the files of all sites, without secrets."""
         for row in list(self.rows):
             for file in (row[0], row[3]):
                 if file and file not in self._ignores:

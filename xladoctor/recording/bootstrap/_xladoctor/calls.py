@@ -1,9 +1,9 @@
 """How a call of a framework is timed and reported, whichever framework it is.
 
 A frontend puts these wrappers around the calls that it knows. Each calls the original, whatever
-happens here. A save is one of the device's state if, on its own thread, it read a tensor or waited
-for one (``touched``): no walk through the saved object is as complete, and metrics count what other
-threads do meanwhile.
+fails here. A save counts as one of the device's state if its own thread read a tensor or waited for
+one meanwhile (``touched``). That is more complete than a walk through the saved object, and unlike
+metrics it leaves out what other threads did.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from .events import Events
 from .recorder import Recorder
 from .step import ThreadState
 
-_PATIENCE_NS = 100_000_000  # for a sample, which takes microseconds
+_PATIENCE_NS = 100_000_000  # the longest wait for a sample, which takes microseconds
 _MOMENT_S = 2e-5
 
 _clock = clock.perf_counter_ns
 
 
 class Calls:
-    """Makes wrappers; ``events`` hears of each timed call and closed step."""
+    """Makes wrappers, which report each timed call and closed step to ``events``."""
 
     def __init__(self, recorder: Recorder, sites: CallSites, events: Events) -> None:
         self.recorder = recorder
         self.events = events
         self.sites = sites
-        #: Hears of the call site of a read, and of what is read, where a framework looks at that.
+        #: Called with a read's site and the value read, if the framework looks at values.
         self.looks: Callable[[int | None, Any], None] | None = None
 
     def note(self, record: Callable[..., object], *what: Any) -> None:
@@ -40,7 +40,7 @@ class Calls:
             self.events.fail(fault)
 
     def line(self, depth: int = 3) -> int | None:
-        """The call site of the line that called the asking wrapper."""
+        """The call site of the line that called the wrapper."""
         try:
             return self.sites.here(depth)
         except Exception as fault:
@@ -58,9 +58,9 @@ class Calls:
         return bool(state.inside)
 
     def _enter(self, inside: str, hear: Callable[[ThreadState], None], depth: int = 3) -> Any:
-        """A timed call begins: the thread's state, and the calling line.
+        """Begin a timed call, and return the thread's state and the calling site.
 
-        None after a fault here, which ends the capture, never the program.
+        Returns None after a fault of the capture, which ends the capture, never the program.
         """
         try:
             state = self.recorder.thread()
@@ -76,7 +76,7 @@ class Calls:
     # -- barriers ----------------------------------------------------------------------------
 
     def barrier(self, original: Any) -> Any:
-        """The wrapper of a call that ends a step."""
+        """Wrap a call that ends a step."""
         recorder, events = self.recorder, self.events
 
         def hear(state: ThreadState) -> None:
@@ -97,21 +97,23 @@ class Calls:
                 state.inside = state.outer
                 events.barrier_left(state, site, begin, _clock())
             if events.enough(state):
-                raise SystemExit(0)  # which the program's own `finally` and `atexit` see
+                raise SystemExit(0)  # the program's own `finally` and `atexit` still run
             return result
 
         return barrier
 
     def _let_the_sampler_end(self) -> None:
-        """Never takes its lock, which a signal handler's exception could leave locked."""
-        patience = _clock() + _PATIENCE_NS  # at exit the sampler dies with it
+        """Wait for the sampler without taking its lock: an exception from a signal handler could
+        leave it locked.
+        """
+        patience = _clock() + _PATIENCE_NS  # at exit the sampler may die while holding the lock
         while self.recorder.looking.locked() and _clock() < patience:
             clock.sleep(_MOMENT_S)
 
     # -- reads and uploads -------------------------------------------------------------------
 
     def read(self, kind: str, original: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call what reads a value from the device, within a wrapper."""
+        """Time a call that reads a value from the device. Called by a wrapper."""
         events = self.events
         entered = self._enter("read", events.entering, 4)
         if entered is None:
@@ -132,7 +134,7 @@ class Calls:
             events.read_left(state, site, kind, begin, _clock())
 
     def upload(self, arrays: Any, original: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call what sends arrays to the device, within a wrapper."""
+        """Time a call that sends arrays to the device. Called by a wrapper."""
         events = self.events
         site = self.line(4)
         begin = _clock()
@@ -148,7 +150,7 @@ class Calls:
     # -- input and saves ---------------------------------------------------------------------
 
     def input(self, original: Any) -> Any:
-        """The wrapper of a call that gives the next batch."""
+        """Wrap a call that returns the next batch."""
         recorder, events = self.recorder, self.events
 
         def next_batch(*args: Any, **kwargs: Any) -> Any:
@@ -170,10 +172,11 @@ class Calls:
         return next_batch
 
     def save(self, original: Any, fetched: bool = False) -> Any:
-        """The wrapper of a call that saves state.
+        """Wrap a call that saves state.
 
         Args:
-            fetched: what it writes may have been read from the device before, in the same step.
+            original: the function to wrap.
+            fetched: whether the state may have been read from the device earlier in the same step.
         """
         recorder, events = self.recorder, self.events
 
@@ -192,7 +195,7 @@ class Calls:
             finally:
                 state.inside = ""
                 events.saved()
-                if state.touched:  # saved tensors of the host alone are not our concern
+                if state.touched:  # a save of host tensors alone is not recorded
                     self.note(recorder.save, state, site, begin, _clock())
 
         return save

@@ -1,7 +1,7 @@
-"""Clocks and pauses as they were when the capture began: tests of programs patch :mod:`time`.
+"""Clocks and sleep as they were when the capture began: a program's tests may patch :mod:`time`.
 
-Instants are those of the wall clock, to compare them with the framework's own, but for its jumps:
-what somebody sets it to while the program runs changes none of the times between two of them.
+Instants are wall-clock times, comparable with the framework's own, but without jumps: setting the
+clock while the program runs does not change durations between them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = [
     "wall_ns",
 ]
 
-_JUMP_NS = 100_000_000  # no clock drifts that far between two looks at it
+_JUMP_NS = 100_000_000  # no clock drifts that far between two calls
 
 #: How far the wall clock is ahead of the monotonic one, and how far it has jumped.
 _seen = [(wall_ns() - perf_counter_ns(), 0)]
@@ -31,7 +31,7 @@ def time_ns() -> int:
     now = perf_counter_ns()
     wall = wall_ns()
     if not -_JUMP_NS < wall - now - ahead < _JUMP_NS:
-        now = perf_counter_ns()  # the thread may have been stopped between the two
+        now = perf_counter_ns()  # the thread may have been suspended between the two readings
         wall = wall_ns()
         if not -_JUMP_NS < wall - now - ahead < _JUMP_NS:
             jumped += wall - now - ahead

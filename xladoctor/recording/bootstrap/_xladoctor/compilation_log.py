@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import os
 
-_PART = 6_000_000  # bytes, some thousand compilations
-_PARTS = 2  # kept beside the current one
+_PART = 6_000_000  # bytes, about a thousand compilations
+_PARTS = 2  # full parts that are kept
 
 
 class CompilationLog:
-    """Knows how much was logged; moves full parts aside, keeping the first and the newest.
+    """Measures the log and moves full parts aside, keeping the first and the newest.
 
-    The framework opens the file anew for each block.
+    The framework reopens the file for each block.
     """
 
     def __init__(self, path: str | None = None) -> None:
         """``path``: the file; None if there is no such log."""
         self._path = path
-        self._begin = 0  # bytes that lie in earlier parts
+        self._begin = 0  # bytes in earlier parts
         self._parts: list[int] = []
 
     def size(self) -> int:
-        """Bytes so far, including earlier parts."""
+        """Bytes logged so far, including earlier parts."""
         return self._begin + self._current()
 
     def _current(self) -> int:
@@ -31,7 +31,7 @@ class CompilationLog:
             return 0
 
     def rotate(self) -> None:
-        """Begin a new part where the current one is full; named after the bytes before it."""
+        """Move a full log aside, to a file named after the number of bytes before it."""
         if self._path is None or self._current() < _PART:
             return
         part = self._part(self._begin)

@@ -1,7 +1,7 @@
-"""Compilations: how many, and how long which thread waited for them.
+"""Counts compilations, and how long each thread waited for them.
 
-Counters and samples are those of the process. Threads that compile side by side each wait for
-their own graph, so each counts all, but never more than its own time.
+The framework's counters are per process. When threads compile concurrently, each is charged with
+all compilations, but never with more than the time its own call took.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _RECENT = 256
 
 
 class Compilations:
-    """Notes what was compiled since a thread's last call."""
+    """Counts and logs what was compiled since a thread's last call."""
 
     def __init__(self, counters: Counters, tell: Callable[[Fact], None]) -> None:
         self._begun = counters.compiled
@@ -26,7 +26,7 @@ class Compilations:
         self._times = counters.compile_times
         self._tell = tell
         self._lock = threading.Lock()
-        self._recent: list[tuple[int, float]] = []  # its number, duration in nanoseconds
+        self._recent: list[tuple[int, float]] = []  # number and nanoseconds of each
         self._timed = 0
         self.count = 0  # since the capture began
 
@@ -39,20 +39,20 @@ class Compilations:
         return (self._begun() or 0) != state.compiled
 
     def under_way(self) -> bool:
-        """Whether there is one now: it is counted when it begins, timed when it ends."""
+        """Whether a compilation is running: begun ones are counted at once, timed when they end."""
         timed, begun = self._times()[0], self._begun() or 0
         return self._timed <= timed < begun and timed > 0  # or the program cleared its metrics
 
     def ended(self) -> int:
-        """How many have ended since the capture began, noted or not."""
+        """How many compilations have ended since the capture began, noted or not."""
         return self.count + max(0, self._times()[0] - self._timed)
 
     def launched(self, state: ThreadState) -> int:
-        """Graphs that the process launched so far, right after :meth:`note`."""
+        """Graphs that the process has launched so far; call it right after :meth:`note`."""
         return state.compiled + (self._relaunched() or 0)
 
     def settle(self, state: ThreadState) -> None:
-        """Note what was compiled before the call to come, and so in none that is timed."""
+        """Note what was compiled before the coming call, outside of any timed call."""
         if self.are_new(state):
             since = clock.perf_counter_ns() - state.step.begin
             self.note(state, "other", None, since)
@@ -61,11 +61,13 @@ class Compilations:
         """Log what was compiled since the last call.
 
         Args:
+            state: the thread's state.
             during: the call that compiled: ``barrier``, ``read``, ``save`` or ``other``.
-            within: nanoseconds that it took.
+            site: its call site.
+            within: nanoseconds that the call took.
 
         Returns:
-            The nanoseconds of it that the thread waited for compilations.
+            How many of these nanoseconds the thread waited for compilations.
         """
         begun = self._begun() or 0
         if begun == state.compiled:
@@ -80,7 +82,7 @@ class Compilations:
         return spent
 
     def log_ended(self, state: ThreadState) -> None:
-        """Log compilations that have ended and no call has noted yet, as of a thread."""
+        """Log compilations that have ended but were not noted by any call, for this thread."""
         if self._times()[0] > self._timed:
             self._log(state, "other", None)
 
@@ -109,22 +111,22 @@ class Compilations:
 
 
 class ToldCompilations(Compilations):
-    """Of a framework that tells of each compilation, on the thread that waits for it."""
+    """For a framework that reports each compilation, on the thread that waits for it."""
 
     def one(
         self, state: ThreadState, during: str, site: int | None, spent: int, details: dict[str, Any]
     ) -> int:
-        """A compilation has ended.
+        """Record and log a compilation that has ended.
 
         Args:
-            state: of its thread.
+            state: its thread's state.
             during: the call that compiled: ``launch``, or as for :meth:`note`.
             site: where that was.
             spent: nanoseconds.
             details: other fields of :class:`~.facts.Compile`.
 
         Returns:
-            Its number, from 1.
+            The compilation's number, from 1.
         """
         with self._lock:
             self.count += 1
@@ -145,7 +147,7 @@ class ToldCompilations(Compilations):
         return number
 
     def more(self, state: ThreadState, spent: int) -> None:
-        """Nanoseconds of compiling that make no compilation of their own."""
+        """Add nanoseconds of compiling that do not count as a compilation of their own."""
         state.compiling += spent
         state.step.compile_ns += min(spent, clock.perf_counter_ns() - state.step.begin)
 

@@ -1,4 +1,4 @@
-"""Keeps warnings and tracebacks that pass our wrappers as the user would see them without us."""
+"""Makes warnings and tracebacks look as they would without our wrappers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _installed: list[bool] = []
 
 
 def install() -> None:
-    """From now on, warnings name the program's line, and tracebacks leave our frames out."""
+    """Make warnings name the program's line, and leave our frames out of tracebacks."""
     if not _installed:
         _installed.append(True)
         _keep_lines_of_warnings()

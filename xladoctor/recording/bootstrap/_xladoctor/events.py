@@ -1,7 +1,7 @@
 """What the session does when a framework's wrappers report a call, on the user's threads.
 
-Until a device is used there is nothing but the recorder; :meth:`Events.listen` adds the timeline
-and the probe, whose steps begin and end with the program's.
+Until a device is used only the recorder is active. :meth:`Events.listen` adds the timeline and the
+probe, which follow the program's steps.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from .recorder import Recorder
 from .step import ThreadState
 from .timeline import Timeline
 
-_MOST_OUTLIERS = 50  # written down
+_MOST_OUTLIERS = 50  # recorded at most
 _NOTHING = contextlib.nullcontext()
 
 
 class Events:
-    """Hears of each timed call. A fault in any ends the capture, by ``fail``, never the program."""
+    """Handles each timed call. A fault calls ``fail`` and ends the capture, never the program."""
 
     def __init__(
         self,
@@ -43,26 +43,26 @@ class Events:
         self._stop_after = 0
 
     def reset(self, lines: SourceLines) -> None:
-        """Nothing was heard yet."""
+        """Forget all events so far."""
         self.awake = False
         self.lines = lines
         self._outliers = 0
         self._quiet = 0  # barriers since the last compilation
 
     def listen(self, timeline: Timeline, probe: Probe, stop_after: int) -> None:
-        """From now on the timeline and the probe follow the program's steps."""
+        """Have the timeline and the probe follow the program's steps from now on."""
         self._timeline = timeline
         self._probe = probe
         self._stop_after = stop_after
         self.awake = True
 
     def used(self) -> None:
-        """The program uses a device."""
+        """Called when the program uses a device."""
         if not self.awake:
             self.wake()
 
     def entering(self, state: ThreadState) -> None:
-        """A call that may wait for the device begins."""
+        """Called before a call that may wait for the device."""
         try:
             if not self.awake:
                 self.wake()
@@ -74,7 +74,7 @@ class Events:
             self.fail(fault)
 
     def saving(self, state: ThreadState) -> None:
-        """A save begins; what is saved need not be on the device."""
+        """Called before a save, of state that need not be on the device."""
         try:
             self.lines.before_call()
             if self.awake:
@@ -83,7 +83,7 @@ class Events:
             self.fail(fault)
 
     def saved(self) -> None:
-        """It ended."""
+        """Called after a save."""
         self.lines.after_call()
 
     def _settle(self, state: ThreadState) -> None:
@@ -92,8 +92,10 @@ class Events:
         self._recorder.settle(state)
 
     def barrier_left(self, state: ThreadState, site: int | None, begin: int, end: int) -> None:
-        """A barrier returned. What follows runs at each step, in caches that hold other things: a
-        call that is not made saves half a microsecond.
+        """Called after a barrier.
+
+        Runs at each step with cold caches: each call that it does not make saves half a
+        microsecond.
         """
         self.lines.after_call()
         recorder = self._recorder
@@ -111,17 +113,17 @@ class Events:
             self.fail(fault)
 
     def loop_found(self) -> None:
-        """Beside what a loop does that has been met now, all steps so far were nothing."""
+        """Called when the main loop is found: earlier steps were set-up, not steps of the loop."""
         if self.awake:
             self._timeline.begin_anew()
 
     def step_launched(self, state: ThreadState, site: int | None, launched: bool = True) -> None:
-        """A step ended, in a framework without barriers.
+        """Called when a step ends, in a framework without barriers.
 
         Args:
-            state: of the thread.
-            site: where that was.
-            launched: whether a launch ended it, or the program said so.
+            state: the thread's state.
+            site: the call site that ended it.
+            launched: whether a launch ended it, rather than the program's own mark.
         """
         end = clock.perf_counter_ns()
         step = state.step
@@ -136,7 +138,7 @@ class Events:
         step.begin += now - max(end, step.begin)
         state.previous = now
         if self.enough(state):
-            raise SystemExit(0)  # which the program's own `finally` and `atexit` see
+            raise SystemExit(0)  # the program's own `finally` and `atexit` still run
 
     def _step_closed(self, state: ThreadState, looked_at: bool, end: int) -> None:
         count = self._recorder.compilations.count
@@ -156,20 +158,20 @@ class Events:
             self._probe.at_barrier(state)
 
     def _outlier(self, state: ThreadState, duration: int) -> None:
-        """A step took much too long, for no known reason."""
+        """Record a step that took far too long for no known reason."""
         if self._outliers < _MOST_OUTLIERS:
             self._outliers += 1
             looked = self._timeline.outlier()
             self._recorder.outlier(state, duration, state.times.typical_ns, looked)
 
     def enough(self, state: ThreadState) -> bool:
-        """Whether the program has run as many steps as were asked for."""
+        """Whether the program has run the requested number of steps."""
         return 0 < self._stop_after <= state.index and not self._recorder.off
 
     def read_left(
         self, state: ThreadState, site: int | None, kind: str, begin: int, end: int
     ) -> None:
-        """A read ended. In a program without barriers, reads are where its loop can be cut."""
+        """Called after a read. In a program without barriers, its loop is cut at reads."""
         self.lines.after_call()
         try:
             if self._recorder.off:
@@ -187,7 +189,7 @@ class Events:
         return self.awake and self._timeline.active
 
     def annotation(self, name: str, site: int | None, **more: str) -> Any:
-        """Encloses a call in the timeline, with its line, while the window is open."""
+        """A context that shows a call and its line in the timeline, while the window is open."""
         if not self.annotates:
             return _NOTHING
         try:

@@ -1,4 +1,4 @@
-"""How the capture writes files: whole or not at all, and its own faults even on a full disk."""
+"""Writes the capture's files: whole or not at all, and its own faults even on a full disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROOM = 4096  # bytes kept for faults
 def replace_file(path: str, content: str | bytes) -> None:
     """Write a whole file so that a reader sees the old or the new content, never a part.
 
-    Two threads may write the same file at once: the last one to end wins.
+    If two threads write the same file at once, the last to finish wins.
     """
     data = content.encode() if isinstance(content, str) else content
     new = f"{path}.{threading.get_ident()}.new"
@@ -29,16 +29,16 @@ def replace_file(path: str, content: str | bytes) -> None:
 
 
 def announce(run_directory: str, what: str) -> bool:
-    """Add a line to ``python.log``, where all processes say who they are: pid, parent, what.
+    """Add a line to ``python.log``, which lists all processes: pid, parent's pid, ``what``.
 
-    Returns whether it is there.
+    Returns whether it was written.
     """
     line = f"{os.getpid()} {os.getppid()} {redact_text(what)}\n"
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
     try:
         descriptor = os.open(os.path.join(run_directory, "python.log"), flags, 0o644)
     except OSError:
-        return False  # the run directory is gone, or not for this user
+        return False  # the run directory is gone, or this user may not write to it
     data = line.encode(errors="backslashreplace")
     try:
         return os.write(descriptor, data) == len(data)
@@ -49,12 +49,12 @@ def announce(run_directory: str, what: str) -> bool:
 
 
 def keep_room_for_faults(folder: str) -> None:
-    """Take room on the disk now, since a full disk is what the first fault may be of."""
+    """Reserve room on the disk now: the first fault may be that the disk is full."""
     replace_file(_faults(folder), " " * _ROOM)
 
 
 def give_room_back(folder: str) -> None:
-    """There was no fault."""
+    """Remove the reserved room if no fault was noted in it."""
     with contextlib.suppress(OSError):
         with open(_faults(folder), "rb") as file:
             blank = not file.read(_ROOM).strip()
@@ -63,7 +63,7 @@ def give_room_back(folder: str) -> None:
 
 
 def note_fault(folder: str, fault: BaseException) -> bool:
-    """Record a fault of the capture itself, which the diagnosis reports; whether that worked."""
+    """Record a fault of the capture itself, for the diagnosis; return whether that worked."""
     import traceback
 
     lines = traceback.format_exception(type(fault), fault, fault.__traceback__)
@@ -76,7 +76,7 @@ def note_fault(folder: str, fault: BaseException) -> bool:
                 (b"\n" * bool(known) + text.encode(errors="backslashreplace"))[: _ROOM - len(known)]
             )
     except OSError:
-        return False  # the folder itself is gone, or even its room cannot be written
+        return False  # the folder is gone, or even its reserved room cannot be written
     return True
 
 

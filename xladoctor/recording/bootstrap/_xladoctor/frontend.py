@@ -1,8 +1,8 @@
 """What the capture must know about a framework: the protocol of a *frontend*, and all frontends.
 
 The capture of a frontend is a package, named after the module whose import starts it. It holds
-``FRONTEND``, imports nothing but the standard library, and is itself imported only when the program
-imports the framework. Nothing outside of it knows the framework.
+``FRONTEND``, imports only the standard library, and is imported only when the program imports the
+framework. Nothing outside of it knows the framework.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from .recorder import Recorder
     from .step import ThreadState
 
-#: A value that the program's code gave to a setting, and the line: file, number and function.
+#: A value that the program's code gave to a setting, and where: file, line and function.
 Setting = tuple[str, tuple[str, int, str]]
-#: All there are, each with its folder if that is elsewhere (``FOLDER/capture``, not beside this
-#: file).
+#: All frontends. One whose capture is not beside this file has its folder (``FOLDER/capture``).
 FRONTENDS: dict[str, str | None] = {"torch_xla": None, "jax": None, "torch": None}
-#: Others may be built on this one, which records where none of them is in use.
+#: Other frontends may be built on this one; it records only if none of them is in use.
 BASE = "torch"
-#: Hands down those elsewhere to the processes of a program: ``NAME=FOLDER``, as in ``PATH``.
+#: Names the frontends in other folders for child processes: ``NAME=FOLDER``, separated as in
+#: ``PATH``.
 VARIABLE = "XLADOCTOR_FRONTENDS"
 
 
@@ -39,9 +39,9 @@ class Frontend(Protocol):
         name: the module whose import starts the capture.
         packages: installed packages whose frames are the framework's own.
         recorded: environment variables that change how it works, and may be written to disk.
-        ranks: environment variables that may number a process of several, the surest first.
-        entries: functions of it that are no name of a call, nor is what they call.
-        wrappers: functions of it that are no name of a call.
+        ranks: environment variables that may hold a process's rank, the most reliable first.
+        entries: its functions that do not name a call, and neither does what they call.
+        wrappers: its functions that do not name a call, while what they call may.
         logs: whether it can log its compilations.
     """
 
@@ -54,7 +54,7 @@ class Frontend(Protocol):
     logs: bool
 
     def attach(self, module: Any) -> Framework:
-        """The framework, whose ``module`` has just been imported. Wraps nothing yet."""
+        """The framework whose ``module`` has just been imported. Wraps nothing yet."""
 
     def begin_log(self, path: str, users: dict[str, str]) -> str | None:
         """Have the framework log its compilations, and set what else the capture wants set.
@@ -64,7 +64,7 @@ class Frontend(Protocol):
             users: the recorded variables that the program or its environment set.
 
         Returns:
-            Why there will be no such log, if there will be none.
+            Why there will be no such log; None if there will be one.
         """
 
 
@@ -73,64 +73,64 @@ class Framework(Protocol):
 
     @property
     def counters(self) -> Counters:
-        """What it counts."""
+        """The framework's counters."""
 
     @property
     def profiles(self) -> Profiles:
-        """Its profiler."""
+        """The framework's profiler."""
 
     def install(self, calls: Calls) -> None:
         """Wrap barriers (or launches), reads, uploads, waits for input and saves."""
 
     def uninstall(self) -> None:
-        """Put everything back, unless the program has replaced it since."""
+        """Undo :meth:`install`, except where the program has replaced a wrapper since."""
 
     def source_lines(self) -> SourceLines:
-        """The switch of its IR locations, as the program has it."""
+        """The switch for source lines in graphs, as the program has set it."""
 
     def probe(
         self, recorder: Recorder, sites: CallSites, fail: Callable[[Exception], None]
     ) -> Probe:
-        """What finds the lines of fallbacks."""
+        """The probe that finds the lines of fallbacks."""
 
     def annotation(self, name: str, **values: Any) -> AbstractContextManager[Any]:
-        """An event of this name and these values in the timeline."""
+        """A context that records an event with this name and these values in the timeline."""
 
     def versions(self) -> dict[str, str]:
-        """Its packages and their versions."""
+        """The versions of the framework's packages."""
 
     def settings(self) -> dict[str, Setting]:
         """What the program has set in its code, by name; the environment is read elsewhere."""
 
     @property
     def accelerators(self) -> list[str] | None:
-        """Kinds of accelerators, as in :meth:`devices`, that the machine has and the framework can
-        drive; None where that cannot be told.
+        """Kinds of accelerators, named as in :meth:`devices`, that the machine has and the
+        framework can drive; None if unknown.
         """
 
     def devices(self) -> list[str]:
-        """As ``CPU:0``; none while no device is in use."""
+        """Devices in use, such as ``CPU:0``; empty while there are none."""
 
     @property
     def rank(self) -> int | None:
-        """The number of this process among several; None where only the environment may tell."""
+        """The rank of this process; None if the framework does not know it."""
 
     @property
     def missing(self) -> dict[str, str]:
-        """Hooks that this release of it has no place for, each with the reason."""
+        """Hooks that this release of the framework does not support, with reasons."""
 
     def modules(
         self, profiler: Profiler, recorder: Recorder, folder: str, limit: int
     ) -> KeptModules:
-        """What writes the compiled modules to a folder, at most ``limit`` bytes."""
+        """A writer of the compiled modules to a folder, at most ``limit`` bytes."""
 
 
 class KeptModules(Protocol):
     """Writes compiled modules; see :class:`.modules.Modules`.
 
     Attributes:
-        files: what was written: file, compilations of the process until then, bytes.
-        too_large: whether some were left out.
+        files: for each file written: its name, the process's compilations until then, bytes.
+        too_large: whether modules were left out for their size.
     """
 
     files: list[dict[str, Any]]
@@ -140,22 +140,22 @@ class KeptModules(Protocol):
         """Called four times a second."""
 
     def collect(self) -> None:
-        """Write what is new."""
+        """Write modules that are new."""
 
     def collect_earlier(self) -> None:
-        """Those from before the capture, to tell them from what is compiled from now on."""
+        """Collect modules from before the capture, to tell them apart from later ones."""
 
 
 class Counters(Protocol):
-    """Counts of the whole process, each asked for in well under a microsecond.
+    """Counts of the whole process; reading one takes well under a microsecond.
 
     Attributes:
-        tells_each: whether the frontend tells of each compilation when it has ended.
-        compiled: compilations begun; None for none.
-        relaunched: launches of graphs that had been compiled before; None for none.
-        value: that of a counter; None where nothing was counted yet.
-        reads: names of those among :meth:`fallbacks` that count reads of values.
-        report: the metrics report, as the framework prints it; None where it has none.
+        tells_each: whether the frontend reports each compilation when it ends.
+        compiled: returns the compilations begun; None for none.
+        relaunched: returns the launches of graphs compiled earlier; None for none.
+        value: returns a counter's value; None if it has counted nothing yet.
+        reads: the names in :meth:`fallbacks` that count reads of values.
+        report: returns the framework's metrics report as text; None if it has none.
     """
 
     tells_each: bool
@@ -174,28 +174,28 @@ class Counters(Protocol):
     def report(self) -> Callable[[], str] | None: ...
 
     def compile_times(self) -> tuple[int, float, Sequence[tuple[float, float]]]:
-        """Compilations ended, their nanoseconds together, and of the latest each when it ended (in
-        seconds of the wall clock) and its nanoseconds; none of these where each is told of.
+        """The number of compilations that have ended, their total nanoseconds, and for the latest
+        ones (end in seconds since 1970, nanoseconds). Empty if the frontend reports each.
         """
 
     def names(self) -> list[str]:
-        """All counters."""
+        """The names of all counters."""
 
     def fallbacks(self) -> list[str]:
-        """Counters of operators that ran on the host instead of the device so far."""
+        """Names of the counters of operators that ran on the host instead of the device so far."""
 
     def is_fallback(self, name: str) -> bool:
-        """Whether a counter is such a one."""
+        """Whether a counter counts such an operator."""
 
 
 class Profiles(Protocol):
-    """The profiler, of which a process can have one session at a time.
+    """The profiler. A process can have one session at a time.
 
     Attributes:
-        open: begins one; None if there is none whose timelines are of use.
-        suffix: how the names of its timelines end.
-        light: whether it can record again and again, as a warm-up only to throw it away, ends at
-            once whatever it has recorded, and records nothing in a forked child.
+        open: begins a session; None if there is no profiler with useful timelines.
+        suffix: how the names of its timeline files end.
+        light: whether sessions are cheap: they can be repeated, even just to warm up, end at once
+            whatever they have recorded, and record nothing in a forked child.
     """
 
     suffix: str
@@ -205,28 +205,32 @@ class Profiles(Protocol):
     def open(self) -> Callable[[], ProfilerSession] | None: ...
 
     def hand_over(self, begin: Callable[[], int], end: Callable[[int, str | None], None]) -> None:
-        """Tell of the program's own profiles of this process.
+        """Report the profiles that the program itself records of this process.
 
         Args:
-            begin: called before one begins; returns its number.
-            end: called when it is over, with its number and the timeline that it wrote, if it did.
+            begin: called before a profile begins; returns its number.
+            end: called after it, with its number and the timeline file, if it wrote one.
         """
 
     def take_back(self) -> None:
-        """As it was before."""
+        """Undo :meth:`hand_over`."""
 
 
-#: A serialized XSpace, or what writes a timeline to a file of this path.
+#: A serialized XSpace, or a function that writes the timeline to a given path.
 Recorded = bytes | Callable[[str], None]
 
 
 class ProfilerSession(Protocol):
     def stop(self) -> Recorded:
-        """What it recorded. Raises RuntimeError where another session was open."""
+        """End the session; return what it recorded.
+
+        Raises:
+            RuntimeError: another session was open.
+        """
 
 
 class SourceLines(Protocol):
-    """Switches IR locations at run time; never where the program asked for them itself.
+    """Switches source lines in graphs at run time, unless the program set them itself.
 
     Attributes:
         recording: whether operations get their Python lines now.
@@ -235,49 +239,49 @@ class SourceLines(Protocol):
     recording: bool
 
     def begin(self) -> None:
-        """On from the start, so that the first graph has lines."""
+        """Switch lines on from the start, so that the first graph has them."""
 
     def before_call(self) -> None:
-        """A call begins that may compile."""
+        """Called before a call that may compile."""
 
     def after_call(self) -> None:
-        """It returned."""
+        """Called after it."""
 
     def step(self, quiet: int) -> None:
-        """A step ended, the last of N without a compilation."""
+        """Called after a step, with the number of steps since the last compilation."""
 
     def forget(self) -> None:
-        """In a forked child, where another thread's lock may be held."""
+        """Called in a forked child, where another thread's lock may be held."""
 
     def end(self) -> None:
-        """As the program would have it without us."""
+        """Restore the program's own setting."""
 
 
 class Probe(Protocol):
-    """Looks for the lines of fallbacks in some steps, which are marked (``ThreadState.probed``).
+    """Looks for the lines of fallbacks, in some steps, which it marks (``ThreadState.probed``).
 
     Attributes:
-        rows: fallbacks, nanoseconds, and those of compiling, by operator and call site.
-        calls: calls of the framework that were looked at.
+        rows: by operator and call site: fallbacks, nanoseconds, nanoseconds of compiling.
+        calls: calls into the framework that were examined.
     """
 
     rows: dict[tuple[str, int | None], list[int]]
     calls: int
 
     def is_due(self, state: ThreadState) -> bool:
-        """Whether :meth:`at_barrier` has to be called at this one."""
+        """Whether :meth:`at_barrier` has to be called at this barrier."""
 
     def at_barrier(self, state: ThreadState) -> None:
-        """End the look at a step; begin one where fallbacks have no line yet."""
+        """End the probe of a step; begin another if some fallbacks have no line yet."""
 
     def begin(self, state: ThreadState) -> bool:
-        """Look up to the next barrier or :meth:`end`; whether that is possible."""
+        """Probe until the next barrier or :meth:`end`; return whether that is possible."""
 
     def end(self, state: ThreadState) -> None:
-        """Stop looking, if no barrier has ended it."""
+        """Stop probing, if no barrier has ended it."""
 
     def stop(self) -> None:
-        """Stop looking, on whatever thread."""
+        """Stop probing, on whatever thread."""
 
 
 def handed_down() -> str:
@@ -286,7 +290,7 @@ def handed_down() -> str:
 
 
 def inherit() -> None:
-    """Know the frontends that the process which started the program knew."""
+    """Add the frontends that the parent process handed down in ``VARIABLE``."""
     for entry in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         name, _, folder = entry.partition("=")
         FRONTENDS[name] = folder

@@ -1,4 +1,4 @@
-"""By how much the framework's counters grew, for the step log."""
+"""The growth of the framework's counters, for the step log."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from . import clock
 from .frontend import Counters
 
-_SNAPSHOT_NS = 250_000_000  # asking for all takes too long for each step
-_SNAPSHOT_SHARE = 1000  # and later every thousandth of the time passed: the log stays bounded
+_SNAPSHOT_NS = 250_000_000  # reading all counters takes too long to do at each step
+_SNAPSHOT_SHARE = 1000  # later, a thousandth of the elapsed time, so that the log stays bounded
 _DENSE_STEPS = 20
 
 
 class Growth:
-    """What each counter held when it was last asked for."""
+    """Reports the growth of each counter since it was last read."""
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
@@ -26,15 +26,15 @@ class Growth:
         self._next = 0
 
     def at_step(self, index: int) -> dict[str, Any] | None:
-        """What belongs in the log with the ``index``-th step: fallbacks at each step, all other
-        growth now and then.
+        """The growth to log with the ``index``-th step: fallbacks at each step, all other counters
+        now and then.
         """
         if index < _DENSE_STEPS:
             self._next = 0
         return self.now_and_then()
 
     def now_and_then(self) -> dict[str, Any] | None:
-        """The same between two steps."""
+        """The growth to log between two steps; None if it is not time for it."""
         now = clock.perf_counter_ns()
         if now >= self._next:
             self._next = now + max(_SNAPSHOT_NS, (now - self._began) // _SNAPSHOT_SHARE)
@@ -43,11 +43,11 @@ class Growth:
         return self._grown(names) if names else None
 
     def snapshot(self) -> dict[str, Any]:
-        """All that grew: ``counters``, and ``fallbacks`` among them."""
+        """Growth of all counters: ``counters``, and the ``fallbacks`` among them."""
         return self._grown(self._counters.names())
 
     def clearing(self) -> None:
-        """The program is about to clear all counters."""
+        """Called before the program clears all counters."""
         with self._lock:
             self._cleared = self._changed(self._counters.names())
             self._known.clear()

@@ -1,4 +1,4 @@
-"""What a frontend gives that has no lines of operations to switch, no fallbacks, no modules."""
+"""Null objects, for frontends without a switch for source lines, fallbacks or modules."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Probe:
 
 
 class NoModules:
-    """See :class:`.frontend.KeptModules`: the framework has none that could be kept."""
+    """See :class:`.frontend.KeptModules`: the framework has no modules to keep."""
 
     too_large = False
 

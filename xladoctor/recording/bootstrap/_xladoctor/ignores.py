@@ -1,8 +1,8 @@
-"""Comments that ask to ignore findings, and the lines that each of them is about.
+"""Comments that ignore findings, and the lines that each applies to.
 
-``# xladoctor: ignore[RULE] reason`` at the end of a line is about that line. In the first or last
-line of a statement of several lines it is about all of them. On a line of its own it is about what
-begins directly below it: a statement, or a line within one.
+``# xladoctor: ignore[RULE] reason`` at the end of a line applies to that line. At the first or last
+line of a statement of several lines it applies to all of them. On a line of its own it applies to
+what begins directly below it: a statement, or a line within one.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Iterator, NamedTuple, Sequence
 
 #: The rules, separated by commas, and the reason.
 COMMENT = re.compile(r"#\s*xladoctor:\s*ignore\[([A-Z0-9,\s]+)\]\s*(.*)$")
-#: What is meant to be one, even if it cannot be understood.
+#: Comments that are meant as one, even if they are malformed.
 _MEANT = re.compile(r"#\s*xladoctor:\s*ignore\b.*$", re.IGNORECASE)
 _MARK = "xladoctor:"
-_LARGEST = 20_000  # lines of a file; larger ones are made by programs, and take long to read
+_LARGEST = 20_000  # lines; larger files are generated, and take long to read
 _BETWEEN = (tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 
 
 class Ignore(NamedTuple):
-    """A comment: its line; the first and last line that it is about; its text from ``#`` on."""
+    """A comment: its line, the first and last line that it applies to, its text from ``#`` on."""
 
     line: int
     first: int
@@ -32,7 +32,7 @@ class Ignore(NamedTuple):
 
 
 def ignores(source: Sequence[str]) -> list[Ignore]:
-    """The comments in the lines of a file; of one that is damaged those before the damage."""
+    """The comments in a file's lines; if it cannot be tokenized, those before the fault."""
     found: list[Ignore] = []
     if len(source) <= _LARGEST and any(_MARK in line.lower() for line in source):
         with contextlib.suppress(tokenize.TokenError, SyntaxError):
@@ -41,9 +41,9 @@ def ignores(source: Sequence[str]) -> list[Ignore]:
 
 
 def _comments(source: Sequence[str]) -> Iterator[Ignore]:
-    above: list[tuple[int, str]] = []  # on lines of their own, up to here
-    inside: list[tuple[int, int, str]] = []  # of this statement: their line, and which it is about
-    first = 0  # line of this statement; 0 between two
+    above: list[tuple[int, str]] = []  # comments on lines of their own, directly above
+    inside: list[tuple[int, int, str]] = []  # of this statement: line, line it applies to, text
+    first = 0  # first line of this statement; 0 between statements
     for token in tokenize.generate_tokens(io.StringIO("".join(source)).readline):
         line = token.start[0]
         if token.type == tokenize.COMMENT:

@@ -1,6 +1,6 @@
 """Starts the capture right after the program's first import of a framework.
 
-A program that imports none pays one entry on ``sys.meta_path``, nothing else.
+A program that imports none pays for one entry on ``sys.meta_path`` and nothing else.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from .options import Options
     from .session import Session
 
-#: Executes a module: given what would have done so, and the module.
+#: Executes a module, given the loader's own function that does so, and the module.
 _Execute = Callable[[Callable[[ModuleType], None], ModuleType], None]
 
 
 class _Finder(MetaPathFinder):
-    """Finds these modules as any finder would, and has them executed by ``execute``."""
+    """Finds the awaited modules with the other finders, and executes them with ``execute``."""
 
     def __init__(self, names: Iterable[str], execute: _Execute) -> None:
         self._awaited = set(names)
@@ -36,18 +36,18 @@ class _Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname not in self._awaited:
             return None
-        self._awaited.remove(fullname)  # find_spec must not meet us again
+        self._awaited.remove(fullname)  # find_spec must not recurse into us
         try:
             spec = importlib.util.find_spec(fullname)
         finally:
-            self._awaited.add(fullname)  # libraries look for others without importing them
+            self._awaited.add(fullname)  # a library may look for a module without importing it
         if spec is not None and spec.loader is not None:
             loader: Any = spec.loader
             loader.exec_module = functools.partial(self._found, loader.exec_module)
         return spec
 
     def _found(self, execute: Callable[[ModuleType], None], module: ModuleType) -> None:
-        if module.__name__ not in self._awaited:  # a second time
+        if module.__name__ not in self._awaited:  # executed a second time
             execute(module)
             return
         self._awaited.remove(module.__name__)
@@ -56,17 +56,17 @@ class _Finder(MetaPathFinder):
         self._execute(execute, module)
 
     def leave(self) -> None:
-        """Find nothing any more."""
+        """Stop finding modules."""
         self._awaited.clear()
         if self in sys.meta_path:
             sys.meta_path.remove(self)
 
 
 def when_imported(name: str, tell: Callable[[ModuleType], None]) -> Callable[[], None]:
-    """Call ``tell`` with a module: now, or when the program has imported it.
+    """Call ``tell`` with a module: now, or once the program has imported it.
 
     Returns:
-        What ends the waiting for it.
+        A function that cancels the wait.
     """
 
     def execute_and_tell(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
@@ -83,8 +83,10 @@ def when_imported(name: str, tell: Callable[[ModuleType], None]) -> Callable[[],
 
 
 def _execute_uncollected(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
-    """Importing makes a million objects that stay, through which the garbage collector walks again
-    and again. It does so once, at the end: put off any further, it would stop the loop.
+    """Execute a module with the garbage collector off, and collect once at the end.
+
+    An import makes a million objects that stay, which the collector would walk again and again. If
+    it were put off any longer, the collection would interrupt the loop.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -97,7 +99,7 @@ def _execute_uncollected(execute: Callable[[ModuleType], None], module: ModuleTy
 
 
 class Capture:
-    """Of this process: of the frameworks that it has imported, and of those that it will import."""
+    """The capture of this process: of frameworks already imported, and of those imported later."""
 
     def __init__(self, run_directory: str, options: Options | None = None) -> None:
         self._run = run_directory
@@ -107,8 +109,8 @@ class Capture:
         self._finder: _Finder | None = None
 
     def install(self, frameworks: Iterable[str] | None = None) -> None:
-        """Begin with those of these frameworks, by default all, that are imported; put the finder
-        for the others first, so that no other finder can answer before it.
+        """Start capturing the given frameworks (all by default) that are imported already, and
+        wait for the others with a finder that comes before all other finders.
         """
         if frameworks is None:
             frontend.inherit()

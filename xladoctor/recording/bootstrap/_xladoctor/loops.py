@@ -1,4 +1,4 @@
-"""Which loops of the program a line runs in, from its source as it was when the program ran."""
+"""Finds the loops of the program around a line, from its source as it was when it ran."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Iterator, NamedTuple, Sequence
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_LARGEST = 20_000  # lines of a file; larger ones are made by programs, and take long to parse
+_LARGEST = 20_000  # lines; larger files are generated, and take long to parse
 
 
 class _Span(NamedTuple):
-    """Lines of a loop's body with its head, or of a function; of a loop, the function it is in."""
+    """The lines of a loop with its head, and the function it is in; or those of a function."""
 
     first: int
     last: int
@@ -21,16 +21,16 @@ class _Span(NamedTuple):
 
 
 class Loops:
-    """Parses each file once; for the background thread, since that takes milliseconds."""
+    """Parses each file once. Used on the background thread, since it takes milliseconds."""
 
     def __init__(self) -> None:
         self._files: dict[str, list[_Span]] = {}
 
     def around(self, stack: Sequence[tuple[str, int, str]]) -> list[tuple[str, int, int, str]]:
-        """The loops around a call, from inside out: file, first and last line, and function.
+        """The loops around a call, innermost first: file, first and last line, and function.
 
         Args:
-            stack: file, line and function of the program's frames, from inside out.
+            stack: file, line and function of the program's frames, innermost first.
         """
         return [
             (file, loop.first, loop.last, function)
@@ -39,7 +39,7 @@ class Loops:
         ]
 
     def _enclosing(self, file: str, line: int) -> list[_Span]:
-        """The loops around a line that are in the same function, the innermost first."""
+        """The loops around a line in the same function, innermost first."""
         known = self._files.get(file)
         if known is None:
             known = self._files[file] = _spans(linecache.getlines(file))

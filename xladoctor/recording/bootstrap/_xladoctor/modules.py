@@ -1,8 +1,8 @@
 """The compiled modules (HLO), whenever they were compiled.
 
-A profiler session gives, when it is stopped, every module that is loaded at that time. One that is
-stopped as soon as it was started takes a millisecond and holds nothing else: so the modules are
-collected after compilations, and at the end, apart from the timeline.
+A profiler session, when stopped, returns every module that is loaded. One stopped right after it
+was started takes a millisecond and holds nothing else. So modules are collected after compilations
+and at the end, apart from the timeline.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from .profiler import Profiler
 from .recorder import Recorder
 
 _PAUSE_S = 1.0  # between two collections: compilations often come in bursts
-_SHARE = 50  # a fiftieth of the time at most, as the interpreter is held meanwhile
+_SHARE = 50  # at most a fiftieth of the time, as it holds the interpreter's lock
 
 
 class Modules:
-    """Writes ``modules.xplane.pb``; a new file each time once old modules may be thrown away."""
+    """Writes ``modules.xplane.pb``; a new file each time once the framework may drop modules."""
 
     def __init__(
         self,
@@ -31,15 +31,15 @@ class Modules:
         limit: int,
         kept: Callable[[], int],
     ) -> None:
-        """``limit``: bytes that they may take; ``kept``: modules that the framework keeps."""
+        """``limit``: bytes that files may take; ``kept``: modules that the framework keeps."""
         self._profiler = profiler
         self._kept = kept
         self._recorder = recorder
         self._folder = folder
         self._limit = limit
         self._next = 0.0
-        self._collecting = threading.Lock()  # the writer's thread and a failing expectation
-        #: What was written: file, compilations of the process until then, bytes, nanoseconds.
+        self._collecting = threading.Lock()  # the writer's thread or a failing expectation collects
+        #: For each file written: name, compilations of the process until then, bytes, nanoseconds.
         self.files: list[dict[str, Any]] = []
         self.too_large = False
 
@@ -49,11 +49,11 @@ class Modules:
             self.collect()
 
     def collect_earlier(self) -> None:
-        """Those from before the capture, to tell them from what is compiled from now on."""
+        """Collect modules from before the capture, to tell them apart from later ones."""
         self._write(0)
 
     def collect(self) -> None:
-        """Write the modules if there are more than last time."""
+        """Write the modules if there are more than at the last time."""
         with self._collecting:
             compilations = self._recorder.compilations
             compiled = compilations.count
@@ -64,7 +64,7 @@ class Modules:
     def _write(self, compiled: int) -> None:
         with self._profiler.lock:
             session = self._profiler.start()
-            if session is None:  # the timeline's window is open, or the program's own profile
+            if session is None:  # the timeline's window or the program's own profile is open
                 return
             space, spent = self._profiler.stop(session)
         self._next = clock.monotonic() + max(_PAUSE_S, _SHARE * spent / 1e9)
@@ -78,7 +78,7 @@ class Modules:
         )
 
     def _exceeds(self, compiled: int) -> bool:
-        """Whether they would exceed their limit, judging by the last time."""
+        """Whether the modules would exceed their limit, judging by the last time."""
         if self.files and self.files[-1]["compilations"]:
             last = self.files[-1]
             written = sum(row["bytes"] for row in self.files[:-1])

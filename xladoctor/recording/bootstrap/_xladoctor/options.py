@@ -1,4 +1,4 @@
-"""What was asked of the capture, as handed down to every process."""
+"""The options of the capture, as handed down to every process."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Options:
     Attributes:
         session: folder of the timelines below ``plugins/profile/``.
         trace_steps: steps that the timeline's window covers; 0 for no timeline.
-        trace_after: barriers before it opens; None for when the loop is steady.
-        trace_seconds: seconds that it covers at most, compilation and waits not counted.
-        trace_bytes: size limit of its file, and of that of the compiled modules.
+        trace_after: barriers before the window opens; None to wait until the loop is steady.
+        trace_seconds: seconds that it covers at most, without compilation and waits.
+        trace_bytes: size limit of the timeline, and of the compiled modules.
         stop_after: steps after which the program is ended; 0 for never.
-        counts_only: for expectations: no samples, no framework log, and the compiled modules only
-            on request.
+        counts_only: for expectations: no samples, no framework log, and compiled modules only on
+            request.
     """
 
     session: str = "run"
@@ -34,5 +34,5 @@ class Options:
 
 
 def read() -> Options:
-    """Those of this process; the defaults if there are none."""
+    """The options of this process; the defaults if none were handed down."""
     return Options(**json.loads(os.environ.get(VARIABLE, "{}")))

@@ -1,11 +1,11 @@
-"""Steps that take much longer than usual, for no reason that the step log knows."""
+"""Finds steps that take much longer than usual, for no reason in the step log."""
 
 from __future__ import annotations
 
-_LEARN = 50  # steps, before any is judged
-_TIMES = 5  # as long as usual: steps of a busy machine easily take twice as long
-_LONGER_NS = 100_000_000  # noticeable; less is not worth a second window
-_RATE = 0.05  # by which the running median follows a step
+_LEARN = 50  # steps before any is judged
+_TIMES = 5  # times the usual: on a busy machine steps easily take twice as long
+_LONGER_NS = 100_000_000  # longer than usual; less is not worth a second window
+_RATE = 0.05  # how far the running median moves at a step
 _RATE_AT_FIRST = 0.2
 
 
@@ -17,7 +17,7 @@ class StepTimes:
         self._seen = 0
 
     def is_outlier(self, nanoseconds: int) -> bool:
-        """Take one step's duration, less compilation and saves, and judge it."""
+        """Whether a step is an outlier, given its duration without compilation and saves."""
         self._seen += 1
         if self._seen == 1:
             self.typical_ns = float(nanoseconds)

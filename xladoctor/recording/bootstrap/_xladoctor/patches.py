@@ -1,4 +1,4 @@
-"""Attributes of the framework that wrappers stand in for, and what was there before."""
+"""Replaces attributes of the framework with wrappers, and restores the originals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 
 def _texts(original: Any) -> list[str]:
-    """What to copy to its wrapper: methods of extension modules have other things in its place."""
+    """The attributes to copy to a wrapper: on methods of extension modules some are not texts."""
     names = functools.WRAPPER_ASSIGNMENTS
     return [name for name in names if isinstance(getattr(original, name, None), str | dict)]
 
@@ -19,23 +19,23 @@ class Patches:
         self._replaced: list[tuple[Any, str, Any, Any]] = []
 
     def replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
-        """Put ``make(original)`` in its place, under the original's name."""
+        """Replace an attribute with ``make(original)``, which gets the original's name."""
         original = getattr(owner, name)
         wrapper = functools.wraps(original, assigned=_texts(original))(make(original))
-        if isinstance(owner, type):  # so that it can be pickled by its name
+        if isinstance(owner, type):  # so that the wrapper can be pickled by name
             wrapper.__module__, wrapper.__qualname__ = owner.__module__, f"{owner.__name__}.{name}"
         self.put(owner, name, wrapper)
 
     def put(self, owner: Any, name: str, wrapper: Any) -> None:
-        """Put it in its place as it is."""
+        """Replace an attribute with ``wrapper`` as it is."""
         self._replaced.append((owner, name, wrapper, getattr(owner, name)))
         setattr(owner, name, wrapper)
 
     def undo(self) -> None:
-        """Put everything back, unless the program has replaced it since."""
+        """Restore all originals, except where the program has replaced a wrapper since."""
         for owner, name, wrapper, original in reversed(self._replaced):
             if owner.__dict__.get(name) is wrapper:
                 delattr(owner, name)
-                if getattr(owner, name, None) is not original:  # it was not inherited
+                if getattr(owner, name, None) is not original:  # the original was not inherited
                     setattr(owner, name, original)
         self._replaced.clear()

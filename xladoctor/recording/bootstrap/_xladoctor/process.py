@@ -1,4 +1,4 @@
-"""The process itself: its folder, who it is, and its end."""
+"""The captured process: its folder, identity and end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterable
 
 
 def make_folder(run_directory: str, pid: int) -> str:
-    """``process-<pid>``; another name where an earlier process had the same number.
+    """Make ``process-<pid>``, or another name if an earlier process had the same pid.
 
     Raises:
         FileNotFoundError: the run directory is gone.
@@ -25,13 +25,13 @@ def make_folder(run_directory: str, pid: int) -> str:
 
 
 def main_file() -> str | None:
-    """The program's own file, which is forgotten at the interpreter's end."""
+    """The program's own file; read it early, as the interpreter's end clears it."""
     main = getattr(sys.modules.get("__main__"), "__file__", None)
     return os.path.abspath(main) if main else None
 
 
 def undecodable_file() -> str | None:
-    """A file or folder from which the program's code comes, and whose name is not UTF-8."""
+    """A file or folder of the program's code whose name is not UTF-8, if there is one."""
     modules = [
         getattr(module, "__dict__", {}).get("__file__") for module in list(sys.modules.values())
     ]
@@ -46,7 +46,7 @@ def undecodable_file() -> str | None:
 
 
 def at_exit(action: Callable[[], None]) -> None:
-    """Run it when the interpreter ends; children that multiprocessing forks skip ``atexit``."""
+    """Run ``action`` at exit, also in children forked by multiprocessing, which skip ``atexit``."""
     atexit.register(action)
     util = sys.modules.get("multiprocessing.util")
     if util is not None and sys.modules["multiprocessing.process"].parent_process() is not None:
@@ -54,11 +54,11 @@ def at_exit(action: Callable[[], None]) -> None:
 
 
 def describe(rank: int | None, ranks: Iterable[str]) -> dict[str, Any]:
-    """Who it is, where it runs, and what ended it.
+    """The process's identity, where it runs, and what ended it.
 
     Args:
-        rank: its number among several processes, where the framework knows it.
-        ranks: the variables that number it, where the framework does not.
+        rank: its rank, if the framework knows it.
+        ranks: environment variables that may hold its rank otherwise.
     """
     return {
         "parent": os.getppid(),
@@ -71,13 +71,13 @@ def describe(rank: int | None, ranks: Iterable[str]) -> dict[str, Any]:
 
 
 def _uncaught() -> str | None:
-    """The exception that ended the program, if one did and was printed."""
+    """The exception that ended the program, if it was printed."""
     kind = getattr(sys, "last_type", None)
     return None if kind is None else str(getattr(kind, "__name__", kind))
 
 
 def _processors() -> int | None:
-    """How many it may use."""
+    """The number of processors that the process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count()
@@ -86,7 +86,7 @@ def _processors() -> int | None:
 def _working_directory() -> str | None:
     try:
         return os.getcwd()
-    except FileNotFoundError:  # it was removed meanwhile
+    except FileNotFoundError:  # the working folder was removed
         return None
 
 

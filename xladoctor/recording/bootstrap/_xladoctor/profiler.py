@@ -1,4 +1,4 @@
-"""The profiler: a process can have one session at a time, and the program's own goes first."""
+"""Shares the profiler: a process can have one session, and the program's own has priority."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .frontend import ProfilerSession, Profiles, Recorded
 
 
 class Profiler:
-    """Makes sessions for the capture. ``lock`` is held whenever one begins or ends."""
+    """Opens sessions for the capture. ``lock`` is held while one begins or ends."""
 
     def __init__(self, profiles: Profiles) -> None:
         self.lock = threading.RLock()
@@ -20,11 +20,11 @@ class Profiler:
         self._count = 0
 
     def hand_over(self, begins: Callable[[], None], ended: Callable[[str | None], None]) -> None:
-        """From now on the program's own profiles end what the capture records.
+        """Have the program's own profiles end the capture's session from now on.
 
         Args:
-            begins: called before one begins.
-            ended: called with the timeline that it wrote, or None.
+            begins: called before a profile of the program begins.
+            ended: called after it, with the timeline that it wrote, or None.
         """
 
         def begin() -> int:
@@ -38,17 +38,17 @@ class Profiler:
             with self.lock:
                 if number in self._programs:
                     self._programs.remove(number)
-                    if file is not None or not self._programs:  # a second one is refused
+                    if file is not None or not self._programs:  # a second profile is refused
                         ended(file)
 
         self._profiles.hand_over(begin, end)
 
     def take_back(self) -> None:
-        """As it was before :meth:`hand_over`."""
+        """Undo :meth:`hand_over`."""
         self._profiles.take_back()
 
     def forget(self) -> None:
-        """In a forked child: the sessions and the lock are the parent's."""
+        """Start afresh in a forked child: sessions and the lock are the parent's."""
         self.lock = threading.RLock()
         self._open = False
         self._programs.clear()
@@ -60,30 +60,30 @@ class Profiler:
 
     @property
     def is_the_programs(self) -> bool:
-        """Whether a profile of the program is under way."""
+        """Whether the program is recording a profile of its own."""
         return bool(self._programs)
 
     def start(self) -> ProfilerSession | None:
-        """A new session, or None while there is one already.
+        """A new session, or None while one is open.
 
-        One that somebody outside asked the program's server for is not known: then it will be an
-        empty one, which does that one no harm.
+        A session requested through the program's profiler server is not noticed here. The new one
+        then records nothing, and does not disturb it.
         """
         with self.lock:
             if self._open or self._programs or self._profiles.open is None:
                 return None
             try:
                 session = self._profiles.open()
-            except RuntimeError:  # there is one already
+            except RuntimeError:  # a session is open already
                 return None
             self._open = True
             return session
 
     def stop(self, session: ProfilerSession) -> tuple[Recorded | None, int]:
-        """What it recorded, and the nanoseconds that ending it took.
+        """End a session; return what it recorded, and the nanoseconds that ending it took.
 
-        None where somebody else's session was open before, as of the profiler server. The
-        interpreter is held for that long.
+        What it recorded is None if another session was open before, such as the profiler server's.
+        Ending it holds the interpreter's lock.
         """
         with self.lock:
             began = clock.perf_counter_ns()

@@ -1,6 +1,6 @@
-"""What is recorded about a process besides its step log: ``process.json``, ``call_sites.json`` and
-``host_samples.json``. All are rewritten whenever there is more to tell, so that a program that
-is killed leaves them behind.
+"""Writes a process's records besides its step log: ``process.json``, ``call_sites.json`` and
+``host_samples.json``. All are rewritten whenever something is new, so that a killed program leaves
+them behind.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .sampler import PERIOD_MS, Sampler
 from .timeline import Timeline
 
 _SAMPLES_EVERY_S = 3.0
-_NOT_LISTED = ("process.json", "faults.log")  # that which has the list, and that which goes on
+_NOT_LISTED = ("process.json", "faults.log")  # holds the list; may still grow
 _OF_FALLBACKS = ("op", "site", "count", "duration_ns", "compile_ns")
 
 
 class Records:
-    """Writes them, and remembers what they tell."""
+    """Writes the records when they have changed."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Records:
         timeline: Timeline,
         modules: KeptModules,
     ) -> None:
-        """``describe``: what is true of the process now, but for timeline and modules."""
+        """``describe``: returns the process's current facts, without timeline and modules."""
         self._folder = folder
         self._describe = describe
         self._sites = sites
@@ -90,12 +90,12 @@ class Records:
         ]
 
     def _operations(self) -> list[int | None]:
-        """Of the sites that launched."""
+        """Sites that have launched only single operations."""
         launched = self._sites.launches
         return [site for site in list(self._sites.operations) if site in launched]
 
     def write_samples(self) -> None:
-        """The samples; before them the call sites, which they point at."""
+        """Write the samples, after the call sites that they refer to."""
         samples = self._sampler.rows()
         if len(self._sites.rows) != self._sites_written:
             self.write_call_sites()
@@ -117,8 +117,9 @@ class Records:
         )
 
     def _files(self) -> dict[str, int]:
-        """Sizes of this process's files by their paths in the run directory: what is lost later can
-        be told although the launcher, which lists all files, was killed.
+        """Sizes of this process's files by their paths in the run directory.
+
+        The launcher lists all files at the end; if it is killed, these show what is missing.
         """
         run, own = os.path.split(self._folder)
         names = [

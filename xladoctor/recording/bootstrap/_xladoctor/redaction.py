@@ -1,7 +1,7 @@
-"""Texts without what looks like a secret: command lines, lines of source, settings, messages.
+"""Removes secrets from texts: command lines, lines of source, settings, messages.
 
-By names and by the marks that issuers put on their secrets, not by how random a text looks: hashes
-of graphs and names of files look random, too.
+Secrets are recognised by their names and by the marks that issuers put on them, not by how random a
+text looks: hashes of graphs and names of files look random, too.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Callable, Iterable
 
 _HIDDEN = "…"
 
-#: A word of a name that makes it one of a secret, wherever it stands; words that begin with another
-#: (``mypassword``) are in the expression.
+#: Words that make a name that of a secret, wherever they stand in it, even at the end of another
+#: word (``mypassword``).
 _STRONG = re.compile(
     r"(?:.*(?:password|passwd|passphrase|passcode|secret|apikey|authtoken|accesstoken|credential)s?"
     r"|.*pwd|(?:access|secret|private|auth|account|master|license)key|bearer|authorization"
     r"|cookies?|creds?|(?:my|db|user|usr|root|admin|ssh|ftp|smtp|mail|login|proxy|http|sql|mysql|pg"
     r"|redis|mongo|ldap|app|master|key|store|basic|the|new|old)pass)"
 )
-#: The same only as a name's last word, as ``--key-dim`` and ``--token-embeddings`` are common.
+#: Words that do so only at a name's end: ``--key-dim`` and ``--token-embeddings`` are common.
 _WEAK = {"token", "key", "pat", "auth", "pass"}
 #: A weak word after one of these is as good as a strong one …
 _OF_SECRETS = {
@@ -138,7 +138,7 @@ _ORDINARY = {
     "attention",
     "attn",
 }
-#: What tells of a secret without being one: ``--password-file``, ``secret_name``.
+#: Words for something about a secret that is not one: ``--password-file``, ``secret_name``.
 _ABOUT = {
     "file",
     "path",
@@ -165,7 +165,7 @@ _USERS = {"u", "user", "username", "login", "account"}
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _NAMED = re.compile(r"^(-{0,2}[A-Za-z][\w.-]*)(=.*)?$", re.DOTALL)
-# Repetitions have bounds: text of any kind and length must take no time to speak of.
+# Repetitions are bounded: no text, however long, may take noticeable time.
 _NAME = (
     r"(?<![\w.-])(?P<name>(?P<option>--)?[\w.-]{0,80}"
     r"(?:pass|pwd|secret|token|key|pat|auth|bearer|cookie|cred)[\w.-]{0,80})"
@@ -177,7 +177,7 @@ _IN_TEXT = re.compile(
     rf"(?is){_NAME}(?P<sign>\\?[\"']?\s{{0,9}}(?:=>|[=:])\s{{0,9}}{_SCHEME}|(?(option)\s{{1,9}}|(?!)))"
     rf"(?:{_QUOTED}|(?P<bare>[^\s&\"']+))"
 )
-#: The same in source, where only what is quoted is known by reading: ``login(token="…")``,
+#: The same in source, where only quoted values are visible: ``login(token="…")``,
 #: ``environ["API_KEY"] = "…"``, ``add_argument("--password", default="…")``.
 _IN_CODE = re.compile(
     rf"(?i){_NAME}(?P<sign>\\?[\"']?\s{{0,9}}\]?\s{{0,9}}(?:[=!]=|:=|[=:]|:[^=\"'\n]{{0,80}}=)"
@@ -195,7 +195,7 @@ _BEARER = re.compile(r"(?i)\b(Bearer\s+)(?=[\w.~+/=-]{0,60}\d)[\w.~+/=-]{6,}")
 _PRIVATE = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL
 )
-#: What issuers put before their secrets so that they can be found.
+#: Prefixes that issuers put on their secrets so that they can be found.
 _ISSUED = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"(?:hf_|api_org_|gh[pousr]_|npm_|r8_|gsk_|ntn_|rubygems_|do[oprt]_v1_|lin_api_|whsec_|fw_|phc_"
@@ -216,7 +216,7 @@ _ISSUED = re.compile(
 )
 _RANDOM = re.compile(r"(?=.*\d)(?:(?=.*[a-z])(?=.*[A-Z])[\w+/=-]{16,}|[0-9a-f]{20,})\Z")
 _MIXED = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[^\s<>\[\]{}]{6,}\Z")
-_STANDS_FOR = re.compile(  # what is put in its place, and names of variables
+_STANDS_FOR = re.compile(  # placeholders, and names of variables
     r"(?i:|(?:(?:bearer|basic|token|key)\s)?\{[^}]*\}|\$\{?\w+\}?|\$\(.*|<[^>]*>|%\(?\w*\)?s|\w{0,9}(?:\*+|\.{3})|x+|none|null|true|false)"
     r"|[A-Z]+(?:_[A-Z]+)+|…"
 )
@@ -226,9 +226,9 @@ _ANY_USER = re.compile(r"[^:\s/]+:(?!\d{1,5}\Z).+", re.DOTALL)
 
 
 def redact(command: Iterable[str]) -> list[str]:
-    """Leave out values of arguments named like secrets, and what looks like one by itself."""
+    """Leave out the values of arguments named like secrets, and texts that look like secrets."""
     shown: list[str] = []
-    name = ""  # of the option whose value is next
+    name = ""  # the option whose value is next
     for argument in command:
         named = _NAMED.match(argument)
         if name and not argument.startswith("--") and _hides(name, argument):
@@ -246,31 +246,31 @@ def redact(command: Iterable[str]) -> list[str]:
 
 
 def redact_text(text: str) -> str:
-    """A message, a setting or one argument without secrets; names need not be quoted in it."""
+    """A message, a setting or one argument, without secrets; values need not be quoted."""
     return _marked(_without(_IN_TEXT, _tells, text))
 
 
-@functools.lru_cache(maxsize=1 << 14)  # the same lines are written again and again
+@functools.lru_cache(maxsize=1 << 14)  # the same lines are written repeatedly
 def redact_code(line: str) -> str:
     """A line of source without secrets in its literals."""
     return _marked(_without(_IN_ADDRESS, _tells, _without(_IN_CODE, _tells_in_code, line)))
 
 
 def _without(pattern: re.Pattern[str], tells: Callable[[re.Match[str]], bool], text: str) -> str:
-    """The text without the values of those names that tell of secrets."""
+    """The text without the values of names that ``tells`` says are secrets."""
     parts = []
     done = 0
     while match := pattern.search(text, done):
         parts.append(text[done : match.end("sign")])
         done = match.end("sign")
-        if tells(match):  # if not, its value may hold another
+        if tells(match):  # otherwise its value may contain another name
             parts.append(f"{match.groupdict().get('quote') or ''}{_HIDDEN}")
             done = match.end()
     return "".join((*parts, text[done:]))
 
 
 def _marked(text: str) -> str:
-    """Without what tells by itself that it is a secret."""
+    """The text without secrets that their issuers have marked."""
     for pattern in (_URL, _PRIVATE, _ISSUED):
         text = pattern.sub(_HIDDEN, text)
     for pattern in (_SIGNED, _BEARER):
@@ -299,7 +299,7 @@ def _hides(name: str, value: str) -> bool:
     bare = name.lstrip("-").lower()
     if bare in _USERS or bare.rpartition("-")[2] in _USERS:
         return _ANY_USER.match(value) is not None
-    if name == "-p":  # a password of some programs, a port, a folder or a partition of others
+    if name == "-p":  # a password in some programs; a port, folder or partition in others
         return not _P_ORDINARY.fullmatch(value)
     kind = _kind(name)
     return bool(kind) and not (kind == "pass" and _OF_COMPILER.fullmatch(value))
@@ -307,7 +307,7 @@ def _hides(name: str, value: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _kind(name: str) -> str:
-    """``strong``, or the word that makes a name one of a secret; empty if it is none.
+    """``strong``, or the weak word that makes a name that of a secret; empty for other names.
 
     ``--hf-token``, ``API_KEY``, ``dbPassword``, but not ``--tokenizer`` or ``--max-tokens``.
     """

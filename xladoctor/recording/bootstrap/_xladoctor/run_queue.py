@@ -1,7 +1,7 @@
-"""How long the threads of the loop ran, and how long they waited for a processor meanwhile.
+"""Records how long the threads of the loop ran, and how long they waited for a processor.
 
-Linux tells both of each thread, in nanoseconds since it began (``/proc/self/task/*/schedstat``).
-Where it does not, nothing is written.
+Linux reports both for each thread, in nanoseconds since its start
+(``/proc/self/task/*/schedstat``). Without that, nothing is written.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 from . import clock
 from .recorder import Recorder
 
-_SHARE = 1000  # later every thousandth of the time passed: the file stays bounded
+_SHARE = 1000  # later, a thousandth of the elapsed time, so that the file stays bounded
 
 
 class RunQueue:
@@ -32,7 +32,7 @@ class RunQueue:
             self.write()
 
     def write(self) -> None:
-        """A line for each thread that closes steps."""
+        """Write a line for each thread that closes steps."""
         loops = [state.id for state in list(self._recorder.threads) if state.index]
         rows = [[thread, clock.time_ns(), *times] for thread in loops if (times := _times(thread))]
         if rows:
@@ -41,7 +41,7 @@ class RunQueue:
 
 
 def _times(thread: int) -> list[int] | None:
-    """Nanoseconds that a thread ran and waited; None if it has ended or the kernel does not say."""
+    """Nanoseconds that a thread ran and waited; None if it has ended or they are not available."""
     try:
         with open(f"/proc/self/task/{thread}/schedstat", "rb") as file:
             ran, waited = map(int, file.read().split()[:2])

@@ -1,11 +1,11 @@
-"""Where Python is, a hundred times a second, in the threads that run the loop.
+"""Samples the Python lines of the threads that run the loop, a hundred times a second.
 
-A sample needs the interpreter for some microseconds. If it had to wait until the program gave
-it up by itself (see :mod:`.switch_interval`), it is counted without a line: the line is not known.
+A sample needs the interpreter's lock for some microseconds. If it had to wait until the program
+released the lock by itself (see :mod:`.switch_interval`), it is counted without a line.
 
-Frames hold the program's tensors, and a tensor that lives on until a barrier becomes an output of
-the graph, which is then another one and compiled. Between taking the frames and dropping them
-nothing is done that hands the interpreter over, but it may be taken away: so barriers wait.
+Frames hold the program's tensors, and a tensor that lives until a barrier becomes an output of the
+graph, which changes the graph and compiles it again. So nothing that releases the lock is done
+while frames are held; and since another thread may still take the lock, barriers wait.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from .switch_interval import SwitchInterval
 from .warmup import WARMUP
 
 PERIOD_MS = 10
-_GOLDEN = 0.618034  # pauses of 5 to 15 ms spread evenly, so that no loop keeps time with them
+_GOLDEN = 0.618034  # spreads pauses evenly over 5 to 15 ms, so that no loop is in step with them
 
 _Seen = tuple[ThreadState, str, "Place | None", bool, bool]
 _Key = tuple[str, int, bool, "str | None", bool, bool, "int | None"]
 
 
 class Sampler:
-    """Counts samples by phase, thread, what it does, and call site.
+    """Counts samples by phase, thread, activity and call site.
 
-    The loop's are those of whole iterations after warm-up; what comes before them, and what no
-    further iteration follows, are phases of their own.
+    Whole iterations after warm-up are the phase of the loop. What comes before, and what follows
+    the last iteration, are phases of their own.
     """
 
     def __init__(
@@ -72,26 +72,26 @@ class Sampler:
         self._interval.restore()
 
     def sample(self, late_s: float) -> None:
-        """Look at the threads of the loop once."""
+        """Take one sample of the loop's threads."""
         states = list(self._recorder.by_ident.values())
         turns = sum(state.turns for state in states)
         if turns != self._turns:
             self._turns = turns
             self._keep()
         exact = self._interval.is_exact(late_s)
-        # Before Python 3.12 a walk up a stack may collect garbage, and callbacks of frameworks let
-        # other threads run then: what the walk was about to read is gone.
+        # Before Python 3.12, walking a stack may trigger garbage collection; callbacks of a
+        # framework then let other threads run, and the frames about to be read are gone.
         collects = sys.version_info < (3, 12) and gc.isenabled()
         with self._recorder.looking:
             if collects:
                 gc.disable()
             try:
-                seen, new_files = self._look(states)  # which lets go of the frames when it returns
+                seen, new_files = self._look(states)  # drops the frames when it returns
             finally:
                 if collects:
                     gc.enable()
         for file in new_files:
-            self._sites.kind(file)  # so that the next sample knows it
+            self._sites.kind(file)  # for the next sample
         for state, doing, place, in_framework, generator in seen:
             site = self._sites.intern(place, sample=True) if exact else None
             phase = "loop" if _in_the_loop(state) else "warmup"
@@ -103,7 +103,7 @@ class Sampler:
         seen: list[_Seen] = []
         new_files: list[str] = []
         frames = sys._current_frames()
-        for ours in (self.thread, self._writer):  # our own frame would hold itself by this
+        for ours in (self.thread, self._writer):  # our own frame would hold a reference to itself
             frames.pop(ours.ident, None)
         self._interval.adjust(frames)
         for state in states:
@@ -118,13 +118,13 @@ class Sampler:
         return seen, new_files
 
     def _keep(self) -> None:
-        """An iteration ended: what was seen in it belongs to the loop, not to what follows it."""
+        """Count the samples of an iteration that has ended as the loop's."""
         for key, count in self._since_turn.items():
             self._counts[key] = self._counts.get(key, 0) + count
         self._since_turn.clear()
 
     def rows(self) -> list[dict[str, Any]]:
-        """The counts so far, as ``host_samples.json`` holds them."""
+        """The counts so far, as in ``host_samples.json``."""
         names = ("phase", "thread", "main", "doing", "in_framework", "generator", "site", "count")
         after = [
             ((key[0].replace("loop", "after"), *key[1:]), count)
@@ -136,5 +136,5 @@ class Sampler:
 
 
 def _in_the_loop(state: ThreadState) -> bool:
-    """After warm-up; loaders' threads, which make the loop's batches, close no steps themselves."""
+    """Whether a thread is past warm-up, or loads the loop's batches: loaders close no steps."""
     return state.turns >= WARMUP or state.inside == "batch"

@@ -1,8 +1,8 @@
-"""The capture of one process: asleep until the program uses a device, then until its end.
+"""The capture of one process: asleep until the program uses a device, then awake until its end.
 
-Asleep it has wrappers and nothing else: no file, no thread. So processes that import a framework
-but compute nothing (workers of data loaders, the parent of a launcher) stay as they are. A forked
-child begins anew, asleep, and becomes a captured process of its own if it uses a device.
+While asleep it has wrappers but no file and no thread. So processes that import a framework but
+compute nothing (workers of data loaders, the parent of a launcher) stay as they are. A forked child
+starts asleep too, and becomes a captured process of its own if it uses a device.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .tally import Tally
 from .timeline import Timeline
 from .writer import Writer
 
-#: Frameworks that record lines may end the program there.
+#: Frameworks may crash the program if they record lines of such a file.
 _UNDECODABLE = "the name of {} is not UTF-8; so the lines of operations are missing, too"
 _LATE = "graphs had been compiled before the capture began"
 
@@ -41,9 +41,9 @@ class Session:
     """Owns the parts of the capture, and the files of ``process-<pid>/``.
 
     Attributes:
-        awake: whether a device is used, and what the program does is recorded.
-        awake_once: whether it ever was.
-        tally: what happened so far, as numbers, while awake.
+        awake: whether a device is in use and the program is being recorded.
+        awake_once: whether it was ever awake.
+        tally: counts of what happened so far, while awake.
     """
 
     def __init__(
@@ -70,16 +70,16 @@ class Session:
 
     @property
     def running(self) -> bool:
-        """Whether it could start, and has not been taken off again."""
+        """Whether the wrappers are installed."""
         return self in captures
 
     @property
     def framework(self) -> str:
-        """The name of its module."""
+        """The name of the framework's module."""
         return self._frontend.name
 
     def start(self, module: Any) -> None:
-        """After the framework ran: wrap it. A fault here leaves the program as it would be."""
+        """Wrap the framework once its module has run. A fault here leaves the program as it is."""
         undo: list[Callable[[], None]] = []
         try:
             self._framework = framework = self._frontend.attach(module)
@@ -99,7 +99,7 @@ class Session:
                     action()
 
     def _reset(self) -> None:
-        """Asleep: everything that needs no files or threads."""
+        """Create everything that needs no files or threads: the state while asleep."""
         self._finished = False
         self._exit_ns: int | None = None
         self._pid = os.getpid()
@@ -110,12 +110,12 @@ class Session:
         self._events.reset(self._lines)
 
     def before_fork(self) -> None:
-        """The process is about to be forked."""
+        """Called when the process is about to be forked."""
         if self.awake:
             self._guarded(self._timeline.before_fork)
 
     def begin_anew(self) -> None:
-        """In a forked child: it shares no files, locks or faults with the parent."""
+        """Start anew in a forked child, which shares no files, locks or faults with the parent."""
         if self._gone:
             return
         if self.awake:
@@ -129,7 +129,7 @@ class Session:
     # -- while it is awake -------------------------------------------------------------------
 
     def wake(self) -> None:
-        """The program uses a device: make the folder, begin to record."""
+        """Create the folder and begin to record. Called when the program first uses a device."""
         with self._waking:
             if not self.awake and not self._recorder.off:
                 self._guarded(self._wake)
@@ -156,7 +156,7 @@ class Session:
         state.step.begin += clock.perf_counter_ns() - began
 
     def _begin_log(self, late: bool) -> str | None:
-        """The framework's log of its compilations, or why there is none."""
+        """Start the framework's log of its compilations; return why there is none, if so."""
         if undecodable := process.undecodable_file():
             self._lines.end()
             settings.unset_for_capture()
@@ -205,7 +205,7 @@ class Session:
         waiting = any(state.inside for state in loops)
         self._recorder.note_compilations()
         self._timeline.tick(waiting or self._recorder.compilations.under_way())
-        if self._finished:  # meanwhile: ending the timeline may take seconds
+        if self._finished:  # in the meantime: ending the timeline may take seconds
             return
         if not self._options.counts_only:
             self._modules.tick()
@@ -213,7 +213,7 @@ class Session:
         self._records.tick()
 
     def _describe(self) -> dict[str, Any]:
-        """What ``process.json`` tells of the process and its framework."""
+        """The contents of ``process.json`` about the process and its framework."""
         recorded, configured = self._frontend.recorded, self._framework.settings()
         values = {
             **self._settings,
@@ -241,11 +241,11 @@ class Session:
         }
 
     def _has_used_device(self) -> bool:
-        """Whether anything was sent, compiled or run: the parent of a launcher only looks."""
+        """Whether anything was uploaded, compiled or run, unlike in a launcher's parent process."""
         return bool(self._recorder.emitted or self._framework.counters.compiled())
 
     def flush(self) -> str:
-        """Write all that is known by now, including the compiled modules; returns the folder."""
+        """Write everything recorded so far, with the compiled modules; return the folder."""
         self._timeline.make_room()
         self._modules.collect()
         self._writer.drain()
@@ -270,9 +270,9 @@ class Session:
             self.fail(fault)
 
     def fail(self, fault: Exception) -> None:
-        """A fault of the capture: it ends here, and the program goes on.
+        """End the capture after a fault of its own; the program goes on.
 
-        Unless it is none: what a signal handler of the program raises meanwhile is the program's.
+        An exception raised by the program's signal handler is not such a fault, and is passed on.
         """
         if self._sites.raised_by_program(fault):
             raise fault
@@ -289,13 +289,13 @@ class Session:
             note_fault(self._run, fault)
 
     def leave_worker(self) -> None:
-        """This process turns out to be a data loader's worker: leave no trace in it."""
+        """Remove all traces of the capture: the process turned out to be a data loader's worker."""
         self._recorder.off = self._gone = True
         self._lines.end()
         self._framework.uninstall()
 
     def finish(self) -> None:
-        """The end of the program, or of what was to be captured."""
+        """Finish the capture: the program, or the part to capture, has ended."""
         if not self.awake or self._finished or os.getpid() != self._pid:
             return
         self._finished = True
@@ -320,7 +320,7 @@ class Session:
         give_room_back(self._folder)
 
     def uninstall(self) -> None:
-        """Take the wrappers off again (where the program outlives its capture)."""
+        """Remove the wrappers, if the program outlives its capture."""
         self._recorder.off = self._gone = True
         if self.awake:
             self._writer.stop()

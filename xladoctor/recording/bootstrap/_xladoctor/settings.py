@@ -13,25 +13,25 @@ from typing import Any, Callable, Iterable
 
 #: Names the variables that the capture set.
 OURS = "XLADOCTOR_SET"
-#: Where assignments to ``os.environ`` pass through on their way to ``putenv``.
+#: Files that an assignment to ``os.environ`` passes through on its way to ``putenv``.
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _PASSED_THROUGH = (__file__, os.__file__, "<frozen os>", "<frozen _collections_abc>")
 
 
 def users(recorded: Iterable[str]) -> dict[str, str]:
-    """The recorded variables as they stand, less those that the capture set."""
+    """The current values of the recorded variables, without those that the capture set."""
     ours = os.environ.get(OURS, "").split(",")
     return {name: os.environ[name] for name in recorded if name in os.environ and name not in ours}
 
 
 def set_for_capture(wanted: dict[str, str]) -> None:
-    """Set them, and remember that it was not the user."""
+    """Set variables, and remember that the user did not."""
     os.environ.update(wanted)
     os.environ[OURS] = ",".join(sorted(wanted))
 
 
 def unset_for_capture() -> None:
-    """Take back what the capture set in a parent process."""
+    """Unset what the capture set in a parent process."""
     for name in filter(None, os.environ.get(OURS, "").split(",")):
         os.environ.pop(name, None)
 
@@ -45,11 +45,11 @@ class SettingsWatch:
         self._set_at: dict[str, tuple[str, int, str]] = {}
 
     def install(self) -> None:
-        """From now on; ``os.environ`` looks ``putenv`` up in its module at each assignment."""
+        """Start watching: ``os.environ`` looks up ``putenv`` in its module at each assignment."""
         self._installed = os.putenv = self._putenv
 
     def uninstall(self) -> None:
-        """As it was, unless the program has replaced it since."""
+        """Stop watching, unless the program has replaced the hook since."""
         if os.putenv is self._installed:
             os.putenv = self._put
 

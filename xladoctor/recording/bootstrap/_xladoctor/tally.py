@@ -1,6 +1,6 @@
-"""What happened in the process so far, as numbers that are read in a microsecond.
+"""Counts of what has happened in the process so far, read in about a microsecond.
 
-An expectation (``xladoctor.expect``) compares those at the two ends of a block.
+An expectation (``xladoctor.expect``) compares the counts at the two ends of a block.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from .call_site import CallSites, Place
 from .frontend import Counters, Probe
 from .recorder import Recorder
 
-_A_LOOK_NS, _A_CALL_NS = 15_000, 20_000  # that the probe takes, and for each call that it looks at
-_SHARE = 200  # half a percent of the time may be spent on that
+_A_LOOK_NS, _A_CALL_NS = 15_000, 20_000  # cost of a probe, and of each call that it examines
+_SHARE = 200  # the probe may take half a percent of the time
 
 
 class Counts(NamedTuple):
-    """Up to some instant of the wall clock.
+    """Counts up to an instant of the wall clock.
 
     Attributes:
-        waits: by call site and kind; of saves and reads, but for those in step closures.
-        fallbacks: by operator, as the framework counts them.
+        waits: saves, and reads outside of step closures, by call site and kind.
+        fallbacks: fallbacks by operator, as the framework counts them.
         lines: fallbacks that the probe saw, by operator and call site.
     """
 
@@ -33,12 +33,12 @@ class Counts(NamedTuple):
 
     @property
     def numbers(self) -> tuple[Any, ...]:
-        """All that an expectation can be about."""
+        """All counts that an expectation can be about."""
         return self[1:4]
 
 
 class Tally:
-    """Of one process."""
+    """The counts of one process."""
 
     def __init__(
         self, counters: Counters, recorder: Recorder, probe: Probe, sites: CallSites
@@ -49,16 +49,16 @@ class Tally:
         self._sites = sites
         self._began = clock.perf_counter_ns()
         self._looks = 0
-        #: Before anything happened.
+        #: The counts before anything happened.
         self.at_start = Counts(clock.time_ns(), 0, {}, {}, {})
 
     @property
     def off(self) -> bool:
-        """Whether counting has ended, by a fault of the capture or with it."""
+        """Whether counting has ended, with the capture or by a fault of it."""
         return self._recorder.off
 
     def counts(self) -> Counts:
-        """The numbers as they are now."""
+        """The current counts."""
         recorder, counters = self._recorder, self._counters
         recorder.compilations.settle(recorder.thread())
         fallbacks = {
@@ -71,9 +71,9 @@ class Tally:
         return Counts(clock.time_ns(), compiled, waits, fallbacks, lines)
 
     def look(self) -> bool:
-        """Look for the lines of fallbacks from now on, unless that has taken too long already.
+        """Look for the lines of fallbacks until the next barrier, unless that has cost too much.
 
-        Up to the next barrier; whether it does, and :meth:`look_away` has to be called.
+        Returns whether it looks, so that :meth:`look_away` has to be called.
         """
         spent = self._looks * _A_LOOK_NS + self._probe.calls * _A_CALL_NS
         if spent * _SHARE > clock.perf_counter_ns() - self._began:
@@ -82,9 +82,9 @@ class Tally:
         return self._probe.begin(self._recorder.thread())
 
     def look_away(self) -> None:
-        """The block ended, if no barrier came before."""
+        """End the search at the end of the block, unless a barrier has ended it."""
         self._probe.end(self._recorder.thread())
 
     def place(self, site: int | None) -> Place | None:
-        """The lines of a call site."""
+        """The place of a call site."""
         return None if site is None else self._sites.rows[site]

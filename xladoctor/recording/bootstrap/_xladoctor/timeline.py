@@ -1,12 +1,12 @@
-"""The timeline: the profiler over a window of steps.
+"""Records the timeline: the profiler over a window of steps.
 
 By default the window opens when the loop is steady: warm-up compiles, fills caches, and says
 nothing about the steps that follow. A program whose loop never becomes steady is traced anyway.
-Until then a provisional window is open from the start, and thrown away: a program without barriers,
-or one that ends after three steps, has no other.
+Until then a provisional window is open from the start. It is dropped once the loop is steady; a
+program without barriers, or one that ends after three steps, has no other.
 
-A program may profile itself. Its profile goes first, and is kept beside ours: it is the timeline of
-the run where ours has little or nothing.
+A program may profile itself. Its own profile has priority, and is kept beside ours: it is the
+timeline of the run if ours has little or nothing.
 """
 
 from __future__ import annotations
@@ -25,40 +25,40 @@ from .profiler import Profiler
 from .warmup import WARMUP
 
 _AT_REST = 2  # barriers in a row that compiled nothing
-_RESTLESS = 10  # barriers, after which it is opened whatever the loop does
+_RESTLESS = 10  # barriers after which the window opens whatever the loop does
 _OUTLIER_STEPS = 20
-#: Of the file, while it is recorded, where operations of a CPU are most of it: 290 MB for 70 MB
-#: were measured. Its end takes a second for each 13 MB, and more memory.
+#: Bytes of memory for each byte of the file while recording, if most of it is operations of a CPU:
+#: 290 MB were measured for 70 MB. Ending takes a second for each 13 MB, and more memory.
 _RESIDENT_A_BYTE = 4
 _ENDED_A_SECOND = 13e6
-#: That its end may take, in seconds and as a share of the time so far: then few steps are enough.
-#: In a loop that is compiled, each operation of each turn is an event: thousands in a step.
+#: If ending would take longer than this, in seconds and as a share of the run so far, few steps are
+#: enough. In a compiled loop each operation of each iteration is an event: thousands per step.
 _END_S, _END_SHARE = 1.0, 0.05
-#: How many times its seconds it is open at most, compiling and waiting included, once it has a few
-#: steps: who kills a program that is slow loses what is not written.
+#: Once it has a few steps, the window is open for at most this many times its seconds, with
+#: compiling and waiting: what is not written is lost if somebody kills the slow program.
 _LONGEST = 4
-_WITHOUT_BARRIERS_S = 5.0  # then the modules are wanted, for which the profiler must be free
-#: Steps, and seconds after which they are enough where the profiler is not light: its end takes
-#: some half of the time that calls without a pause were recorded for.
+_WITHOUT_BARRIERS_S = 5.0  # then the modules are collected, which needs the profiler
+#: Steps that are enough after so many seconds, if the profiler is not light: ending it takes about
+#: half the time for which calls without a pause were recorded.
 _SHORT = ((10, 1.5), (4, 4.0))
-#: Steps before memory closes the window, which the program may have taken itself; where it is so
-#: many times as much as it should, the second number is enough, as are none without barriers.
+#: Steps before the memory in use closes the window, as it may be the program's own. If it is
+#: _BEYOND times the limit, fewer steps are enough, and without barriers none.
 _LEAST_STEPS, _LEAST_STEPS_BEYOND, _BEYOND = 10, 3, 24
 _LEAST_STEPS_OF_COSTLY = 5
-_ENOUGH = 10  # steady steps in the program's own profile, so that ours is not wanted any more
+_ENOUGH = 10  # steady steps in the program's own profile that make ours unnecessary
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Timeline:
-    """One window, and a second one after a step that took much too long; thread-safe."""
+    """One window, and a second one after an outlier step. Thread-safe."""
 
     def __init__(self, profiler: Profiler, options: Options, folder: str, name: str) -> None:
-        """Files are ``<folder>/<session>/<name>``."""
+        """Writes to ``<folder>/<session>/<name>``."""
         self._profiler = profiler
         self._options = options
         self._folder = folder
         self._name = name
-        self._lock = profiler.lock  # one for both: they are taken together
+        self._lock = profiler.lock  # shared, since both would be taken together
         self._writing = threading.Lock()
         self._session: Any = None
         self._limit = options.trace_steps
@@ -72,11 +72,11 @@ class Timeline:
         self._wanted = options.trace_steps > 0
         self.windows: list[dict[str, Any]] = []
         self._following: dict[str, Any] | None = None  # the program's profile, while it lasts
-        self._steady = 0  # steps in it
-        self._programs: dict[str, Any] | None = None  # that which is kept
+        self._steady = 0  # steady steps in it
+        self._programs: dict[str, Any] | None = None  # the program's profile that is kept
 
     def described(self) -> list[dict[str, Any]]:
-        """Its windows, and the profile of the program that is kept."""
+        """The windows, and the profile of the program that is kept."""
         return self.windows + ([self._programs] if self._programs else [])
 
     @property
@@ -85,7 +85,7 @@ class Timeline:
 
     @property
     def watches(self) -> bool:
-        """Whether barriers matter to it, now."""
+        """Whether :meth:`barrier` has to be called now."""
         return (
             self._waiting
             or self._session is not None
@@ -94,7 +94,7 @@ class Timeline:
         )
 
     def used(self) -> None:
-        """The first tensor on the device."""
+        """Called when the program first uses a device."""
         with self._lock:
             self._began = clock.monotonic()
             if self._profiler.is_the_programs:
@@ -109,7 +109,12 @@ class Timeline:
         return self._options.trace_after is None and self._profiler.light
 
     def barrier(self, barriers: int, quiet: int) -> None:
-        """A thread closed a step: how many by now, and how many since the last compilation."""
+        """Called when a thread closes a step.
+
+        Args:
+            barriers: the steps that it has closed.
+            quiet: the steps since the last compilation.
+        """
         self._barriers = True
         if self._following is not None:
             self._following["steps"] += 1
@@ -126,7 +131,7 @@ class Timeline:
         return (barriers >= WARMUP and quiet >= _AT_REST) or barriers >= _RESTLESS
 
     def begin_anew(self) -> None:
-        """What took place so far was not the program's loop."""
+        """Called when the main loop is found: everything so far was set-up."""
         with self._lock:
             over = self._profiler.light and not self._second
             fixed = self._options.trace_after is not None or self._following or over
@@ -140,7 +145,7 @@ class Timeline:
             self._waiting = self._wanted and self._profiler.light
 
     def _forget(self) -> None:
-        """Drop the window that is over."""
+        """Drop the window that has ended."""
         if not self.windows:
             return
         with self._writing:
@@ -151,7 +156,7 @@ class Timeline:
                     os.remove(os.path.join(self._folder, window["session"], self._name))
 
     def read(self) -> None:
-        """A value was read: in a program without barriers, what its loop can be cut by."""
+        """Called after a read: in a program without barriers, its loop is cut at reads."""
         if self.active and not self._barriers:
             self._count()
 
@@ -170,11 +175,11 @@ class Timeline:
 
     @property
     def _in_warm_up(self) -> bool:
-        """Whether what is recorded will be thrown away once the loop is steady."""
+        """Whether the recording will be dropped once the loop is steady."""
         return self._provisional and self._barriers
 
     def outlier(self) -> bool:
-        """A step took much too long: look at those that follow, once."""
+        """Open a second window after an outlier step, once; return whether it is open."""
         with self._lock:
             if self._waiting or self.active or self._too_large or not self._second:
                 return False
@@ -182,7 +187,7 @@ class Timeline:
             return self._open()
 
     def _begin(self) -> None:
-        """Open the window; what was recorded so far is not wanted."""
+        """Open the window, and drop what was recorded so far."""
         with self._lock:
             self._drop()
             if self._waiting:
@@ -198,14 +203,14 @@ class Timeline:
                 self._profiler.stop(session)
 
     def before_fork(self) -> None:
-        """What the child does would be recorded in its memory, and never ended."""
+        """Drop the recording: in the child it would go on, in its memory, and never end."""
         with self._lock:
             if self.active and not self._profiler.light:
                 self.end("a fork of the process")
 
     def _open(self) -> bool:
         session = self._profiler.start()
-        if session is None:  # the modules are being collected, or the program profiles itself
+        if session is None:  # modules are being collected, or the program profiles itself
             return False
         self.windows.append({**_begun(), "steps": 0})
         self._last_tick, self._spent = clock.monotonic(), 0.0
@@ -237,7 +242,7 @@ class Timeline:
         )
 
     def _lacks_barriers(self, now: float) -> bool:
-        """Whether reads cut the program's graphs, and nothing else does: it may never be steady."""
+        """Whether only reads cut the program's graphs, so that its loop may never be steady."""
         return (
             self._provisional
             and not self._barriers
@@ -246,7 +251,7 @@ class Timeline:
         )
 
     def _do_without_barriers(self, why: str = "no barrier") -> None:
-        """Keep what there is, until a loop with barriers follows after all."""
+        """Keep the recording so far, unless a loop with barriers follows after all."""
         with self._lock:
             self.end(why)
             self._waiting = True
@@ -256,18 +261,18 @@ class Timeline:
             self._too_large |= which == "size limit"
             if self._in_warm_up:
                 self._drop()
-            elif self._provisional:  # of the set-up, which no loop has followed yet
+            elif self._provisional:  # it shows the set-up; no loop has followed yet
                 self._do_without_barriers(which)
             else:
                 self.end(which)
 
     def make_room(self) -> None:
-        """The compiled modules are wanted now, for which the profiler must be free."""
+        """Free the profiler, so that the compiled modules can be collected now."""
         if self.active:
             self._reach_limit("a failed expectation")
 
     def _is_too_large(self) -> bool:
-        """What is recorded is counted nowhere; but it takes memory, much more than its file."""
+        """Whether the recording is too large, judging by memory: nothing else shows its size."""
         limit = _RESIDENT_A_BYTE * self._options.trace_bytes
         grown = _resident() - self._resident
         beyond = grown > _BEYOND * limit
@@ -284,7 +289,7 @@ class Timeline:
         return size / _ENDED_A_SECOND > max(_END_S, _END_SHARE * passed)
 
     def end(self, why: str) -> None:
-        """Close the window. What it holds is written by :meth:`write`, on the writer's thread."""
+        """Close the window. :meth:`write` writes its contents, on the writer's thread."""
         with self._lock:
             session, self._session = self._session, None
             self._waiting = self._provisional = False
@@ -301,7 +306,7 @@ class Timeline:
             self._unwritten.append((window, os.path.join(self._folder, name, self._name), space))
 
     def give_way(self) -> None:
-        """The program starts a profile of its own."""
+        """Called when the program starts a profile of its own."""
         with self._lock:
             self._second = False
             if self._in_warm_up or (self._provisional and not self.windows[-1]["steps"]):
@@ -313,7 +318,7 @@ class Timeline:
                 self._following = {**_begun(), "steps": 0, "of_program": True}
 
     def take(self, file: str | None, ended_by: str = "the program") -> None:
-        """The program's profile is over; ``file``: where it wrote it, if it did."""
+        """Called when the program's profile is over; ``file``: where it was written, if it was."""
         with self._lock:
             window, self._following = self._following, None
             if window is None:
@@ -326,7 +331,7 @@ class Timeline:
                     self._keep(file, window)
 
     def _keep(self, file: str, window: dict[str, Any]) -> None:
-        """Now, as the program may delete it next; a link, where that is possible, takes no time."""
+        """Copy or link the program's profile at once, before the program can delete it."""
         folder = os.path.join(self._folder, f"{self._options.session}-program")
         path = os.path.join(folder, self._name)
         os.makedirs(folder, exist_ok=True)
@@ -345,14 +350,14 @@ class Timeline:
             self._waiting = False
 
     def close(self) -> None:
-        """The end of what is captured."""
+        """End the window at the end of the capture."""
         with self._lock:
             self._second = False
             self.end("end of program")
             self.take(None, "end of program")
 
     def abandon(self) -> None:
-        """The capture ends by a fault: nothing more is recorded or written."""
+        """Stop after a fault of the capture: nothing more is recorded or written."""
         with self._lock:
             session, self._session = self._session, None
             self._waiting = self._second = self._provisional = False
@@ -360,7 +365,7 @@ class Timeline:
                 self._profiler.stop(session)
 
     def write(self) -> None:
-        """Write what is closed; a reader sees the whole file or none."""
+        """Write the windows that are closed; a reader sees the whole file or none."""
         with self._writing:
             while self._unwritten:
                 window, path, space = self._unwritten[0]
@@ -383,13 +388,15 @@ def _begun() -> dict[str, Any]:
 
 
 def _ended(window: dict[str, Any], why: str) -> dict[str, Any]:
-    """Its end; ``jumped_ns``: how far the clock was set meanwhile, which the profiler reads too."""
+    """The fields of a window's end. ``jumped_ns``: how far the wall clock, which the profiler also
+    uses, was set during the window.
+    """
     jumped = clock.jumped_ns() - window.pop("jumped_ns")
     return {"end_ns": clock.time_ns(), "ended_by": why, **({"jumped_ns": jumped} if jumped else {})}
 
 
 def _resident() -> int:
-    """Bytes of memory that the process uses; 0 if the system does not say."""
+    """Resident bytes of the process; 0 if the system does not report them."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * _PAGE

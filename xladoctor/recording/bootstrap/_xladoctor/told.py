@@ -1,4 +1,4 @@
-"""Counters of a framework that counts nothing itself, but tells of each compilation and launch."""
+"""Counters for a framework that counts nothing itself, but reports each compilation and launch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Callable, Sequence
 
 
 class Counters:
-    """See :class:`.frontend.Counters`; the hooks count."""
+    """See :class:`.frontend.Counters`; the frontend's hooks do the counting."""
 
     reads: frozenset[str] = frozenset()
     report: Callable[[], str] | None = None
@@ -15,16 +15,16 @@ class Counters:
     def __init__(self) -> None:
         self.begun = self.ended = self.launches = 0
         self.compile_ns = 0.0
-        #: What graphs called on the host, and for how long, by the names of the step log.
+        #: Calls of Python on the host by graphs, and their time, named as in the step log.
         self.called_back = {"host_callbacks": 0, "host_callbacks_ns": 0}
 
     def note(self, nanoseconds: float) -> None:
-        """A compilation ended."""
+        """Count a compilation that has ended."""
         self.ended += 1
         self.compile_ns += nanoseconds
 
     def call_back(self, nanoseconds: int) -> None:
-        """A graph called Python on the host."""
+        """Count a call of Python on the host by a graph."""
         self.called_back["host_callbacks"] += 1
         self.called_back["host_callbacks_ns"] += nanoseconds
 
@@ -38,7 +38,7 @@ class Counters:
         return self.called_back[name]
 
     def compile_times(self) -> tuple[int, float, Sequence[tuple[float, float]]]:
-        return self.ended, self.compile_ns, ()  # each is told of when it ends
+        return self.ended, self.compile_ns, ()  # each is reported when it ends
 
     def names(self) -> list[str]:
         return [*self.called_back]

@@ -1,6 +1,6 @@
-"""The background thread: writes what was recorded, and ends the timeline's window on time.
+"""The background thread, which writes what was recorded and ends the timeline's window on time.
 
-What it has written survives whatever ends the program; at most a quarter of a second is lost.
+What is written survives however the program ends; at most a quarter of a second is lost.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ class Writer:
             lines, count = self._recorder.lines, len(self._recorder.lines)
             if count:
                 data = "".join(map(_dump, lines[:count])).encode()
-                del lines[:count]  # first: written in part, they must not be written again
+                del lines[:count]  # first: lines written in part must not be written again
                 self._append(data)
 
     def _append(self, data: bytes) -> None:
-        """The file is opened each time: programs close descriptors that they do not know."""
+        """Append, opening the file each time: programs close descriptors that are not theirs."""
         with open(self._path, "ab") as file:
             file.write(data)
 
@@ -75,12 +75,12 @@ class Writer:
             replace_file(os.path.join(self._folder, "metrics.txt"), self._report())
 
     def stop(self) -> None:
-        """End the thread, so that no two threads write one file."""
+        """End the thread, so that no two threads write the same file."""
         self._stop_requested.set()
         self.thread.ended(_LAST_TICK_S)
 
     def close(self) -> None:
-        """Write what is left; nothing if the thread hangs in a write of its own."""
+        """Write what is left, unless the thread hangs in a write of its own."""
         if self.thread.ended():
             self.drain()
             self.write_metrics()

@@ -1,4 +1,4 @@
-"""The file that a program's own profiler wrote."""
+"""Finds the timeline that a program's own profiler wrote."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import glob
 import os
 import re
 
-_SLACK_NS = 2_000_000_000  # file systems round times to as much
+_SLACK_NS = 2_000_000_000  # file systems may round times this coarsely
 
 
 def written(log_dir: str, began_ns: int, hosts: list[str]) -> str | None:
-    """The newest timeline in a folder, of one of these hosts, if it was written since.
+    """The newest timeline of one of these hosts in a folder, if written since ``began_ns``.
 
-    Files are named after ``<host>`` or ``<host>_<port>``, each other sign ``_``. There is none in a
-    bucket.
+    Files are named ``<host>`` or ``<host>_<port>``, with ``_`` for other characters. None for a
+    bucket, which is not searched.
     """
     names = "|".join(re.escape(re.sub(r"[^\w.-]", "_", host)) for host in hosts)
     own = re.compile(rf"({names})(_\d+)?\.xplane\.pb")

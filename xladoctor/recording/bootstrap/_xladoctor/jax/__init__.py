@@ -1,8 +1,8 @@
 """JAX as a frontend: all that the capture knows about it.
 
-JAX has no barriers: a program calls compiled functions, and the call that computes most in a turn
-of a loop ends its step (:mod:`..anchors`). Each compilation is told of by a hook, with what of the
-function's key is new (:mod:`.keys`), and with its module, so that no metrics are needed.
+JAX has no barriers: a program calls compiled functions, and the heaviest call of an iteration ends
+its step (:mod:`..anchors`). A hook reports each compilation with its module, and with what is new
+in the function's key (:mod:`.keys`), so that no metrics are needed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Jax:
     packages = frozenset(("jax", "jaxlib"))
     recorded: tuple[str, ...] = settings.RECORDED
     ranks: tuple[str, ...] = ("JAX_PROCESS_ID", "RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
-    #: A line has the same name with and without them.
+    #: Functions that do not name a call.
     entries = settings.ENTRIES
     wrappers = settings.WRAPPERS
     logs = False
@@ -33,7 +33,7 @@ class Jax:
         return ImportedJax(module)
 
     def begin_log(self, path: str, users: dict[str, str]) -> str | None:
-        return None  # it has none
+        return None  # JAX has no such log
 
 
 FRONTEND: Frontend = Jax()

@@ -1,9 +1,9 @@
-"""Which calls of JAX are wrapped, as what.
+"""Wraps the calls of JAX.
 
 Executions on the fast path go through a hook of the extension module, all others through
-``ExecuteReplicated``. A call that misses the cache of its function takes ``_infer_params`` first,
-which knows its key. Values are read through one property of arrays, or, on the CPU, from their
-memory. Each hook is put in its place by itself: one that a release of JAX lacks leaves the others.
+``ExecuteReplicated``. A call that misses its function's cache goes through ``_infer_params`` first,
+which has its key. Values are read through a property of arrays or, on the CPU, from their memory.
+Each hook is installed separately: if a release of JAX lacks one, the others still work.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .settings import ENTRIES, WRAPPERS
 if TYPE_CHECKING:
     from ..told import Counters
 
-#: Function that asks for an array's value -> how a read through it is reported.
+#: Function that reads an array's value -> the kind of read that is recorded.
 _READS = {
     "__float__": "float",
     "__bool__": "bool",
@@ -51,17 +51,17 @@ _READS = {
     "__array__": "array",
     "_device_get": "device_get",
 }
-#: What graphs call that have Python run on the host, on CPUs and GPUs.
+#: Custom calls of graphs that run Python on the host, on CPUs and GPUs.
 _CALLBACK = re.compile(rb"xla_(?:ffi_)?(?:partitioned_)?python_(?:cpu|gpu)_callback")
 _CONTAINERS = frozenset({tuple, list, dict})
-_SLOW_NS = 500_000_000  # of compiling, from which on a loop in the function matters
-_FEW = 8  # entries of one that are looked through for arrays of NumPy
+_SLOW_NS = 500_000_000  # nanoseconds of compiling, above which a loop in the function matters
+_FEW = 8  # entries of a container that are searched for NumPy arrays
 
 _clock = clock.perf_counter_ns
 
 
 class _Miss:
-    """A call that missed the cache of its function: when it began, and what it was."""
+    """A call that missed its function's cache: when it began, and what it called."""
 
     def __init__(self, function: Any, info: Any, args: Any, kwargs: Any) -> None:
         self.began = _clock()
@@ -87,23 +87,23 @@ class Adapter:
         self._keys = Keys()
         self.configured = Configured(calls, counters)
         self._work = calls.sites.work
-        #: The same by the identity of functions, and of what was compiled of them, and whether that
-        #: is a single operation.
+        #: By id of functions and of their executables: the work, and whether it is a single
+        #: operation.
         self._work_of: dict[int, tuple[float, bool]] = {}
-        #: Launches of a site before it compiled a function for the first time.
+        #: By site and function, the site's launches before it first compiled the function.
         self._first: dict[tuple[int | None, str], int] = {}
         self._annotated = False
         sites = calls.sites
         self._origins = Origins(module.tree_util.tree_leaves, sites.launches)
         sites.origins = self._origins.reads
         calls.looks = self._origins.read
-        self._array: Any = None  # class of arrays on a device, and classes of those that are not
+        self._array: Any = None  # the class of arrays on a device, and classes of host arrays
         self._host: tuple[type, ...] = ()
-        #: Hooks that this release of JAX has no place for, with the reason.
+        #: Hooks that this release of JAX does not support, with the reason.
         self.missing: dict[str, str] = {}
 
     def install(self) -> None:
-        """Put all hooks in their places."""
+        """Install all hooks."""
         for name, install in (
             ("launches", self._install_launches),
             ("compilations", self._install_compilations),
@@ -119,11 +119,11 @@ class Adapter:
         ):
             try:
                 install()
-            except Exception as error:  # private parts of JAX, of whatever release
+            except Exception as error:  # private parts of JAX, which any release may change
                 self.missing[name] = repr(error)
 
     def uninstall(self) -> None:
-        """Take them off again."""
+        """Remove all hooks."""
         self._patches.undo()
         for undo in reversed(self._undo):
             undo()
@@ -139,7 +139,7 @@ class Adapter:
         self._array, self._host = ArrayImpl, (numpy.ndarray, numpy.generic)
         literals = sys.modules.get("jax._src.literals")
         wrapper = getattr(literals, "TypedNdArray", numpy.ndarray)
-        if not issubclass(wrapper, numpy.ndarray):  # JAX 0.8 wraps what it is given
+        if not issubclass(wrapper, numpy.ndarray):  # JAX 0.8 wraps its argument
             self._host += (wrapper,)
         self._patches.replace(pxla.ExecuteReplicated, "__call__", self._execute)
         hooks, check = api._post_hook_state, api._nan_check_posthook
@@ -169,7 +169,7 @@ class Adapter:
         self._undo.append(undo)
 
     def _hook(self) -> Callable[[Any, Any, Any, Any], None]:
-        """Hears of calls of compiled functions that have returned without a look at Python.
+        """The hook for calls of compiled functions that returned on the fast path.
 
         It runs at each launch: what it needs is bound once, and the common case makes few calls.
         """
@@ -226,11 +226,11 @@ class Adapter:
             self._recorder.uploads(site, arrays, 0)
 
     def _called_elsewhere(self, site: int | None, compiled: Any) -> None:
-        """A call site launches for the first time what another has compiled."""
+        """Called when a site launches for the first time what another site has compiled."""
         self._launches_from(site, *self._work_of.get(id(compiled), (0.0, False)))
 
     def _launches_from(self, site: int | None, work: float, operation: bool) -> None:
-        """What a call site launches does so much work, in a single operation or in a function."""
+        """Note the work of a site's launches, and whether they are single operations."""
         operations = self._calls.sites.operations
         if not operation:
             operations.discard(site)
@@ -331,12 +331,12 @@ class Adapter:
             self._modules.add(number, details.name, module)
 
     def _repeated(self, lowered: Any, spent: int) -> dict[str, Any]:
-        """What the step log tells of a line that was traced many times, if compiling took long."""
+        """Fields of the step log about a line traced many times, if compiling took long."""
         if spent < _SLOW_NS:
             return {}
         try:
             found = repeated(lowered, self._calls.sites.kind)
-        except Exception as error:  # MLIR's bindings, of another release
+        except Exception as error:  # MLIR's bindings, which any release may change
             self.missing.setdefault("repeated operations", repr(error))
             return {}
         if found is None:
@@ -344,12 +344,12 @@ class Adapter:
         return {"repeated": [self._made(found.place, None), *found[1:]]}
 
     def _changed(self, miss: _Miss | None, site: int | None) -> dict[str, Any]:
-        """What the step log tells of the key of a compilation."""
+        """Fields of the step log about the key of a compilation."""
         if miss is None:
             return {}
         try:
             key = miss.key or self._reader.read(*miss.call) if miss.call else miss.key
-        except Exception as error:  # private parts of JAX, of another release
+        except Exception as error:  # private parts of JAX, which any release may change
             self.missing.setdefault("keys", repr(error))
             return {}
         if key is None:
@@ -366,7 +366,7 @@ class Adapter:
         }
 
     def _made(self, place: Place | None, call: int | None) -> int | None:
-        """The site of a line of the program, if that is another one than the call's."""
+        """The site of a line of the program, if it is not the call's own line."""
         sites = self._calls.sites
         if place is None or sites.kind(place.file) != USER:
             return None
@@ -417,7 +417,7 @@ class Adapter:
                 self._miss_is_over()
                 raise
             miss.tracing = False
-            if caller not in ("cache_miss", "_python_pjit_helper"):  # lowered, to be compiled later
+            if caller not in ("cache_miss", "_python_pjit_helper"):  # lowered now, compiled later
                 self._calls.note(self._keep_key, miss)
             return result
 
@@ -430,7 +430,7 @@ class Adapter:
         self._recorder.thread().compiles = False
 
     def _closing(self, original: Any) -> Any:
-        """The outermost of these calls ends the miss; functions that it traces make others."""
+        """Wrap calls of which the outermost ends a miss; those for functions it traces do not."""
         local = self._local
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -482,7 +482,7 @@ class Adapter:
             self._patches.put(jax, name, getattr(api, name))
 
     def _check(self, original: Any) -> Any:
-        """Reads of what looks for NaN are the setting's, not the line's."""
+        """Wrap the NaN check: the setting causes its reads, not the program's line."""
 
         def check(*args: Any, **kwargs: Any) -> Any:
             state = self._recorder.thread()
@@ -515,7 +515,7 @@ class Adapter:
 
         def reads(array: Any, read: Callable[[], Any]) -> Any:
             if recorder.off or calls.is_inside() or not _on_cpu(array):
-                return read()  # of another device it is refused, and NumPy asks for __array__
+                return read()  # refused for other devices; NumPy then calls __array__
             how = "item" if _in_item(sys._getframe(1)) else "array"
             return calls.read(how, lambda _: read(), array)
 
@@ -535,9 +535,9 @@ class Adapter:
         self._patches.replace(debugging.debug_callback_p, "impl", self._call_back)
 
     def _call_back(self, original: Any) -> Any:
-        """What a graph calls on the host has its values: there is nothing to wait for.
+        """Wrap host callbacks: their arguments have been computed, so reads in them do not wait.
 
-        What it launches in turn costs what it does anywhere.
+        Launches within them are recorded as usual.
         """
 
         def call_back(*args: Any, **kwargs: Any) -> Any:
@@ -580,7 +580,7 @@ class Adapter:
         self.configured.install(self._patches)
 
     def _install_steps(self) -> None:
-        """A program that marks its steps for the profiler says best what a step is."""
+        """Hook the program's own step marks for the profiler: they are the best source of steps."""
         from jax.profiler import StepTraceAnnotation
 
         def leave(original: Any) -> Any:
@@ -657,7 +657,7 @@ class Adapter:
 
 
 class _Executable:
-    """What a compiled executable tells of itself; nothing of it is promised, so all is tried."""
+    """Facts about a compiled executable. JAX guarantees none of them, so each may be missing."""
 
     def __init__(self, executable: Any, args: tuple[Any, ...]) -> None:
         self._executable = executable
@@ -668,20 +668,20 @@ class _Executable:
 
     @property
     def function(self) -> str:
-        """What JAX made the module's name of."""
+        """The function that JAX named the module after."""
         return _function(self.name)
 
     def _tried(self, ask: Callable[[], Any]) -> Any:
         try:
             return ask()
-        except Exception:  # backends implement a part of it
+        except Exception:  # backends implement only a part
             return None
 
     @property
     def work(self) -> float:
-        """Operations on numbers, and bytes that are written.
+        """FLOPs plus bytes written.
 
-        Not those that are read: to look up rows of a table counts as reading all of it.
+        Bytes read are left out: a lookup of some rows of a table counts as a read of all of it.
         """
         analysis = self._tried(self._executable.cost_analysis)
         if isinstance(analysis, list):
@@ -691,7 +691,7 @@ class _Executable:
 
     @functools.cached_property
     def module(self) -> bytes | None:
-        """Its HloModuleProto."""
+        """The serialized HloModuleProto."""
         module = self._module
         if module is None:
             return None
@@ -700,11 +700,11 @@ class _Executable:
 
     @property
     def callbacks(self) -> int:
-        """Calls of Python on the host: channels of the backend, or custom calls."""
+        """The number of calls of Python on the host: the backend's channels, or custom calls."""
         return max(self._callbacks, len(_CALLBACK.findall(self.module or b"")))
 
     def described(self) -> dict[str, Any]:
-        """As the step log has it: bytes."""
+        """Sizes in bytes, as in the step log."""
         memory = self._tried(self._executable.get_compiled_memory_stats)
         sizes = {
             name: int(getattr(memory, f"{name}_size_in_bytes", 0) or 0)
@@ -714,12 +714,12 @@ class _Executable:
 
 
 def _function(name: str) -> str:
-    """That a module or an executable is named after."""
+    """The function that a module or an executable is named after."""
     return name[4:-1] if name.startswith("jit(") else name.removeprefix("jit_")
 
 
 def _of_host(args: Any, kinds: tuple[type, ...]) -> list[Any]:
-    """Arrays of these kinds among the arguments, and in small containers among them."""
+    """The arrays of these kinds among the arguments, and in their small containers."""
     values: list[Any] = []
     for arg in args:
         kind = type(arg)
@@ -737,7 +737,7 @@ def _on_cpu(array: Any) -> bool:
 
 
 def _in_item(frame: FrameType | None) -> bool:
-    """Whether ``x.item()`` asks for an array's memory, which it does through other functions."""
+    """Whether ``x.item()``, which calls other functions, is what reads the array's memory."""
     for _ in range(4):
         if frame is None:
             return False

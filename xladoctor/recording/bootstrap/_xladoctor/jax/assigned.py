@@ -1,8 +1,8 @@
-"""Which line gave a variable of the program the value that a call got.
+"""Finds the line that assigned an argument of a call to a variable of the program.
 
-The line of the call says which argument made it compile; what is to be changed is often another
-line, which made the argument. Variables of the frames that led to the call are looked through for
-the very object, and the code of their frame for the lines that assign to them.
+The line of the call shows which argument made it compile; the line to change is often the one that
+made the argument. The variables of the frames on the stack are searched for the same object, and
+the code of their frame for the lines that assign to them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, Callable, Iterable, Iterator, NamedTuple
 
 from ..call_site import USER
 
-_FRAMES = 8  # of the program
-_VARIABLES = 256  # of a frame
+_FRAMES = 8  # frames of the program that are searched
+_VARIABLES = 256  # variables of a frame
 _HELD = 4096  # objects in the containers of all variables
 _CONTAINERS = (dict, list, tuple)
 
@@ -30,21 +30,21 @@ class Place(NamedTuple):
 
 
 class Assigned:
-    """Looks up the stack of the call that asks."""
+    """Searches the current stack."""
 
     def __init__(self, kind: Callable[[str], int]) -> None:
         """
         Args:
-            kind: of a file, see :mod:`..call_site`.
+            kind: classifies a file, see :mod:`..call_site`.
         """
         self._kind = kind
         self._lines: dict[CodeType, dict[str, list[int]]] = {}
 
     def places(self, objects: Iterable[Any]) -> dict[int, Place]:
-        """By identity, the lines that gave the nearest variable each of these objects.
+        """For the id of each object, the line that assigned it to the nearest variable.
 
-        A variable may hold it in containers. One that the call's own line assigns to tells nothing.
-        The value of a parameter was made by the caller: for a variable of its own, or else by the
+        A variable may hold it in containers. One that the call's own line assigns to is ignored.
+        The value of a parameter comes from the caller: from one of its variables, or else from the
         line that passes it.
         """
         wanted = {id(each) for each in objects}
@@ -74,8 +74,8 @@ class Assigned:
             frame = frame.f_back
 
     def _place(self, frame: FrameType, name: str) -> Place | None:
-        """Of the lines that assign to a variable the nearest before the one that runs, or else the
-        last: a loop came back from there.
+        """The last line before the current one that assigns to a variable; or else the last of
+        all, from which a loop has come back.
         """
         code, now = frame.f_code, frame.f_lineno
         if code not in self._lines:
@@ -97,7 +97,7 @@ def _parameters(code: CodeType) -> tuple[str, ...]:
 
 
 def defined(code: CodeType | None) -> Place | None:
-    """Where a function is made, if a call of another one makes it; None for one of a module."""
+    """The place of a function that is defined within another; None for one at module level."""
     if code is None:
         return None
     name = getattr(code, "co_qualname", code.co_name)
@@ -106,7 +106,7 @@ def defined(code: CodeType | None) -> Place | None:
 
 
 def made_on_the_stack(body: Any) -> Place | None:
-    """Where a function that JAX has traced was made, if a call that still runs made it."""
+    """Where a function that JAX traced was made, if the call that made it is still running."""
     told = getattr(getattr(body, "jaxpr", body), "debug_info", None)
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and told is not None:
@@ -124,7 +124,7 @@ def made_on_the_stack(body: Any) -> Place | None:
 
 
 def _held(value: Any, left: list[int]) -> Iterator[int]:
-    """The identities of an object and of what it contains, as far as ``left`` lasts."""
+    """The ids of an object and of what it contains, until ``left`` is used up."""
     yield id(value)
     if isinstance(value, _CONTAINERS) and left[0] > 0:
         left[0] -= len(value)
@@ -133,14 +133,14 @@ def _held(value: Any, left: list[int]) -> Iterator[int]:
 
 
 def _variables(frame: FrameType) -> list[tuple[str, Any]]:
-    """Those of a frame, with its values; it keeps none of them alive for that.
+    """The variables of a frame and their values, without making the frame keep them alive.
 
-    Until Python 3.13 a function's frame keeps the dict that it was asked for.
+    Before Python 3.13 a function's frame keeps the dict returned by ``f_locals``.
     """
     known, code = frame.f_locals, frame.f_code
     variables = [*zip(known, known.values())][:_VARIABLES]
     snapshot = code.co_flags & inspect.CO_OPTIMIZED and isinstance(known, dict)
-    if snapshot and sys.getrefcount(known) <= 3:  # the frame's, ours, and the argument
+    if snapshot and sys.getrefcount(known) <= 3:  # references: the frame's, ours, the argument
         for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
             known.pop(name, None)
     return variables
@@ -152,7 +152,7 @@ def _assignments(code: CodeType) -> dict[str, list[int]]:
     line, loaded = code.co_firstlineno, ""
     for step in dis.get_instructions(code):
         line = (step.positions.lineno if step.positions else None) or line
-        # two at once, as Python 3.13 joins them: STORE_FAST_LOAD_FAST
+        # Python 3.13 merges two instructions into one: STORE_FAST_LOAD_FAST
         names = [*step.argval] if isinstance(step.argval, tuple) else [step.argval]
         assigned = [loaded] if step.opname == "STORE_ATTR" else names
         if step.opname.startswith("STORE_") and step.opname != "STORE_SUBSCR":

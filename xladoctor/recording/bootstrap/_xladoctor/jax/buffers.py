@@ -1,5 +1,5 @@
-"""``np.asarray(x)`` on the CPU: NumPy reads the array's memory by the buffer protocol, which no
-method in Python shows. From Python 3.12 on there is ``__buffer__``; before, the slot of the type.
+"""Hooks ``np.asarray(x)`` on the CPU, where NumPy reads the array's memory by the buffer protocol.
+From Python 3.12 on, ``__buffer__`` is replaced; before, the type's slot.
 """
 
 from __future__ import annotations
@@ -9,25 +9,26 @@ import sys
 import threading
 from typing import Any, Callable
 
-_TP_AS_BUFFER = 20  # words into a PyTypeObject of CPython 3.11, whose first slot is bf_getbuffer
+_TP_AS_BUFFER = 20  # offset in words in CPython 3.11's PyTypeObject; bf_getbuffer comes first
 _SLOT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
-#: Slots that were in use live on: NumPy may ask for a buffer while the interpreter ends.
+#: Keeps slots alive: NumPy may request a buffer while the interpreter ends.
 _KEPT: list[Any] = []
 
 
-#: What ended a read by the slot, by thread: NumPy then asks for __array__, which has to raise it.
+#: By thread, the exception that ended a read by the slot; NumPy then calls __array__, which has to
+#: raise it.
 stopped: dict[int, BaseException] = {}
 
 
 def watch(kind: type, reads: Callable[[Any, Callable[[], Any]], Any]) -> Callable[[], None]:
-    """Have ``reads(array, read)`` called whenever memory of an array is asked for.
+    """Have ``reads(array, read)`` called whenever the memory of an array is requested.
 
     Args:
         kind: the class of the arrays.
-        reads: calls ``read``, whatever happens, and returns what that returns.
+        reads: must call ``read`` in any case, and return its result.
 
     Returns:
-        What undoes it.
+        A function that undoes this.
     """
     if sys.version_info >= (3, 12):
         return _watch_method(kind, reads)
@@ -63,9 +64,9 @@ def _watch_slot(kind: type, reads: Callable[[Any, Callable[[], Any]], Any]) -> C
     def get_buffer(array: Any, view: int, flags: int) -> int:
         try:
             return int(reads(array, lambda: original(array, view, flags)))
-        except Exception:  # NumPy then asks for __array__
+        except Exception:  # NumPy then calls __array__
             return -1
-        except BaseException as stop:  # of a signal's handler; it cannot pass through C
+        except BaseException as stop:  # from a signal handler; it cannot pass through C
             stopped[threading.get_ident()] = stop
             return -1
 

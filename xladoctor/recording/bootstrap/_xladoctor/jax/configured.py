@@ -1,8 +1,8 @@
-"""Settings of JAX that the program makes in its code, with the line.
+"""Records the settings of JAX that the program makes in its code, with their lines.
 
-``jax.config.update`` holds for the rest of the run. A context manager (``jax.disable_jit()``,
-``jax.debug_nans(True)``) holds for what is called within: around a single call that somebody looks
-at it costs little, around the loop it does what the setting does.
+``jax.config.update`` applies to the rest of the run. A context manager (``jax.disable_jit()``,
+``jax.debug_nans(True)``) applies to what is called within: it costs little around a single call,
+and as much as the setting itself around the loop.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from ..told import Counters
 
 _NAMES = frozenset(name.lower() for name in RECORDED if name.startswith("JAX_"))
-_SHARE = 0.1  # of all launches, from which on a context manager is around the loop
+_SHARE = 0.1  # share of all launches above which a context manager is taken to enclose the loop
 
 
 class Configured:
-    """Hears of them; see :attr:`..frontend.Framework.settings`."""
+    """Records settings; see :attr:`..frontend.Framework.settings`."""
 
     def __init__(self, calls: Calls, counters: Counters) -> None:
         self._calls = calls
         self._counters = counters
         self._updated: dict[str, Setting] = {}
         self._around: dict[str, Setting] = {}
-        self._launches: dict[str, int] = {}  # within context managers that have ended
-        self._open: dict[tuple[int, str], int] = {}  # the others of a thread: launches before
+        self._launches: dict[str, int] = {}  # launches within context managers that have ended
+        self._open: dict[tuple[int, str], int] = {}  # open ones, by thread: launches before them
 
     def install(self, patches: Patches) -> None:
-        """Wrap what changes a setting."""
+        """Wrap the functions that change settings."""
         from jax._src import config
 
         patches.replace(config.Config, "update", self._update)
@@ -42,7 +42,7 @@ class Configured:
         patches.replace(config.StateContextManager, "__exit__", self._exit)
 
     def settings(self) -> dict[str, Setting]:
-        """By name, as ``jax_debug_nans``."""
+        """The settings by name, such as ``jax_debug_nans``."""
         launches = dict(self._launches)
         for (_, name), before in [*self._open.items()]:
             launches[name] = launches.get(name, 0) + self._counters.launches - before

@@ -1,4 +1,4 @@
-"""The imported JAX: what the capture asks of it. It counts nothing itself, so the hooks do."""
+"""The imported JAX, as the capture uses it. JAX counts nothing itself, so the hooks do."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ImportedJax:
         return [kind for kind, file in _ACCELERATORS.items() if os.path.exists(file)]
 
     def devices(self) -> list[str]:
-        """Of the backends in use; asking for them by other ways would make one."""
+        """Devices of the backends in use; other ways to query them would create a backend."""
         bridge = sys.modules.get("jax._src.xla_bridge")
         backends = getattr(bridge, "_backends", None) or {}
         chosen = getattr(bridge, "_default_backend", None) or next(iter(backends.values()), None)

@@ -1,9 +1,9 @@
-"""What of a compiled function's key is new, where it is compiled again.
+"""Finds what is new in a compiled function's key when it is compiled again.
 
-JAX compiles a function for each combination of static arguments, of the tree that the other
-arguments make, of the shape, type, weak type and sharding of each leaf, and of its configuration;
-and for each function object anew. Keys are taken where JAX itself missed its cache, and compared
-with the most similar one of the same function.
+JAX compiles a function for each combination of static arguments, of the tree structure of the other
+arguments, of the shape, type, weak type and sharding of each leaf, and of JAX's configuration, and
+again for each new function object. Keys are taken when JAX misses its cache, and compared with the
+most similar key of the same function.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from .assigned import Assigned, Place, defined, made_on_the_stack
 from .passed import Passed
 from .static import Static, is_jaxpr, short, static, without_addresses
 
-_KEPT = 64  # keys of a function
-_MOST_CHANGES = 12  # that are written down
+_KEPT = 64  # keys of a function that are kept
+_MOST_CHANGES = 12  # differences that are recorded
 
 
 class Change(NamedTuple):
     """One difference.
 
     Attributes:
-        what: shape, type, weak_type, sharding, static, structure, configuration or function: an
-            object that is equal to itself alone, the compiled function, or an argument that reads
-            the same.
-        argument: its path, as ``batch['x']``; empty where it is of none.
-        was: its text in the earlier key, now: in this one.
-        place: the line that made what differs, where known.
+        what: shape, type, weak_type, sharding, static, structure, configuration, or function. The
+            last is for an object that is equal only to itself: the compiled function, or an
+            argument with the same text.
+        argument: its path, such as ``batch['x']``; empty if no argument differs.
+        was: its text in the earlier key. now: its text in this one.
+        place: the line that made what differs, if known.
     """
 
     what: str
@@ -44,10 +44,10 @@ class Function(NamedTuple):
     """The function that was compiled: where it is defined, and which object it is.
 
     Attributes:
-        references: to the object, or to the bodies of a loop or a condition that runs by itself.
-        traced: whether it is called by a transformation, as to differentiate it: that makes another
+        references: to the object; or to the bodies, for a loop or condition called by itself.
+        traced: whether a transformation, such as differentiation, calls it: that makes another
             graph of it.
-        place: where it was made, if a call of another function makes it.
+        place: where it was made, if it is defined within another function.
     """
 
     name: str
@@ -66,8 +66,8 @@ class Key(NamedTuple):
     """All that decides whether a function must be compiled.
 
     Attributes:
-        structure: of each argument, the text of its tree.
-        places: of arguments and of leaves, the lines that gave their variables these values.
+        structure: by argument, the text of its tree.
+        places: by path of an argument or leaf, the line that assigned it to its variable.
     """
 
     function: Function
@@ -86,23 +86,22 @@ class Keys:
         self._cleared: tuple[int, Place | None] = 0, None
 
     def cleared(self, number: int, place: Place | None) -> None:
-        """The line dropped whatever the framework had compiled, after so many compilations."""
+        """Called when a line clears the framework's caches, after ``number`` compilations."""
         self._cleared = number, place
 
     def add(
         self, number: int, key: Key, site: int | None, call: Any = None
     ) -> tuple[int | None, list[Change]]:
-        """The compilation that is most alike, and what differs; None for a function's first, and
-        where what differs does not show in the key.
+        """Add a compilation; return the most similar earlier one and the differences.
 
-        Primitives that are called one by one are one function for each line.
+        The earlier one is None for a function's first compilation, and if the keys do not differ.
+        A primitive that is called by itself counts as one function per line.
 
         Args:
-            number: of the compilation.
-            key: of the call that compiled.
-            site: where that was.
-            call: which of the calls on that line; of others that are as much alike, its own
-                compilations come first.
+            number: the number of the compilation.
+            key: the key of the call that compiled.
+            site: the site of the call.
+            call: which call on that line; among equally similar compilations its own come first.
         """
         function = key.function
         name = function.code or (function.name, site)
@@ -115,7 +114,7 @@ class Keys:
                 best = (distance, old_number, changes)
         earlier.append((number, call, key))
         del earlier[: len(earlier) - _KEPT]
-        if best is None or (function.traced and not best[2]):  # of tracers the batch is not known
+        if best is None or (function.traced and not best[2]):  # tracers do not show batching
             return None, []
         _, against, changes = best
         until, place = self._cleared
@@ -169,9 +168,9 @@ _UNPLACED = "uncommitted"
 
 
 def _leaf(path: str, before: Key, after: Key) -> Iterator[Change]:
-    """The first that differs of shape, type, weak type and sharding: the others follow from it.
+    """The first difference among shape, type, weak type and sharding: the others follow from it.
 
-    Of weak types and of placements the line counts that made the weak or unplaced one.
+    For weak types and shardings, the place is the line that made the weak or unplaced value.
     """
     old, new = before.leaves[path], after.leaves[path]
     name = next(name for name, was, now in zip(_NAMES, old, new) if was != now)
@@ -193,7 +192,7 @@ def _typed(leaf: tuple[Any, ...]) -> str:
 def _configuration(old: Sequence[Any], new: Sequence[Any]) -> list[Change]:
     pairs = [(was, now) for was, now in zip(old, new) if was != now]
     if len(pairs) > 1:
-        pairs = pairs[:-1]  # the last is the context, of which named options are a part
+        pairs = pairs[:-1]  # the last is the context, which contains the named options
     elif pairs and _option(*pairs[0]) == "context":
         pairs = [_differing(*pairs[0])]
     return [
@@ -202,7 +201,7 @@ def _configuration(old: Sequence[Any], new: Sequence[Any]) -> list[Change]:
 
 
 def _differing(was: Any, now: Any) -> tuple[Any, Any]:
-    """Of what has no names, that which is not the same."""
+    """The parts that differ between two values without names."""
     both = [*zip(was[1], now[1])] if len(was[1]) == len(now[1]) else [(was[1], now[1])]
     differ = [(str(a), str(b)) for a, b in both if a != b]
     return (was[0], ", ".join(a for a, _ in differ)), (was[0], ", ".join(b for _, b in differ))
@@ -224,7 +223,7 @@ class KeyReader:
         """
         Args:
             jax: the imported module.
-            kind: of a file, see :mod:`..call_site`.
+            kind: classifies a file, see :mod:`..call_site`.
         """
         from jax._src import config, core
 
@@ -239,10 +238,10 @@ class KeyReader:
         """The key of a call.
 
         Args:
-            function: what was compiled.
-            info: of JAX, with ``static_argnums`` and ``static_argnames``.
-            args: of the call.
-            kwargs: of the call.
+            function: the compiled function.
+            info: JAX's own record of it, with ``static_argnums`` and ``static_argnames``.
+            args: the call's positional arguments.
+            kwargs: the call's keyword arguments.
         """
         values = _parameters(function)
         compiled = _function(function)
@@ -272,7 +271,7 @@ class KeyReader:
         return Key(compiled, fixed, leaves, structure, self._configuration(), places)
 
     def _closed_over(self, function: Any) -> dict[str, tuple[Any, ...]]:
-        """The variables around a function that are arrays: as arguments they would be leaves."""
+        """The arrays in a function's closure, which would be leaves if they were arguments."""
         found = {}
         for plain in _layers(function):
             names = getattr(getattr(plain, "__code__", None), "co_freevars", ())
@@ -285,7 +284,7 @@ class KeyReader:
     def _places(
         self, arguments: dict[str, Any], leaves: Sequence[tuple[Any, Any]]
     ) -> dict[str, Place]:
-        """The lines that gave the program's variables these arguments, or leaves of them."""
+        """The lines that assigned these arguments, or their leaves, to the program's variables."""
         places = self._assigned.places([*arguments.values(), *(leaf for _, leaf in leaves)])
         found = {name: places.get(id(value)) for name, value in arguments.items()}
         found.update(
@@ -304,14 +303,14 @@ class KeyReader:
     def _leaf(self, value: Any) -> tuple[Any, ...]:
         try:
             aval = self._abstract(value)
-        except Exception:  # not an array: JAX will say so
+        except Exception:  # not an array: JAX will report it
             return ((), type(value).__name__, False, "")
         weak = bool(getattr(aval, "weak_type", False))
         dtype = getattr(aval, "dtype", type(value).__name__)
         return tuple(getattr(aval, "shape", ())), str(dtype), weak, _sharding(value)
 
     def _configuration(self) -> tuple[Any, ...]:
-        """What else is part of each key, with the names of the options where they are known."""
+        """The other parts of each key, with the names of options where they are known."""
         values = self._config.trace_context()
         named = sorted(
             (name, value)
@@ -323,14 +322,14 @@ class KeyReader:
 
 
 def _sharding(value: Any) -> str:
-    """Where it lies, if the program said so: such arrays are *committed*."""
+    """The sharding of an array if the program chose it: such arrays are *committed*."""
     if not getattr(value, "_committed", False):
         return _UNPLACED
     return str(getattr(value, "sharding", ""))
 
 
 def _parameters(function: Any) -> dict[str, Any]:
-    """Those of a primitive that is called by itself, outside of any compiled function."""
+    """The parameters of a primitive that is called by itself, outside of a compiled function."""
     if not getattr(function, "_apply_primitive", False):
         return {}
     return {name: value for name, value in _cell(function, "params").items() if not _body(value)}
@@ -345,7 +344,7 @@ def _function(function: Any) -> Function:
             break
         plain = inner
     name = str(getattr(plain, "__qualname__", type(plain).__name__))
-    if getattr(function, "_apply_primitive", False):  # made anew for each set of parameters
+    if getattr(function, "_apply_primitive", False):  # JAX makes one for each set of parameters
         bodies = _bodies(function)
         place = min(filter(None, map(made_on_the_stack, bodies)), default=None)
         return Function(name, None, tuple(map(_reference, bodies)), place=place)
@@ -363,7 +362,7 @@ def _layers(function: Any) -> Iterator[Any]:
 
 
 def _is_filled(cell: Any) -> bool:
-    """Whether the variable has a value by now."""
+    """Whether the closure's variable has a value yet."""
     try:
         return cell.cell_contents is not None
     except ValueError:
@@ -371,10 +370,11 @@ def _is_filled(cell: Any) -> bool:
 
 
 def is_operation(function: Any, kind: Callable[[str], int]) -> bool:
-    """Whether a compiled function is one of the framework's own, which contains none of another's.
+    """Whether a compiled function is the framework's own and contains no function of the program.
 
     Args:
-        kind: of a file, see :mod:`..call_site`.
+        function: the compiled function.
+        kind: classifies a file, see :mod:`..call_site`.
     """
     for layer in _layers(function):
         if getattr(layer, "_apply_primitive", False):
@@ -385,12 +385,12 @@ def is_operation(function: Any, kind: Callable[[str], int]) -> bool:
 
 
 def _bodies(primitive: Any) -> list[Any]:
-    """The functions that it applies, as a loop does."""
+    """The functions that a primitive applies, such as a loop's body."""
     return [body for value in _cell(primitive, "params").values() for body in _body(value)]
 
 
 def _body(value: Any) -> tuple[Any, ...]:
-    """The functions in a parameter: the branches of a condition are several."""
+    """The functions in a parameter; a condition has several branches."""
     bodies = value if isinstance(value, tuple) else (value,)
     return bodies if all(is_jaxpr(body) or callable(body) for body in bodies) else ()
 
@@ -402,14 +402,14 @@ def _cell(function: Any, name: str) -> dict[str, Any]:
 
 
 def _reference(value: Any) -> Callable[[], Any]:
-    """Gives the object, which it does not keep alive.
+    """A weak reference to an object.
 
-    A dead one is like no other: its function is gone, and what comes is a new one.
+    A dead one equals no other: its function is gone, and a later one is new.
     """
     try:
         weak = weakref.ref(value)
     except TypeError:
-        return lambda: None  # cannot be told from others
+        return lambda: None  # cannot be identified
     gone = object()
 
     def target() -> Any:

@@ -1,8 +1,8 @@
 """The compiled modules, written as each is compiled: executables may be gone a moment later.
 
-The file is a timeline without events (an XSpace), as ``..modules`` writes. A message of protobuf
-goes on where the file ends: so each module is appended as a plane of its own,
-``/host:metadata``, with one entry of event metadata, whose statistic ``Hlo Proto`` is the module.
+The file is a timeline without events (an XSpace), as ``..modules`` writes. Appending to a protobuf
+message extends it, so each module is appended as a plane of its own, ``/host:metadata``, with one
+entry of event metadata whose statistic ``Hlo Proto`` is the module.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 from typing import Any
 
 _NAME = "modules.xplane.pb"
-_STATISTIC = 1  # its number in each plane
+_STATISTIC = 1  # the id of ``Hlo Proto`` in each plane
 
 
 class Modules:
@@ -34,7 +34,7 @@ class Modules:
             self._written, self.files, self.too_large = 0, [], False
 
     def add(self, number: int, name: str, module: bytes) -> None:
-        """A module (HloModuleProto), and the number of its compilation."""
+        """Add a module (HloModuleProto) with the number of its compilation."""
         with self._lock:
             if self.too_large or self._folder is None:
                 return
@@ -57,9 +57,11 @@ class Modules:
 
 
 def _plane(number: int, name: str, module: bytes) -> bytes:
-    """XSpace.planes (1) of XPlane: name (2), event_metadata (4), stat_metadata (5); see XLA's
-    xplane.proto. HloProto.hlo_module is 1; XEventMetadata has id (1), name (2) and stats (5); XStat
-    has metadata_id (1) and bytes_value (6).
+    """A serialized plane that holds a module.
+
+    Fields, from XLA's xplane.proto: XSpace.planes (1); XPlane: name (2), event_metadata (4),
+    stat_metadata (5); HloProto.hlo_module (1); XEventMetadata: id (1), name (2), stats (5); XStat:
+    metadata_id (1), bytes_value (6).
     """
     statistic = _number(1, _STATISTIC) + _bytes(6, _bytes(1, module))
     entry = _number(1, number) + _bytes(2, name.encode()) + _bytes(5, statistic)

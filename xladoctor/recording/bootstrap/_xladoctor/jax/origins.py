@@ -1,8 +1,8 @@
-"""Which launch made an array that is read.
+"""Finds which launch made an array that is read.
 
-A value that is read after the line that made it has launched again leaves the device work while
-the host waits, if it has to wait at all. It is looked at in some of the steps: that takes some
-microseconds a launch.
+If the line that made a value has launched again before the value is read, the device has work while
+the host waits, if the host has to wait at all. Only some steps are examined, as that takes some
+microseconds per launch.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ import weakref
 from collections.abc import Mapping
 from typing import Any, Callable
 
-_EVERY = 7  # steps, one is looked at; what is logged each ten steps meets it as often
-_ENDS = 8  # of what a launch returns, the first and the last; a loss is not in the middle
-_MOST = 4096  # arrays
+_EVERY = 7  # one step in so many is examined; coprime to ten, as programs log every ten steps
+_ENDS = 8  # outputs examined at either end of a launch's results; a loss is not in the middle
+_MOST = 4096  # arrays that are remembered
 
 
 class Origins:
-    """The arrays of some steps."""
+    """Remembers the arrays that some steps made."""
 
     def __init__(self, leaves: Callable[[Any], list[Any]], launches: Mapping[int | None, int]):
         """
         Args:
-            leaves: of a tree.
-            launches: of each call site, so far.
+            leaves: returns the leaves of a tree.
+            launches: launches so far, by call site.
         """
         self._leaves = leaves
         self._launches = launches
         self._made: dict[int, tuple[Any, int | None, int]] = {}
-        #: Reads of each call site of which this is known, and those that were late.
+        #: By call site: reads whose launch is known, and how many of them were late.
         self.reads: dict[int | None, list[int]] = {}
 
     def made(self, step: int, site: int | None, out: Any) -> None:
-        """A launch in a step has returned."""
+        """Called when a launch in a step has returned ``out``."""
         if step % _EVERY:
             return
         if len(self._made) > _MOST:
@@ -41,11 +41,11 @@ class Origins:
         for array in self._some(out):
             try:
                 self._made[id(array)] = weakref.ref(array), site, number
-            except TypeError:  # None, or what the program takes for a leaf
+            except TypeError:  # None, or an object that the program registered as a leaf
                 continue
 
     def read(self, site: int | None, values: Any) -> None:
-        """A tree of arrays is read: late if each has been launched again since."""
+        """Called when a tree of arrays is read; late if the lines of all have launched again."""
         if not self._made:
             return
         known = [self._is_late(array) for array in self._some(values)]

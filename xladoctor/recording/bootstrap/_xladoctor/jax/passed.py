@@ -1,8 +1,8 @@
-"""What the program calls the arguments that a library passes on to a compiled function.
+"""Finds the program's names for arguments that a library passes on to a compiled function.
 
-Equinox, for one, takes a call's arrays apart, and compiles a function of ``rest`` and numbers. But
-they are the objects that the program passed: so a frame of the library knows them, by position or
-name, and the function that it wraps knows their names.
+Equinox, for example, takes a call's arrays apart and compiles a function of ``rest`` and numbers.
+But the arrays are the objects that the program passed. So a frame of the library has them by
+position or name, and the function that it wraps has their names.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Any, Callable, Iterable, Iterator
 
 from ..call_site import LIBRARY, USER
 
-_MOST = 12  # frames of a library that are looked at
+_MOST = 12  # frames of a library that are searched
 
 
 class Passed:
-    """Looks up the stack of the call that asks."""
+    """Searches the current stack."""
 
     def __init__(self, tree: Any, kind: Callable[[str], int]) -> None:
         """
         Args:
             tree: ``jax.tree_util``.
-            kind: of a file, see :mod:`..call_site`.
+            kind: classifies a file, see :mod:`..call_site`.
         """
         self._tree = tree
         self._kind = kind
 
     def names(self, leaves: Iterable[Any]) -> dict[int, str]:
-        """Paths of arrays by their identity; none where the program calls JAX itself."""
+        """Paths of arrays by their id; empty if the program calls JAX directly."""
         wanted = {id(leaf) for leaf in leaves}
         for frame in self._library():
             found = self._arguments(frame)
@@ -39,7 +39,7 @@ class Passed:
         return {}
 
     def _library(self) -> Iterator[FrameType]:
-        """Frames of libraries, from the one that called JAX to that which the program called."""
+        """Frames of libraries, from the one that called JAX to the one that the program called."""
         frame: FrameType | None = sys._getframe(2)
         seen = 0
         while frame is not None and seen < _MOST:
@@ -52,7 +52,7 @@ class Passed:
             frame = frame.f_back
 
     def _arguments(self, frame: FrameType) -> Iterator[tuple[int, str]]:
-        """Leaves among ``*args`` and ``**kwargs`` of a frame, and their paths."""
+        """The ids and paths of leaves in ``*args`` and ``**kwargs`` of a frame."""
         known, code = frame.f_locals, frame.f_code
         args, kwargs = known.get("args"), known.get("kwargs")
         if not isinstance(args, tuple) or not code.co_varnames:
@@ -69,6 +69,6 @@ class Passed:
 
 
 def _parameters(wrapper: Any) -> tuple[str, ...]:
-    """Of the function that an object wraps, as decorators make it."""
+    """The parameters of the function that an object, such as a decorator's, wraps."""
     code = getattr(getattr(wrapper, "__wrapped__", None), "__code__", None)
     return code.co_varnames[: code.co_argcount] if isinstance(code, CodeType) else ()

@@ -1,4 +1,4 @@
-"""The profiler of JAX, and what the program does with it.
+"""Sessions of JAX's profiler, and the profiles that the program records with it.
 
 ``jax.profiler.start_trace`` and ``trace`` make a session, and ``stop_trace`` writes
 ``LOGDIR/plugins/profile/<second>/<host>.xplane.pb``.
@@ -39,7 +39,7 @@ class Profiles:
         def start(original: Any) -> Any:
             def start_trace(*args: Any, **kwargs: Any) -> Any:
                 if self._number is not None:
-                    return original(*args, **kwargs)  # which refuses a second one
+                    return original(*args, **kwargs)  # refuses a second session
                 number, self._began = begin(), clock.wall_ns()
                 try:
                     result = original(*args, **kwargs)

@@ -1,8 +1,8 @@
-"""Which line of the program repeats itself in a function as JAX lowered it.
+"""Finds the line of the program that is repeated in a function as JAX lowered it.
 
-Each turn of a Python loop inside a jitted function is traced anew. XLA may fold all turns into a
-few instructions, which show nothing of the loop: but it takes the more time for that, the more
-turns there are.
+A Python loop inside a jitted function is unrolled: each iteration is traced. XLA may fold all of
+them into a few instructions that do not show the loop, but compiling takes longer the more there
+are.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import Any, Callable, NamedTuple
 from ..call_site import FRAMEWORK, MACHINERY, USER
 from .assigned import Place
 
-_LOOKED_AT = 1000  # operations, whose places are texts to be taken apart
+_LOOKED_AT = 1000  # operations examined; each one's location is a text to parse
 _LEAST = 50  # copies of one operation
-_ALIKE = 0.8  # of as many copies, the others of a turn
+_ALIKE = 0.8  # an iteration's other operations have at least this share of its copies
 #: A frame in the text of a location: ``callsite("step"("/app/train.py":10:34 to :49) at …``.
 _FRAME = re.compile(r'"([^"]*)"\("([^"]+)":(\d+):')
 
 
 class Repeated(NamedTuple):
-    """Operations of one line.
+    """The operations of one line.
 
     Attributes:
         place: the line.
-        op: the commonest, as ``stablehlo.add``.
-        copies: of it.
-        operations: of the function in all.
-        part: of these, the share that is repeated about as often.
+        op: the most frequent operation, such as ``stablehlo.add``.
+        copies: how often it occurs.
+        operations: all operations of the function.
+        part: the share of these that is repeated about as often.
     """
 
     place: Place
@@ -41,13 +41,12 @@ class Repeated(NamedTuple):
 
 
 def repeated(module: Any, kind: Callable[[str], int]) -> Repeated | None:
-    """The line with the most copies of an operation, if there are many and the program's own code
-    makes them.
+    """The line with the most copies of an operation, if there are many and it is the program's.
 
     Args:
-        module: an MLIR module; of a long one, some operations are looked at. Those at equal
-            distances would keep time with the loop.
-        kind: of a file, see :mod:`..call_site`.
+        module: an MLIR module. Of a long one a random sample of operations is examined, since
+            regular intervals could be in step with the loop.
+        kind: classifies a file, see :mod:`..call_site`.
     """
     operations = [
         operation
@@ -74,7 +73,7 @@ def repeated(module: Any, kind: Callable[[str], int]) -> Repeated | None:
 
 
 def _place(location: str, kind: Callable[[str], int]) -> Place | None:
-    """The innermost line outside of the framework, if it is the program's."""
+    """The innermost line outside the framework, if it is the program's."""
     for function, file, line in _FRAME.findall(location):
         of = kind(file)
         if of not in (FRAMEWORK, MACHINERY):

@@ -1,5 +1,5 @@
-"""Names of JAX: functions through which calls go; environment variables of it and of XLA that
-change how a program runs, never a secret.
+"""Names of JAX: functions that calls pass through, and environment variables of JAX and XLA that
+change how a program runs. None of them holds a secret.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ RECORDED = (
     "KERAS_BACKEND",
 )
 
-#: ``cache_miss`` is what compiled calls go through when they compile; the other wraps most
-#: functions.
+#: Calls pass through ``cache_miss`` when they compile; the other wraps most functions.
 ENTRIES = frozenset(("cache_miss",))
 WRAPPERS = frozenset(("reraise_with_filtered_traceback",))

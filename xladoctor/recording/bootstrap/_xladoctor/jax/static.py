@@ -1,8 +1,7 @@
 """Values that are compiled into a program: static arguments, and static fields of trees.
 
-JAX tells them apart by ``==`` and ``hash``. A function or an object of a class without ``__eq__``
-is equal to itself alone: another one that was made in the same way reads the same, but for an
-address.
+JAX compares them by ``==`` and ``hash``. A function, or an object of a class without ``__eq__``, is
+equal only to itself: another one made in the same way has the same text, except for an address.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ from typing import Any, NamedTuple
 from ..redaction import redact_text
 
 _TEXT = 160  # characters of a value that are shown
-_COMPARED = 20_000  # and that are compared
+_COMPARED = 20_000  # characters that are compared
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 class Static(NamedTuple):
-    """A value.
+    """A static value.
 
     Attributes:
-        text: as it prints itself, without addresses.
-        hash: None where it has none.
+        text: its ``repr``, without addresses.
+        hash: its hash; None if it is not hashable.
     """
 
     text: str
@@ -35,20 +34,20 @@ class Static(NamedTuple):
 
 
 def static(value: Any) -> Static:
-    """A static argument; a callable's text is its name."""
+    """The text and hash of a static argument; a callable's text is its name."""
     try:
         return Static(_text(value), hash(value))
-    except Exception:  # it is the program's own, and may raise anything
+    except Exception:  # the program's own code may raise anything
         return Static(f"<{type(value).__name__}>")
 
 
 def without_addresses(text: str) -> str:
-    """What of a text is the same for an object that was made in the same way."""
+    """The part of a text that is the same for objects made in the same way."""
     return _ADDRESS.sub("", text)[:_COMPARED]
 
 
 def short(text: str) -> str:
-    """What is shown of a text."""
+    """The start of a text, as it is shown."""
     text = redact_text(text)
     return text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
 
@@ -59,7 +58,7 @@ def is_jaxpr(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    if hasattr(value, "shape") or is_jaxpr(value):  # its text would be long, and take long
+    if hasattr(value, "shape") or is_jaxpr(value):  # its text would be long and slow to make
         return type(value).__name__
     name = getattr(value, "__qualname__", None)
     text = str(name) if callable(value) and name else repr(value)

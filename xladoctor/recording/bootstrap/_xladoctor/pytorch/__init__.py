@@ -1,1 +1,1 @@
-"""What the frontends of PyTorch share: Dynamo, and loaders of batches."""
+"""Shared by the frontends of PyTorch: Dynamo and data loaders."""

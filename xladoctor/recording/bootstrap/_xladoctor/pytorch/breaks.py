@@ -1,4 +1,4 @@
-"""Where Dynamo splits a function into several graphs, and why: as its own records say."""
+"""Graph breaks: where Dynamo splits a function into several graphs, and why, as it reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..redaction import redact_text
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
 _EXPLANATION = re.compile(r"Explanation: (.*?)(?=\n\s*Hint: |\n\s*Developer debug|\n\n|\Z)", re.S)
 _HINT = re.compile(r"Hint: (.*?)(?=\n\s*Hint: |\n\s*Developer debug|\n\n|\Z)", re.S)
-#: Hints that are given with every second break, and say nothing of this one.
+#: Hints that come with every other break, and say nothing about the one at hand.
 _GENERAL = (
     "This graph break is fundamental",
     "It may be possible to write Dynamo tracing rules",
@@ -21,26 +21,26 @@ _GENERAL = (
 _ASKED_FOR = re.compile(
     r"Call(?:ed|ing)?\b[^\n]*\b_dynamo\.graph_break\b|User-inserted graph break"
 )
-#: Since torch 2.10 a reason may begin with what was being traced.
+#: Since torch 2.10 a reason may start with what was being traced.
 _ATTEMPT = re.compile(r"Encountered graph break [^\n]*(?:\n\s*\n|$)")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _TEXT = 400  # characters
 
 
 def function_name(name: str) -> str:
-    """As people read it: what Dynamo calls the part of a function that follows a break."""
+    """The readable form of a name that Dynamo gave to a function, or to its rest after a break."""
     match = _RESUMED.match(name)
     return f"{match[1]} after line {match[2]}" if match else name
 
 
 def resumed(name: str) -> str:
-    """The function whose part that follows a break Dynamo calls so; empty for other names."""
+    """The function whose rest, after a break, Dynamo gave this name; empty for other names."""
     match = _RESUMED.match(name)
     return match[1] if match else ""
 
 
 def reason(text: str) -> tuple[str, str]:
-    """Why, and what Dynamo suggests, which may be nothing."""
+    """The reason for a break, and Dynamo's suggestion, which may be empty."""
     text = _ATTEMPT.sub("", text.lstrip(), count=1) or text
     found = _EXPLANATION.search(text)
     title = text.strip().splitlines()[0].strip() if text.strip() else "unknown"
@@ -55,8 +55,8 @@ def asked_for(text: str) -> bool:
 
 
 def intended(sites: CallSites, stack: Sequence[Any], text: str) -> bool:
-    """Whether the framework's own code asks for the break, as its optimizers do: nobody else can
-    take that away.
+    """Whether the framework's own code asks for the break, as its optimizers do, so that the
+    program cannot avoid it.
     """
     return bool(stack) and asked_for(text) and sites.kind(stack[-1].filename) == FRAMEWORK
 
@@ -65,9 +65,9 @@ def place(sites: CallSites, stack: Sequence[Any], called_at: int | None) -> int 
     """The call site of a break.
 
     Args:
-        sites: of the process.
-        stack: of the traced code: ``FrameSummary`` from outside in.
-        called_at: the line that called the traced code; after a break that need not be the one that
+        sites: the call sites of the process.
+        stack: the traced code's frames, as ``FrameSummary``, outermost first.
+        called_at: the line that called the traced code; after a break, not necessarily the one that
             called the compiled function.
     """
     guilty: Any = None
@@ -81,7 +81,7 @@ def place(sites: CallSites, stack: Sequence[Any], called_at: int | None) -> int 
     if called_at is None:
         return None if guilty is None else sites.intern((*_line_of(guilty), None, None, None, ""))
     file, line, function, *outer, _ = sites.rows[called_at]
-    function = function.rpartition(".")[2]  # as the frames of traced code have it
+    function = function.rpartition(".")[2]  # as in the frames of traced code
     row: Any = (file, line, function, *outer, "")
     if guilty is not None:
         row = (*_line_of(guilty), file, line, function, "")

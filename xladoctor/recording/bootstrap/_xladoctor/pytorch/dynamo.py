@@ -1,8 +1,7 @@
-"""What Dynamo does: calls of compiled functions, compilations and why, graph breaks.
+"""Observes Dynamo: calls of compiled functions, compilations with their reasons, graph breaks.
 
-Each hook is put in its place by itself, when the program imports the module that it is in; one that
-a release of PyTorch lacks leaves the others. All run while Dynamo has put itself aside, so that
-it never compiles them.
+Each hook is installed separately, when the program imports its module; if a release of PyTorch
+lacks one, the others still work. All run while Dynamo is disabled, so that it never compiles them.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from ..import_hook import when_imported
 from ..patches import Patches
 from . import breaks, guards
 
-#: What a part of compiling is called -> its time with that of the next, in microseconds.
+#: Each phase of compiling -> the metric with its microseconds, which include the next phase's.
 _PHASES = {
     "dynamo": "dynamo_cumulative_compile_time_us",
     "aot": "aot_autograd_cumulative_compile_time_us",
@@ -31,14 +30,14 @@ _PHASES = {
     "triton": "triton_compile_time_us",
 }
 _OF_BACKWARD = "backward_cumulative_compile_time_us"
-#: Names the limit in what Dynamo gives up with.
+#: Finds the name of the limit in the error with which Dynamo gives up.
 _LIMIT = re.compile(r"\b(\w*(?:recompile|cache_size)_limit)\b")
-#: What is raised there, where a function must not run eagerly: fullgraph=True, or a setting.
+#: The error raised at the limit if a function must not run eagerly: fullgraph=True, or a setting.
 ABORTS = "FailOnRecompileLimitHit"
 
 
 class Dynamo:
-    """Installs the hooks, which tell ``hear``."""
+    """Installs the hooks, which report to a :class:`Listener`."""
 
     def __init__(self, calls: Calls, hear: Listener) -> None:
         self._calls = calls
@@ -47,11 +46,11 @@ class Dynamo:
         self._patches = Patches()
         self._undo: list[Callable[[], None]] = []
         self._local = threading.local()
-        #: Hooks that this release of PyTorch has no place for, with the reason.
+        #: Hooks that this release of PyTorch does not support, with the reason.
         self.missing: dict[str, str] = {}
 
     def install(self) -> None:
-        """Each hook, as soon as its module is there."""
+        """Install each hook as soon as its module is imported."""
         for name, module, install in (
             ("launches", "eval_frame", self._install_calls),
             ("compilations", "utils", self._install_compilations),
@@ -61,7 +60,7 @@ class Dynamo:
             self._undo.append(when_imported(f"torch._dynamo.{module}", self._tried(name, install)))
 
     def uninstall(self) -> None:
-        """Take them off again."""
+        """Remove the hooks."""
         for undo in self._undo:
             undo()
         self._patches.undo()
@@ -70,7 +69,7 @@ class Dynamo:
         def tell(module: Any) -> None:
             try:
                 install(module)
-            except Exception as error:  # private parts, of whatever release
+            except Exception as error:  # private parts, which any release may change
                 self.missing[name] = repr(error)
 
         return tell
@@ -116,7 +115,7 @@ class Dynamo:
         self._count_parts()
 
     def _count_parts(self) -> None:
-        """Each look for the code of a frame: that of a function, or of its rest after a break."""
+        """Count each lookup of a frame's code: of a function, or of its rest after a break."""
         from torch._C._dynamo import eval_frame
 
         hear, local = self._hear, self._local
@@ -127,21 +126,21 @@ class Dynamo:
             return hit
 
         before = eval_frame.set_guard_complete_hook(looked)
-        if before is not None:  # somebody else's, who goes first
+        if before is not None:  # another tool's callback, which has priority
             eval_frame.set_guard_complete_hook(before)
         else:
             self._undo.append(lambda: eval_frame.set_guard_complete_hook(None) and None)
 
     def _here(self) -> int | None:
-        """The line that called the outermost compiled function, or else this."""
+        """The line that called the outermost compiled function, or else the current line."""
         outer: FrameType | None = getattr(self._local, "outer", None)
         return self._calls.sites.of(outer or sys._getframe(1))
 
     # -- compilations ------------------------------------------------------------------------
 
     def _install_compilations(self, module: Any) -> None:
-        """Where the metrics of a compilation end: those of the process, or since torch 2.13 of each
-        thread, which makes its own when it first compiles.
+        """Hook the end of a compilation's metrics. They belong to the process; since torch 2.13 to
+        each thread, created when it first compiles.
         """
 
         def ended(original: Any) -> Any:
@@ -191,7 +190,7 @@ class Dynamo:
             self._hear.compiled(attempt)
         else:
             self._hear.spent(attempt)
-        if limit:  # since torch 2.13 it says so in the words of a graph break, too
+        if limit:  # since torch 2.13 it is reported as a graph break, too
             broken = []
         elif not broken and type(error).__name__ == "Unsupported":
             broken = [(str(error), getattr(error, "real_stack", None) or [])]
@@ -211,7 +210,7 @@ class Dynamo:
             )
 
     def _used(self, attempt: Attempt) -> int | None:
-        """The line that needs the guard, if it is none of torch's."""
+        """The line that needs the guard, if it is not one of torch's."""
         files = (attempt.code.co_filename if attempt.code else "", *linecache.cache)
         stack, sites = guards.traced(attempt.reason or "", files), self._calls.sites
         if all(sites.kind(frame.filename) not in (USER, LIBRARY) for frame in stack):
@@ -240,7 +239,7 @@ class Dynamo:
     # -- graph breaks ------------------------------------------------------------------------
 
     def _install_breaks(self, module: Any) -> None:
-        """On the function that logs them, a method since torch 2.13."""
+        """Hook the function that logs graph breaks, a method since torch 2.13."""
 
         def logged(original: Any) -> Any:
             def log_graph_break(options: Any, reason: Any = "", *args: Any, **kwargs: Any) -> Any:
@@ -279,19 +278,19 @@ class Dynamo:
 
 
 class Attempt:
-    """Dynamo tried to compile a frame.
+    """An attempt of Dynamo to compile a frame.
 
     Attributes:
-        id: as ``3/1``: the second time for the fourth frame.
-        spent: nanoseconds.
-        phases: of each phase alone.
+        id: such as ``3/1``: the second time for the fourth frame.
+        spent: nanoseconds that it took.
+        phases: nanoseconds of each phase by itself.
         metrics: as Dynamo collects them.
         site: where the compiled function is called.
-        error: why it gave up, if it did.
-        cached: whether the code came from a cache on disk, if that is known.
-        dynamic: whether sizes that have changed are made dynamic, where that is known.
-        code: of the function, its reason, and its values, where it had been compiled before.
-        used: the line that needs the guard that failed, where that is known.
+        error: why Dynamo gave up, if it did.
+        cached: whether the code came from a cache on disk; None if unknown.
+        dynamic: whether sizes that have changed are made dynamic; None if unknown.
+        code: the function's code; with the reason and the frame's values if it was compiled before.
+        used: the line that needs the guard that failed; None if unknown.
     """
 
     cached: bool | None = None
@@ -328,10 +327,10 @@ class Attempt:
 
 
 class Listener:
-    """Hears of what Dynamo does; :class:`.adapter.Adapter` does more with it.
+    """Receives what Dynamo does, and records what all frontends of PyTorch record of it.
 
     Attributes:
-        parts: of compiled functions that were run within calls so far.
+        parts: parts of compiled functions run so far.
     """
 
     parts = 0
@@ -340,26 +339,26 @@ class Listener:
         self._calls = calls
         self._recorder = calls.recorder
         self._told: set[Any] = set()
-        self._traced: dict[Any, set[bool]] = {}  # site and function: with or without breaks
+        self._traced: dict[Any, set[bool]] = {}  # by site and function: traced with breaks, without
 
     def called(self) -> None:
-        """A compiled function is called, in no other's call."""
+        """Called before a call of a compiled function that is not within another's."""
 
     def returned(self) -> None:
-        """That call has returned."""
+        """Called after it."""
 
     def cached(self, counters: Any) -> bool | None:
-        """Whether what was compiled now came from a cache on disk."""
+        """Whether the latest compiled code came from a cache on disk; None if unknown."""
         return None
 
     def compiled(self, attempt: Attempt) -> None:
-        """A frame has been compiled."""
+        """Called when a frame has been compiled."""
 
     def spent(self, attempt: Attempt) -> None:
-        """It took time, and nothing new came of it, or not yet: the rest comes with backward."""
+        """Called when compiling took time without a new graph, or before the backward pass's."""
 
     def traced(self, attempt: Attempt, broken: bool) -> None:
-        """A function that is split in one compilation, and not in another: not in each call."""
+        """Note whether a compilation of a function was split, since not every one need be."""
         if not self._calls.events.awake or (attempt.error is not None and not broken):
             return
         ways = self._traced.setdefault((attempt.site, attempt.function), set())
@@ -371,7 +370,7 @@ class Listener:
     def broken(
         self, site: int | None, place: int | None, function: str, why: str, hint: str, whole: bool
     ) -> None:
-        """A graph break; ``whole``: the function cannot be split there, and is not compiled."""
+        """Called at a graph break. ``whole``: the function cannot be split, so is not compiled."""
         if not self._calls.events.awake:
             return
         if (place, why) not in self._told:
@@ -389,7 +388,7 @@ class Listener:
             )
 
     def limited(self, attempt: Attempt, name: str, size: Any) -> None:
-        """A function has been compiled so often that Dynamo leaves it alone from now on."""
+        """Called when a function has reached a limit, from which on Dynamo runs it eagerly."""
         code, change = attempt.code, attempt.change
         if not self._calls.events.awake or code is None or (code, "limit") in self._told:
             return
@@ -412,24 +411,24 @@ class Listener:
 
 
 def limit_in(kind: str, text: str) -> str | None:
-    """The limit that made Dynamo give up with an error of a kind; None for other errors."""
+    """The limit that an error says made Dynamo give up; None for other errors."""
     match = _LIMIT.search(text)
     return match[1] if match else "recompile_limit" if kind == ABORTS else None
 
 
 def _caller(frame: Any) -> FrameType:
-    """The frame that called a wrapper, around which there may be one of another frontend."""
+    """The frame that called a wrapper, which another frontend's may wrap in turn."""
     while frame.f_code.co_filename == _HERE:
         frame = frame.f_back
     return frame  # type: ignore[no-any-return]
 
 
 def phases_of(metrics: dict[str, Any], spent: int) -> dict[str, int]:
-    """Nanoseconds of each phase without the phases in it.
+    """Nanoseconds of each phase, without the phases within it.
 
     Args:
         metrics: as Dynamo collects them.
-        spent: nanoseconds in all.
+        spent: nanoseconds in total.
     """
     times = {name: int(metrics.get(key) or 0) * 1000 for name, key in _PHASES.items()}
     times["aot"] = max(times["aot"], int(metrics.get(_OF_BACKWARD) or 0) * 1000)
@@ -447,7 +446,7 @@ _HERE = _caller.__code__.co_filename
 
 
 def generated_code() -> str:
-    """The folder that Inductor writes its code to: none of it is the program's."""
+    """The folder that Inductor writes its code to, which is not the program's."""
     return os.environ.get("TORCHINDUCTOR_CACHE_DIR") or os.path.join(
         tempfile.gettempdir(), "torchinductor_"
     )

@@ -1,11 +1,11 @@
-"""What a guard that failed tells of why a function was compiled again.
+"""Reads from a failed guard why a function was compiled again.
 
-Dynamo names the first guard of each earlier compilation of the function that fails, as text, the
-most recent first: ``0/2: tensor 'x' size mismatch at index 0. expected 2, actual 3`` or
+For each earlier compilation of the function, the most recent first, Dynamo reports the first guard
+that fails, as text: ``0/2: tensor 'x' size mismatch at index 0. expected 2, actual 3`` or
 ``0/1: self.scale == 2.0   # return x * self.scale  # model.py:9 in forward (HINT: …)``.
-The guard has what was expected; what is there instead is looked up in the frame, where that needs
-no code of the program's. The line that needs the guard follows it, since torch 2.13 with those that
-led there ("User stack trace:").
+The guard states the expected value; the actual one is looked up in the frame, if that runs no code
+of the program. The line that needs the guard follows it; since torch 2.13 with the frames above it
+("User stack trace:").
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
 from ..redaction import redact_text
 
-_TEXT = 160  # characters of a value
+_TEXT = 160  # characters of a value that are kept
 _LONGEST_HINT = 400
 _PREFIX = re.compile(r"(\d+/\d+(?:_\d+)?):(?: |$)")
-#: What follows the condition itself.
+#: The end of the condition.
 _END = re.compile(r"\s+# |\s{2,}|\n| \(HINT: |\. ?Guard failed on ")
 _HINT = re.compile(
     r"\(HINT: (?:guard on \"(?P<variable>\w+)\"(?P<path>[^\s,)]*)(?:, )?)?"
@@ -30,7 +30,7 @@ _HINT = re.compile(
 _BACKEND = re.compile(r"BACKEND_MATCH failure: ")
 _TRACED = re.compile(r'^[ \t]*File "(.+?)", line (\d{1,9}), in (.+)$', re.MULTILINE)
 _AT = re.compile(r"(\S[^#]*?):(\d{1,9}) in (<[^>]*>|\S+)")
-#: Folders of torch, by which its own files are called in guards.
+#: Folders of torch, with which guards name its own files.
 _OF_TORCH = re.compile(
     r"(?:_\w+|amp|autograd|distributed|fx|nn|optim|utils)/|functional\.py|overrides\.py"
 )
@@ -40,7 +40,7 @@ _TENSOR = re.compile(
     r" expected (.*?), actual (.*)",
     re.IGNORECASE,
 )
-#: What differs of a tensor -> what that is, and its text.
+#: A property of a tensor in a guard's text -> what changed, and a template for its value.
 _OF_TENSOR = {
     "size": ("shape", "size {0} of dimension {1}"),
     "rank": ("shape", "{0} dimensions"),
@@ -59,7 +59,7 @@ _OBJECT = re.compile(
     r"___check_type_id\((.+?), .*"
 )
 _TYPE = re.compile(r"type=<class '(?:\w+\.)*(\w+)'>")
-#: What belongs to a module that is at hand, not to the call itself.
+#: Expressions that belong to a module at hand, not to the call itself.
 _MEMBER = re.compile(r"(?!G\[)(?:self\[|\w+(?:\[[^\]]*\])*\.)")
 _SIZE = re.compile(r"([\w.\[\]']+)\.size\(\)\[(\d+)\]")
 _NUMBER = re.compile(r"___as_tensor\((.+?)\)\.item\(\) == (.+)")
@@ -68,11 +68,11 @@ _STEP = re.compile(r"\.(\w+)|\[(?:'([^']*)'|(\d+))\]")
 _GLOBAL = re.compile(r"G\['([^']+)'\]")
 _PLAIN = (int, float, bool, str, type(None))
 _MISSING = object()
-_Texts = tuple[str, str, str, str]  # of a change
+_Texts = tuple[str, str, str, str]  # the texts of a Change
 
 
 class Change(NamedTuple):
-    """One difference; see :class:`..jax.keys.Change`. ``guard``: one that is not understood."""
+    """One difference; see :class:`..jax.keys.Change`. ``guard``: a guard that cannot be parsed."""
 
     what: str
     argument: str
@@ -89,10 +89,10 @@ class Traced(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """The values of the frame that was to be compiled.
+    """The values of the frame to be compiled.
 
     Attributes:
-        again: whether it had been compiled for the same object that the guard begins with.
+        again: whether it was compiled before for the same object that the guard starts with.
     """
 
     locals: Mapping[str, Any]
@@ -100,7 +100,7 @@ class Frame(NamedTuple):
     again: bool = False
 
     def value(self, path: str) -> Any:
-        """What an expression of names, attributes and keys is; _MISSING where that takes code."""
+        """The value of an expression of names, attributes and keys; _MISSING if that runs code."""
         if match := _GLOBAL.match(path):
             name, rest, known = match[1], path[match.end() :], self.globals
         else:
@@ -127,7 +127,7 @@ def _child(value: Any, attribute: str | None, key: str | None, index: str | None
 
 
 def owner(reason: str) -> str:
-    """The variable that the guard begins with, as ``self``; empty if it begins with none."""
+    """The variable that the guard starts with, such as ``self``; empty if there is none."""
     match = _OBJECT.match(_PREFIX.sub("", reason, count=1))
     name = re.match(r"\w*", (match[1] or match[2] or match[3]) if match else "")
     return name[0] if name else ""
@@ -140,10 +140,11 @@ def compared_with(reason: str) -> str | None:
 
 
 def nearest(reasons: Sequence[str]) -> str:
-    """The reason of the earlier compilation that had most in common with what came now.
+    """The reason given for the earlier compilation that is most like the current one.
 
-    Guards on the state of torch come first, those on what is there next, and those on sizes and
-    values last: what fails only there is the same otherwise. Of equals the most recent counts.
+    Guards are checked in order: the state of torch, then which objects there are, then sizes and
+    values. A compilation that fails only at the last has most in common. The most recent of equals
+    counts.
     """
     return max(reasons, key=_depth)
 
@@ -154,7 +155,7 @@ def _depth(reason: str) -> int:
 
 
 def hint(reason: str) -> str:
-    """What Dynamo suggests, as it spells it; empty if nothing."""
+    """Dynamo's suggestion, verbatim; empty if there is none."""
     found = (
         match["hint"] or match["parameter"] or match["backend"] for match in _HINT.finditer(reason)
     )
@@ -162,11 +163,12 @@ def hint(reason: str) -> str:
 
 
 def traced(reason: str, files: Iterable[str]) -> list[Traced]:
-    """The code that needs the guard, outermost first; before torch 2.13 its innermost frame alone.
+    """The frames that need the guard, outermost first; before torch 2.13 the innermost alone.
 
     Args:
-        files: paths that may be meant, the likeliest first: Dynamo leaves out of a path what it has
-            in common with torch's own folder, and one letter more where that is the root.
+        reason: the guard, as Dynamo reports it.
+        files: paths that may be meant, the likeliest first: Dynamo removes the prefix that a path
+            shares with torch's own folder, and one letter more if that is the root.
     """
     if found := _TRACED.findall(reason):
         return [Traced(file, int(line), name.strip()) for file, line, name in found]
@@ -177,7 +179,7 @@ def traced(reason: str, files: Iterable[str]) -> list[Traced]:
 
 
 def _whole(short: str, files: Sequence[str]) -> str:
-    """The path that was shortened; empty if it is torch's."""
+    """The full path of a shortened one; empty if it is torch's."""
     for file in files:
         if file.endswith(short):
             return file
@@ -194,7 +196,7 @@ def _whole(short: str, files: Sequence[str]) -> str:
 
 
 def change(reason: str, frame: Frame) -> Change:
-    """What is new, by the guard that failed."""
+    """The difference that the failed guard shows."""
     text = _PREFIX.sub("", reason, count=1)
     guard = _END.split(text)[0].strip()
     for read in _READERS:
@@ -205,7 +207,7 @@ def change(reason: str, frame: Frame) -> Change:
 
 
 def _variable(reason: str) -> str:
-    """The variable of a closure that the guard is on, where Dynamo says so."""
+    """The closure variable that the guard is on, if Dynamo names it."""
     match = _HINT.search(reason)
     return match["variable"] + match["path"] if match and match["variable"] else ""
 
@@ -242,7 +244,7 @@ def _tensor(guard: str, frame: Frame) -> _Texts | None:
 
 
 def _number(guard: str, frame: Frame) -> _Texts | None:
-    """A number with a fraction; ``___stack0`` is one that the code before a break gave."""
+    """A change of a float; ``___stack0`` is a result of the code before a graph break."""
     match = _NUMBER.match(guard)
     if match is None:
         return None
@@ -300,7 +302,7 @@ def _equals(guard: str, frame: Frame) -> _Texts | None:
     return kind, match[1], match[3], _type_of(value, "")
 
 
-#: The first that understands a guard tells what is new.
+#: The first reader that can parse a guard gives the change.
 _READERS = (
     _gradient,
     _no_tensor,

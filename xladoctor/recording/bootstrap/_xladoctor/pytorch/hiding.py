@@ -1,8 +1,8 @@
 """Keeps the capture's own code out of what ``torch.compile`` compiles.
 
-After a graph break Dynamo compiles each frame that the program calls, wrappers included: other
-frames, compile ids and warnings than without us. And a method of tensors that is called through
-its class is known by what it is, which a wrapper is not.
+After a graph break Dynamo compiles each frame that the program calls, including wrappers, which
+would change its frames, compile ids and warnings. And it recognises a tensor method that is called
+through its class by identity, which a wrapper does not have.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ..import_hook import when_imported
 from ..patches import Patches
 from ..recorder import Recorder
 
-#: What wrappers call besides the original: there and below, nothing is the program's.
+#: What wrappers call besides the original: nothing in there is the program's.
 _OURS = (CallSites, Events, Recorder)
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def hide_from_dynamo(methods: Iterable[Any], patches: Patches, note: Any) -> None:
-    """Now, or once the program imports Dynamo, which takes seconds.
+    """Hide the wrappers now, or once the program imports Dynamo, which takes seconds.
 
     Args:
-        methods: wrappers of tensor methods, which Dynamo is to take for these methods.
-        patches: of the wrappers.
+        methods: wrappers of tensor methods, which Dynamo shall treat as the methods themselves.
+        patches: the patches that hold the wrappers.
         note: see :meth:`.calls.Calls.note`.
     """
     own = frozenset(methods)
@@ -52,7 +52,7 @@ def _with(own: frozenset[Any]) -> Any:
 
 
 def skip_with_all_below(functions: Iterable[Any]) -> None:
-    """Dynamo never compiles these, nor what they call; it has been imported."""
+    """Have Dynamo never compile these functions, nor what they call. It must be imported."""
     from torch._C._dynamo.eval_frame import set_code_exec_strategy
     from torch._dynamo.types import FrameAction, FrameExecStrategy
 

@@ -1,4 +1,4 @@
-"""Waits for batches of ``torch.utils.data``, and what its loaders are like."""
+"""Records waits for batches of ``torch.utils.data``, and how its loaders are configured."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Loaders:
         self._calls = calls
         self._recorder = calls.recorder
         self._patches = patches
-        #: By what puts their batches together, where loaders were made.
+        #: By batch sampler or the like, the call site that made its loader.
         self._made: weakref.WeakKeyDictionary[Any, int | None] = weakref.WeakKeyDictionary()
 
     def install(self) -> None:
-        """Wrap all."""
+        """Install all wrappers."""
         from torch.utils.data import dataloader
         from torch.utils.data._utils import worker
 
@@ -79,7 +79,7 @@ class Loaders:
         return __next__
 
     def _gave_nothing(self, batches: Any) -> None:
-        """A pass over a loader ended without a batch."""
+        """Record that a pass over a loader ended without a batch."""
         if type(batches) is self._torch.utils.data.BatchSampler:
             size, drops = batches.batch_size, batches.drop_last
             self._recorder.empty_pass(
@@ -88,8 +88,8 @@ class Loaders:
 
 
 def _codes_of(function: Callable[..., Any]) -> Iterator[CodeType | None]:
-    """The code that a function, a method, a partial or an object that can be called runs, and that
-    of the functions which such an object holds, as it may only wrap one.
+    """The code that a function, method, partial or callable object runs, and the code of the
+    functions that such an object holds, since it may only wrap one.
     """
     while isinstance(function, functools.partial):
         function = function.func

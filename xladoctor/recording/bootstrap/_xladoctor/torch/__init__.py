@@ -1,9 +1,9 @@
 """PyTorch with ``torch.compile`` as a frontend, for programs that use no other framework.
 
-Dynamo tells of each compilation, and why it was needed; calls of compiled functions are the
-launches. A step ends with the optimizer's update, or without one with the call that computes most
-in a turn of a loop (:mod:`..anchors`). Where another frontend's framework is in use, that one
-records, and this one stays asleep.
+Dynamo reports each compilation and why it was needed; calls of compiled functions are the launches.
+A step ends with the optimizer's update or, without an optimizer, with the heaviest call of an
+iteration (:mod:`..anchors`). If another frontend's framework is in use, that frontend records, and
+this one stays asleep.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Torch:
         return ImportedTorch(module)
 
     def begin_log(self, path: str, users: dict[str, str]) -> str | None:
-        return None  # its logs are asked for before it is imported
+        return None  # its logs have to be requested before it is imported
 
 
 FRONTEND: Frontend = Torch()

@@ -1,8 +1,7 @@
-"""Which calls of torch are wrapped, as what, where torch.compile is all that compiles.
+"""Wraps the calls of torch, for programs in which only torch.compile compiles.
 
-Nothing is wrapped that a compiled function may call without Dynamo being told to look through it.
-Values are read without a hook: on the CPU there is nothing to wait for, and on a GPU a timeline
-shows the wait.
+A compiled function must not meet a wrapper that Dynamo cannot look through. Reads of values have no
+hook: on the CPU there is nothing to wait for, and on a GPU a timeline shows the wait.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ..step import ThreadState
 from ..told import Counters
 from .settings import ENTRIES, WRAPPERS
 
-#: How often Inductor and AOTAutograd found their code on disk, and how often not.
+#: Counters of how often Inductor and AOTAutograd found their code on disk, and how often not.
 _CACHED = (("inductor", "fxgraph_cache_hit"), ("aot_autograd", "autograd_cache_hit"))
 _NOT_CACHED = (("inductor", "fxgraph_cache_miss"), ("aot_autograd", "autograd_cache_miss"))
 
@@ -40,24 +39,24 @@ class Adapter(Listener):
         self._patches = Patches()
         self._dynamo = Dynamo(calls, self)
         self._work = calls.sites.work
-        #: Operations of each frame that a site compiled, and its number.
+        #: By site and frame, the operations compiled.
         self._operations: dict[int | None, dict[str, int]] = {}
-        self._numbers: dict[str, int] = {}  # of compilations, by id
-        self._latest: dict[Any, int] = {}  # the same of each function
+        self._numbers: dict[str, int] = {}  # numbers of compilations, by id
+        self._latest: dict[Any, int] = {}  # number of each function's latest compilation
         self._first: dict[Any, int] = {}  # launches of a site before it compiled a function
         self._found = (0, 0)
-        self._local = threading.local()  # row: compilation of the call so far, whether of a reason
-        self._before = 0  # parts that were run when the latest call ended
-        self._leaders: dict[int, int] = {}  # the optimizer that ends the steps of a thread
-        self._others: dict[int, int] = {}  # updates of others since
+        self._local = threading.local()  # row: the call's compilation, whether it has a reason
+        self._before = 0  # parts run by the end of the latest call
+        self._leaders: dict[int, int] = {}  # by thread: the optimizer that ends its steps
+        self._others: dict[int, int] = {}  # by thread: updates of other optimizers since
 
     @property
     def missing(self) -> dict[str, str]:
-        """Hooks that this release of PyTorch has no place for, with the reason."""
+        """Hooks that this release of PyTorch does not support, with the reason."""
         return self._dynamo.missing
 
     def install(self) -> None:
-        """Put all hooks in their places."""
+        """Install all hooks."""
         torch, replace = self._torch, self._patches.replace
         self._calls.sites.generated = generated_code()
         self._dynamo.install()
@@ -69,16 +68,16 @@ class Adapter(Listener):
         ):
             try:
                 install()
-            except Exception as error:  # private parts of torch, of whatever release
+            except Exception as error:  # private parts of torch, which any release may change
                 self.missing[name] = repr(error)
 
     def uninstall(self) -> None:
-        """Take them off again."""
+        """Remove all hooks."""
         self._dynamo.uninstall()
         self._patches.undo()
 
     def _save(self, original: Any) -> Any:
-        """State of a program that computes with it lies where it computes."""
+        """Wrap saves; all saved state counts as the device's."""
 
         def save(*args: Any, **kwargs: Any) -> Any:
             self._recorder.thread().touched = True
@@ -89,21 +88,21 @@ class Adapter(Listener):
     # -- steps -------------------------------------------------------------------------------
 
     def _install_optimizers(self) -> None:
-        """By an empty function that each optimizer calls after its update.
+        """Hook the empty function that each optimizer calls in its update.
 
-        A hook for optimizers would be part of what Dynamo compiles, where that has a step in it.
+        An optimizer hook would be compiled by Dynamo, if a step is compiled.
         """
         kind = self._torch.optim.Optimizer
         events, recorder = self._events, self._recorder
-        is_compiling = self._torch.compiler.is_compiling  # which Dynamo takes for True
+        is_compiling = self._torch.compiler.is_compiling  # a constant True for Dynamo
 
         def stepping(original: Any) -> Any:
-            def _optimizer_step_code(self: Any) -> None:  # where profilers look for its `self`
+            def _optimizer_step_code(self: Any) -> None:  # profilers look for its `self`
                 if not is_compiling() and events.awake and not recorder.off:
                     adapter._calls.note(adapter._stepped, id(self))
                 original(self)
 
-            file = original.__code__.co_filename  # by which Dynamo knows what it may look into
+            file = original.__code__.co_filename  # Dynamo decides by the file what it traces
             code = _optimizer_step_code.__code__.replace(co_filename=file)
             _optimizer_step_code.__code__ = code
             return _optimizer_step_code
@@ -112,7 +111,7 @@ class Adapter(Listener):
         self._patches.replace(kind, "_optimizer_step_code", stepping)
 
     def _stepped(self, optimizer: int) -> None:
-        """An optimizer has updated its parameters: of several, one ends the steps."""
+        """Called after an optimizer's update. If there are several optimizers, one ends steps."""
         state = self._recorder.thread()
         self._recorder.optimizer(state, optimizer)
         leader = self._leaders.setdefault(state.id, optimizer)
@@ -126,7 +125,7 @@ class Adapter(Listener):
 
     def _end_step(self, state: ThreadState, site: int | None, launched: bool = True) -> None:
         with self._events.annotation(f"step#{state.index}", None):
-            pass  # that it ends here is what the timeline is to show
+            pass  # marks the end of the step in the timeline
         self._events.step_launched(state, site, launched)
 
     # -- calls of compiled functions ---------------------------------------------------------
@@ -137,7 +136,7 @@ class Adapter(Listener):
             self._events.used()
 
     def returned(self) -> None:
-        """A call is a launch."""
+        """Count the call as a launch, which may end a step."""
         self._local.row = None
         self._counters.launches += 1
         state = self._recorder.thread()
@@ -169,18 +168,20 @@ class Adapter(Listener):
 
     def cached(self, counters: Any) -> bool | None:
         before = self._found
-        # Without `[]`, which may add a group, or run Counter's Python code, which Dynamo compiles.
+        # `get`, as `[]` may add a group, or run Counter's Python code, which Dynamo would compile.
         hits, misses = (
             sum(counters.get(group, {}).get(name, 0) for group, name in names)
             for names in (_CACHED, _NOT_CACHED)
         )
         self._found = hits, misses
-        if hits < before[0] or misses < before[1]:  # the program cleared them
+        if hits < before[0] or misses < before[1]:  # the program cleared the counters
             return None
         return False if misses > before[1] else True if hits > before[0] else None
 
     def compiled(self, attempt: Attempt) -> None:
-        """What a call compiles after a first frame, and for no reason of its own, goes with it."""
+        """Record a compilation. Later frames compiled in the same call, without a recompile reason
+        of their own, are added to the call's first compilation.
+        """
         if attempt.metrics.get("is_forward") is False:
             self.spent(attempt)
             return

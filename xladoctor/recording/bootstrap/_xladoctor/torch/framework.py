@@ -1,4 +1,4 @@
-"""The imported torch: what the capture asks of it."""
+"""The imported torch, as the capture uses it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ImportedTorch:
     def annotation(self, name: str, **values: Any) -> Any:
         from torch._C._profiler import _RecordFunctionFast
 
-        return _RecordFunctionFast(name)  # values are recorded with the shapes of arguments alone
+        return _RecordFunctionFast(name)  # values would only be recorded with argument shapes
 
     def settings(self) -> dict[str, Any]:
         return {}
@@ -58,7 +58,7 @@ class ImportedTorch:
         return ["CUDA"] if os.path.exists("/dev/nvidia0") else []
 
     def devices(self) -> list[str]:
-        """Without a device in use, it is the CPU that computes."""
+        """See :meth:`..frontend.Framework.devices`; the CPU if no other device is in use."""
         cuda = sys.modules.get("torch.cuda")
         if cuda is None or not cuda.is_initialized():
             return ["CPU:0"]

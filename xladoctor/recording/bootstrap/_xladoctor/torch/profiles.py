@@ -1,9 +1,9 @@
-"""The profiler of PyTorch, Kineto, and what the program does with it.
+"""Sessions of PyTorch's profiler, Kineto, and the profiles that the program records with it.
 
-A session is opened below ``torch.profiler``, whose flag that it is on is part of what compiled code
-depends on. It records all threads, so that any may close it. A process has one and no more: what
-begins in one and ends in the next, as a label of the program may, would write to memory that is
-free.
+A session is opened below ``torch.profiler``, because compiled code depends on the flag that
+``torch.profiler`` sets. It records all threads, so that any thread may close it. A process has only
+one: an event that began in one session and ended in the next, such as a label of the program, would
+write to freed memory.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from typing import Any, Callable, Iterator
 
 from ..patches import Patches
 
-#: For Kineto while it begins and ends: to say nothing of a machine without a GPU on the console; to
-#: leave CUPTI as it is in the end, as torch.profiler does, since CUDA graphs may crash otherwise.
+#: Settings while Kineto starts and stops: do not print that the machine has no GPU; do not tear
+#: down CUPTI at the end, as torch.profiler does not either, since CUDA graphs may crash otherwise.
 _SETTINGS = {
     "KINETO_LOG_LEVEL": "9",
     "TEARDOWN_CUPTI": "0",
     "DISABLE_CUPTI_LAZY_REINIT": "1",
 }
 _DEVICES = ("cuda", "xpu")
-_begun: list[bool] = []  # whether this process, or that which it was forked from, had its session
+_begun: list[bool] = []  # whether this process, or the one it was forked from, had its session
 
 
 class Profiles:
     """See :class:`..frontend.Profiles`."""
 
     suffix = ".pt.trace.json.gz"
-    light = False  # Python stands still while it ends and is written, 8 µs for each event
+    light = False  # ending and writing stop Python for 8 µs per event
 
     def __init__(self) -> None:
         self._patches = Patches()
@@ -43,15 +43,15 @@ class Profiles:
         self._begin: Callable[[], int]
         self._end: Callable[[int, str | None], None]
         self.open: Callable[[], _Session] | None = None
-        #: Of hooks, with the reason.
+        #: Hooks that this release does not support, with the reason.
         self.missing: dict[str, str] = {}
         try:
             self.open = partial(_Session.open, _config())
-        except Exception as error:  # private parts, of whatever release
+        except Exception as error:  # private parts, which any release may change
             self.missing["timelines"] = repr(error)
 
     def hand_over(self, begin: Callable[[], int], end: Callable[[int, str | None], None]) -> None:
-        """What the program's profiles write is known when they have ended, or never: to no end."""
+        """See :meth:`..frontend.Profiles.hand_over`; the file is known at the end, or never."""
         from torch.autograd import profiler
 
         self._begin, self._end = begin, end
@@ -116,7 +116,7 @@ class _Session:
         from torch._C._autograd import _disable_profiler
 
         for device in self._devices:
-            with contextlib.suppress(Exception):  # the program will meet it, too
+            with contextlib.suppress(Exception):  # the program will get the same error
                 device.synchronize()
         with _set():
             return partial(_write, _disable_profiler())
@@ -124,7 +124,7 @@ class _Session:
 
 @contextlib.contextmanager
 def _set() -> Iterator[None]:
-    """Settings that the program has not chosen itself."""
+    """Apply those of ``_SETTINGS`` that the program has not set itself."""
     added = _SETTINGS.keys() - os.environ.keys()
     os.environ.update({name: _SETTINGS[name] for name in added})
     try:
@@ -135,7 +135,7 @@ def _set() -> Iterator[None]:
 
 
 def _config() -> Any:
-    """Neither shapes, memory, stacks, operations nor modules; all threads."""
+    """A configuration for all threads, without shapes, memory, stacks, FLOPs or modules."""
     kineto: Any = import_module("torch._C._profiler")
     every = kineto._ExperimentalConfig(profile_all_threads=True)
     return kineto.ProfilerConfig(kineto.ProfilerState.KINETO, *[False] * 5, every, "xladoctor")

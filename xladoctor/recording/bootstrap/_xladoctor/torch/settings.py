@@ -1,5 +1,5 @@
-"""Names of PyTorch: functions through which calls of compiled functions go; environment variables
-that change how it compiles and runs, never a secret.
+"""Names of PyTorch: functions that calls of compiled functions pass through, and environment
+variables that change how it compiles and runs. None of them holds a secret.
 """
 
 from __future__ import annotations
@@ -28,6 +28,6 @@ RECORDED = (
     "NVIDIA_TF32_OVERRIDE",
 )
 
-#: A call that compiles goes through others than one that does not; the line is the same.
+#: A call that compiles passes through other functions than one that does not; both name one line.
 ENTRIES = frozenset(("compile_wrapper", "_fn"))
 WRAPPERS = frozenset(("_wrapped_call_impl", "_call_impl", "__call__"))

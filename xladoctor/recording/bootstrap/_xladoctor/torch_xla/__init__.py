@@ -1,7 +1,6 @@
 """torch_xla as a frontend: all that the capture knows about torch and torch_xla.
 
-Its counters and metrics, its profiler, its wrappers and its environment variables. Barriers are its
-steps; fallbacks are counters named after operators of torch (``aten::nonzero``).
+Barriers end its steps. Fallbacks are counters named after operators of torch (``aten::nonzero``).
 """
 
 from __future__ import annotations

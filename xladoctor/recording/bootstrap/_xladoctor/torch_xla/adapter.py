@@ -1,9 +1,9 @@
-"""Which calls of torch and torch_xla are wrapped, as what.
+"""Wraps the calls of torch and torch_xla.
 
 Barriers (``sync``, ``mark_step``, ``step``, ``optimizer_step``, loaders, ``StepTrace``) all end in
 one function of the extension module. Values are read through a handful of tensor methods. Pickling
-an XLA tensor calls its ``cpu()``, and ``xm.save`` synchronizes the tensors that it finds: by that a
-save is known to be one of the device's state.
+an XLA tensor calls its ``cpu()``, and ``xm.save`` synchronizes the tensors that it finds: these
+show that a save is one of the device's state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..pytorch.hiding import hide_from_dynamo
 from ..pytorch.loaders import Loaders
 from ..step import ThreadState
 
-#: Tensor method -> how a read through it is reported.
+#: Tensor method -> the kind of read that is recorded.
 _READS = {
     "item": "item",
     "__bool__": "bool",
@@ -37,7 +37,7 @@ _READS = {
 }
 
 _DYNAMO = "torch_xla._dynamo"
-_SURELY = 3  # updates of an optimizer; before, it may not have any gradients yet
+_SURELY = 3  # updates of an optimizer, after which it must have gradients if it ever has
 
 
 class Adapter:
@@ -52,12 +52,12 @@ class Adapter:
         self._recorder = calls.recorder
         self._plain = (torch.Tensor, torch.nn.Parameter)
         self._hooks: list[Any] = []
-        self._updates: dict[int, int] = {}  # of an optimizer, until it has been looked at
+        self._updates: dict[int, int] = {}  # updates by optimizer, until it is examined
         self._dynamo = Dynamo(calls, Listener(calls))
         self._patches = Patches()
 
     def install(self) -> None:
-        """Wrap all."""
+        """Install all wrappers."""
         from torch.optim.optimizer import (
             register_optimizer_step_post_hook,
             register_optimizer_step_pre_hook,
@@ -84,7 +84,7 @@ class Adapter:
         ]
 
     def uninstall(self) -> None:
-        """Put everything back."""
+        """Remove all wrappers."""
         for hook in self._hooks:
             hook.remove()
         self._dynamo.uninstall()
@@ -189,7 +189,7 @@ class Adapter:
 
     def _optimizer_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
-        if closure is not None:  # which it may call for minutes before it has stepped
+        if closure is not None:  # the step may call the closure for minutes before it ends
             self._calls.note(self._note_closure, optimizer, closure)
 
     def _note_closure(self, optimizer: Any, closure: Any) -> None:
@@ -210,7 +210,7 @@ class Adapter:
 
 
 def _updates_nothing(optimizer: Any) -> bool:
-    """Whether all its parameters are on the host, and none has a gradient."""
+    """Whether all parameters of an optimizer are on the host, and none has a gradient."""
     parameters = [one for group in optimizer.param_groups for one in group["params"]]
     return bool(parameters) and all(
         one.device.type == "cpu" and one.is_leaf and one.grad is None for one in parameters
@@ -218,7 +218,7 @@ def _updates_nothing(optimizer: Any) -> bool:
 
 
 def _is_of_dynamo() -> bool:
-    """Whether torch.compile's bridge asks, which waits by itself when it compiles."""
+    """Whether the caller is torch.compile's bridge, which waits by itself when it compiles."""
     caller = sys._getframe(2).f_back  # of xm.wait_device_ops
     return caller is not None and str(caller.f_globals.get("__name__")).startswith(_DYNAMO)
 
@@ -226,6 +226,6 @@ def _is_of_dynamo() -> bool:
 def _moves(tensor: Any, args: Any, kwargs: Any) -> bool:
     """Whether ``tensor.to(…)`` goes from the host to the device or back."""
     target = kwargs.get("device", args[0] if args else None)
-    target = getattr(target, "device", target)  # of a tensor
+    target = getattr(target, "device", target)  # a tensor stands for its device
     kind = getattr(target, "type", None) or (target.split(":")[0] if type(target) is str else "")
     return kind == ("cpu" if tensor.is_xla else "xla")

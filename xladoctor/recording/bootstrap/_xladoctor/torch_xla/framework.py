@@ -1,4 +1,4 @@
-"""The imported torch_xla: what the capture asks of its extension module."""
+"""The imported torch_xla, as the capture uses it through its extension module."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .probe import Probe
 from .profiles import Profiles
 from .source_lines import SourceLines
 
-_CACHE_SIZE = 2048  # graphs, unless XLA_COMPILATION_CACHE_SIZE says otherwise
+_CACHE_SIZE = 2048  # graphs, unless XLA_COMPILATION_CACHE_SIZE is set
 
 
 class ImportedTorchXla:
@@ -62,7 +62,7 @@ class ImportedTorchXla:
             from torch_xla._internal import tpu
 
             return ["TPU"] * bool(tpu.num_available_chips()) + kinds
-        except Exception:  # private: of another release, or a host that hides its devices
+        except Exception:  # private, so another release may differ; or the host hides its devices
             return None
 
     def devices(self) -> list[str]:
@@ -81,7 +81,7 @@ class ImportedTorchXla:
         return Modules(profiler, recorder, folder, limit, self._kept_modules)
 
     def _kept_modules(self) -> int:
-        """How many compiled graphs it keeps before it throws old ones away."""
+        """How many compiled graphs torch_xla keeps before it drops old ones."""
         size = os.environ.get("XLA_COMPILATION_CACHE_SIZE", "")
         return int(size) if size.isdigit() else _CACHE_SIZE
 
@@ -90,7 +90,7 @@ class Counters:
     """See :class:`..frontend.Counters`."""
 
     tells_each = False
-    #: What `.item()` counts.
+    #: The counter of `.item()`.
     reads = frozenset(("aten::_local_scalar_dense",))
 
     def __init__(self, xlac: Any) -> None:
@@ -100,7 +100,7 @@ class Counters:
         self.relaunched: Callable[[], int | None] = functools.partial(value, "CachedCompile")
         self._metric = xlac._xla_metric_data
         self.names = xlac._xla_counter_names
-        self.fallbacks = xlac._get_executed_fallback_ops  # as fast as one counter
+        self.fallbacks = xlac._get_executed_fallback_ops  # as fast as reading one counter
         self.report: Callable[[], str] | None = xlac._xla_metrics_report
 
     def compile_times(self) -> tuple[int, float, Sequence[tuple[float, float]]]:

@@ -1,10 +1,10 @@
-"""Which line makes an operator fall back to the CPU: a look at single steps from inside.
+"""Finds the lines whose operators fall back to the CPU, by probing single steps.
 
 torch_xla counts each fallback under the operator's own name (``aten::nonzero``) but not where it
 came from. In a few *probe steps* a mode compares these counters before and after each call of torch
-from Python, and so sees what C++ does inside one (``x[mask]`` calls ``nonzero``). It is a mode of
-functions: one of operators (``TorchDispatchMode``) makes some of them take another way, and with it
-another graph. Probe steps are marked in the step log and left out of all timings.
+from Python, and so sees what C++ does inside one (``x[mask]`` calls ``nonzero``). It is a
+``TorchFunctionMode``: a ``TorchDispatchMode`` makes some operators take another path, which changes
+the graph. Probe steps are marked in the step log and left out of all timings.
 """
 
 from __future__ import annotations
@@ -46,28 +46,29 @@ class Probe:
         self._owner: ThreadState | None = None
         self._counting = False
         self.rows: dict[tuple[str, int | None], list[int]] = {}
-        self.calls = 0  # that were looked at
+        self.calls = 0  # calls that were examined
 
     def is_due(self, state: ThreadState) -> bool:
-        """Whether to look at this barrier: the counters are many, and what falls back does so
-        again.
+        """Whether to check for fallbacks at this barrier.
+
+        Not at each one: there are many counters, and what falls back once does so again.
         """
         return self._mode is not None or state.index <= _EACH_STEP or not state.index % _SELDOM
 
     def begin(self, state: ThreadState) -> bool:
-        """Look from here to the next barrier, or to :meth:`end`; whether that is possible."""
+        """Probe until the next barrier or :meth:`end`; return whether that is possible."""
         if self._mode is not None or _uses_dynamo() or not _may_enter():
             return False
         self._enter(state)
         return True
 
     def end(self, state: ThreadState) -> None:
-        """Stop looking, if no barrier has ended it."""
+        """Stop probing, if no barrier has ended it."""
         if self._mode is not None and state is self._owner:
             self._leave()
 
     def at_barrier(self, state: ThreadState) -> None:
-        """Leave a running probe; start one if operators fell back that have no line yet."""
+        """End a running probe; start one if operators without a line yet have fallen back."""
         if self._mode is not None:
             if state is self._owner:
                 self._leave()
@@ -81,7 +82,7 @@ class Probe:
             self._enter(state)
 
     def stop(self) -> None:
-        """Stop looking. The mode is left where it can be: innermost, and on its own thread."""
+        """Stop probing. The mode can only be left if it is innermost, and on its own thread."""
         self._counting = False
         owner = self._owner
         if owner is not None and owner.ident == threading.get_ident() and _is_innermost(self._mode):
@@ -103,7 +104,7 @@ class Probe:
     def _leave(self) -> None:
         self._counting = False
         if self._owner is None or not _is_innermost(self._mode):
-            return  # a mode of the program's own lies above ours: stay, idle, until it is gone
+            return  # a mode of the program is above ours: stay, idle, until it is gone
         self._mode.__exit__(None, None, None)
         self._owner.probed = False
         self._mode = self._owner = None
@@ -112,7 +113,7 @@ class Probe:
         self._known = self.counts()
 
     def watch(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """Run one operator, and note the fallbacks that it made."""
+        """Run one operator, and note its fallbacks."""
         if not self._counting:
             return func(*args, **kwargs)
         self.calls += 1
@@ -124,7 +125,7 @@ class Probe:
         return result
 
     def _tried(self, look: Callable[[], Any]) -> Any:
-        """A fault here ends the capture, never the program."""
+        """Call ``look``; a fault in it ends the capture, never the program."""
         try:
             return look() if self._counting else None
         except Exception as fault:
@@ -138,7 +139,7 @@ class Probe:
                 self._note(name, made, spent, self._compile_ns() - compiling)
 
     def _place_compilations(self) -> None:
-        """What was compiled inside the call, as where an operator on the CPU cuts the graph."""
+        """Attribute compilations in the call to its line: an operator on the CPU cuts the graph."""
         state = self._recorder.thread()
         if self._recorder.compilations.are_new(state):
             within = clock.perf_counter_ns() - state.step.begin
@@ -146,7 +147,7 @@ class Probe:
 
     def _note(self, name: str, made: int, spent: int, compiling: int) -> None:
         site = self._sites.here(5)
-        if site is None:  # in the backward pass, on autograd's own thread
+        if site is None:  # the backward pass runs on autograd's own thread
             site = self._sites.of(sys._current_frames().get(self._main_ident()))
         row = self.rows.setdefault((name, site), [0, 0, 0])
         row[0] += made
@@ -161,7 +162,7 @@ class Probe:
 
 
 def _mode_of(probe: Probe) -> Any:
-    """The class of its modes."""
+    """The class of the probe's modes."""
     from torch.overrides import TorchFunctionMode
 
     class FallbackProbe(TorchFunctionMode):  # type: ignore[misc]  # torch may be absent
@@ -174,13 +175,13 @@ def _mode_of(probe: Probe) -> Any:
 
 
 def _may_enter() -> bool:
-    """Not where dynamo compiled something, which a mode would make it compile again."""
+    """Whether a mode is safe: it would make Dynamo compile again what it has compiled."""
     compiled = sys.modules.get("torch._dynamo.utils")
     return compiled is None or not compiled.counters.get("frames")
 
 
 def _uses_dynamo() -> bool:
-    """Whether the program called torch.compile, whose first call may be yet to come."""
+    """Whether the program called torch.compile, even if the compiled function has not run yet."""
     module = sys.modules.get("torch._dynamo.eval_frame")
     backends = getattr(module, "cached_backends", {})
     return any(backend is not None for backend in backends.values())

@@ -1,8 +1,8 @@
-"""The profiler of torch_xla, and what the program does with it.
+"""Sessions of torch_xla's profiler, and the profiles that the program records with it.
 
 ``xp.start_trace`` makes a session, ``xp.stop_trace`` stops it and exports what it recorded.
-``xp.trace`` and ``xp.trace_detached`` ask profiler servers, which may be the program's own
-(``xp.start_server``), to record and to write. Both write
+``xp.trace`` and ``xp.trace_detached`` request a recording from profiler servers, which may be the
+program's own (``xp.start_server``). Both write
 ``LOGDIR/plugins/profile/<second>/<host>.xplane.pb``.
 """
 
@@ -22,7 +22,7 @@ _HERE = ("localhost", "127.0.0.1", "[::1]")
 class Profiles:
     """See :class:`..frontend.Profiles`.
 
-    Its sessions give the timeline's bytes; `xp.stop_trace()` would also build a `trace.json.gz`,
+    Sessions return the timeline's bytes; `xp.stop_trace()` would also build a `trace.json.gz`,
     which takes as long again.
     """
 
@@ -57,7 +57,7 @@ class Profiles:
     def _trace(self, original: Any, begin: Any, end: Any) -> Any:
         def trace(service_addr: str, logdir: str, *args: Any, **kwargs: Any) -> Any:
             names = self._own(service_addr)
-            if not names:  # servers of other processes
+            if not names:  # the servers are other processes
                 return original(service_addr, logdir, *args, **kwargs)
             number, began, file = begin(), clock.wall_ns(), None
             try:
@@ -70,7 +70,7 @@ class Profiles:
         return trace
 
     def _own(self, addresses: str) -> list[str]:
-        """How the files begin that servers of this process will write; see ``_is_of``."""
+        """The beginnings of the names of files that this process's servers will write."""
         here = (*_HERE, socket.gethostname())
         split = [address.rpartition(":") for address in addresses.split(",")]
         return [
@@ -81,13 +81,13 @@ class Profiles:
 
 
 def _followed(kind: Any, begin: Any, end: Any) -> Any:
-    """The class of the program's sessions: the same, but it tells when it begins and ends."""
+    """The class of the program's sessions, extended to report when they begin and end."""
 
     class TslProfilerSessionWrapper(kind):  # type: ignore[misc]
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             number = begin()
             self._began = clock.wall_ns()
-            # Whatever becomes of it: not exported, not stopped, or refused while another is open.
+            # In any case: also if it is not exported, not stopped, or refused.
             self._end = weakref.finalize(self, end, number, None)
             self._end.atexit = False
             self._number = number

@@ -1,17 +1,17 @@
-"""Environment variables of PyTorch/XLA: those to write down, and those that the capture sets."""
+"""Environment variables of PyTorch/XLA that the capture records, and those that it sets."""
 
 from __future__ import annotations
 
 from ..settings import set_for_capture
 
-#: None that enters the hash of a graph. IR debugging is switched at run time.
+#: Variables to set. None enters the hash of a graph; IR debugging is switched at run time.
 _WANTED = {
     "PT_XLA_DEBUG_LEVEL": "1",  # a block for each compilation; 2 adds 45 µs to each execution
     "PT_XLA_DEBUG_MAX_FRAME": "32",  # the default of 8 often ends inside a library
 }
 _DEBUG = "PT_XLA_DEBUG"
 
-#: What changes how XLA behaves, never a secret.
+#: Variables that change how XLA behaves. None of them holds a secret.
 RECORDED = (
     "PJRT_DEVICE",
     "CPU_NUM_DEVICES",
@@ -41,7 +41,7 @@ RECORDED = (
     "XLA_FNTRACKER_LEVEL",
     "XLA_DUMP_HLO_GRAPH",
     "XLA_EMIT_STEPLOG",
-    # of earlier releases
+    # from earlier releases
     "XLA_DOWNCAST_BF16",
     "XLA_USE_F16",
     "XLA_USE_FP16",
@@ -57,9 +57,9 @@ RECORDED = (
 
 
 def begin_log(path: str, users: dict[str, str]) -> str | None:
-    """Have torch_xla log each compilation; return why it does not, if so.
+    """Have torch_xla log each compilation; return why it does not, or None.
 
-    A user who debugs with ``PT_XLA_DEBUG*`` keeps that output where it was asked for.
+    If the user debugs with ``PT_XLA_DEBUG*``, that output stays where it is.
     """
     asked = sorted(name for name in users if name.startswith(_DEBUG))
     if not asked:

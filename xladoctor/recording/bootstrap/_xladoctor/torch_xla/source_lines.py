@@ -1,13 +1,13 @@
-"""When torch_xla records the Python lines of operations (IR debugging): while graphs are new.
+"""Has torch_xla record the Python lines of operations (IR debugging) while graphs are new.
 
-Recording costs a tenth of the tracing, so it is off once the loop compiles nothing any more. A
-graph that is compiled later has no lines of its own then; but its instructions have the names of
-their operations, by which the reader finds the lines in the graph that was compiled before.
+Recording costs a tenth of tracing, so it is off once the loop no longer compiles. A graph that is
+compiled later has no lines of its own; but its instructions have the names of their operations, by
+which the reader finds the lines in the graph compiled before.
 
-They have names where ``XLA_HLO_DEBUG`` is set when the process lowers its first graph: torch_xla
-reads it then, once. It must not be set when the device's client is made, as it would enter the hash
-of all graphs. So it is set within the calls that may lower that first graph, and only there. Where
-the first graph is lowered by other calls, recording stays on.
+Instructions have names if ``XLA_HLO_DEBUG`` is set when the process lowers its first graph:
+torch_xla reads it then, once. It must not be set when the device's client is created, as it would
+enter the hash of all graphs. So it is set only within calls that may lower that first graph. If
+other calls lower it, recording stays on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAMES = "XLA_HLO_DEBUG"
 
 
 class SourceLines:
-    """Switches IR debugging at run time; never where the user asked for it."""
+    """Switches IR debugging at run time, unless the user set it."""
 
     def __init__(self, xlac: Any) -> None:
         self._xlac = xlac
@@ -32,26 +32,26 @@ class SourceLines:
         users = os.environ.get(_NAMES)
         self._has_names = users is not None and users.lower() not in ("", "0", "false")
         self._may_ask = users is None
-        self._asking = 0  # threads within a call that may lower the first graph
+        self._asking = 0  # threads in a call that may lower the first graph
 
     def begin(self) -> None:
-        """On from the start, so that the first graph has lines."""
+        """Switch lines on from the start, so that the first graph has them."""
         with self._lock:
             self._ours = not self._xlac._get_ir_debug()
             if self._ours:
                 self._xlac._set_ir_debug(True)
 
     def before_call(self) -> None:
-        """A call begins that may lower a graph."""
+        """Called before a call that may lower a graph."""
         if self._has_names or not self._may_ask:
             return
         with self._lock:
             if self._xlac._xla_runtime_is_initialized() and not self._has_compiled():
                 self._asking += 1
-                posix.putenv(_NAMES, "1")  # for torch_xla alone, not for what reads os.environ
+                posix.putenv(_NAMES, "1")  # seen by torch_xla, but not through os.environ
 
     def after_call(self) -> None:
-        """It returned."""
+        """Called after it."""
         if not self._asking:
             return
         with self._lock:
@@ -65,13 +65,13 @@ class SourceLines:
 
     def _stop_asking(self) -> None:
         self._asking = 0
-        if _NAMES in os.environ:  # the program has set it meanwhile
+        if _NAMES in os.environ:  # the program has set it since
             posix.putenv(_NAMES, os.environ[_NAMES])
         else:
             posix.unsetenv(_NAMES)
 
     def step(self, quiet: int) -> None:
-        """A barrier closed a step, the last of N without a compilation."""
+        """Called after a step, with the number of steps since the last compilation."""
         recording = quiet < _UNTIL_OFF or not self._has_names
         if recording != self.recording:
             with self._lock:
@@ -80,11 +80,11 @@ class SourceLines:
                     self._xlac._set_ir_debug(recording)
 
     def forget(self) -> None:
-        """In a forked child, where the lock may be held by a thread that does not exist."""
+        """Called in a forked child, where a thread that no longer exists may hold the lock."""
         self._leave()
 
     def end(self) -> None:
-        """As the program would have it without us."""
+        """Restore the program's own setting."""
         with self._lock:
             self._may_ask = False
             self._leave()
