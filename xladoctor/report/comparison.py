@@ -198,12 +198,12 @@ def _counts(counts: Sequence[CountChange], style: Style) -> Group:
 
 
 def counted(name: CountName) -> str:
-    """What is counted, with its unit, as the values beside it have none."""
+    """What is counted, with its unit, as the values beside it have no units."""
     return "".join(COUNTS[name])
 
 
 def unknown_counts(counts: Sequence[CountChange]) -> str:
-    """Those about which nothing can be said, and why; empty if there are none."""
+    """The counts that are unknown, and why; empty if there are none."""
     reasons: dict[str, list[str]] = {}
     for count in counts:
         if count.direction == "unknown":

@@ -3,8 +3,8 @@
 Standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/; what GitHub makes of it:
 https://docs.github.com/code-security/reference/code-scanning/sarif-files/sarif-support.
 
-- A program is a run of its own, told apart by ``automationDetails.id``: of two runs with one id
-  GitHub refuses the file, so a program that ran twice has a number there.
+- A program is a run of its own, identified by ``automationDetails.id``. GitHub refuses a file with
+  two runs of the same id, so a program that ran twice has a number there.
 - Every rule of the pack is listed, with the outcome of this run in ``properties.outcome``; a budget
   is listed as a rule too, whose id is the budget's name, and is a result where it is exceeded.
 - GitHub refuses a whole file for one result without a file. A finding that has no line in the

@@ -79,7 +79,7 @@ class FittedText:
 
 
 class Hanging:
-    """An indented text, of which all lines but the first are further in."""
+    """An indented text whose lines after the first are indented further."""
 
     def __init__(self, text: Text) -> None:
         self._text = text
