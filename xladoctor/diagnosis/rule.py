@@ -313,7 +313,7 @@ class Rule(BaseModel):
             if key in self.per_frontend
         ]
         own = {key: text for each in texts for key, text in each if text}
-        if "fix" in own:  # fixes for a line must match the general fix
+        if "fix" in own:  # the rule's fixes for a line belong to its own fix
             own.setdefault("fix_here", "")
         for key in ("not_evaluated", "needs_rows"):  # texts of other tables are kept
             own[key] = {**getattr(self, key), **own.get(key, {})}

@@ -117,7 +117,7 @@ def _of_finding(alert: Alert) -> dict[str, Any]:
 
 
 def _of_gate(alert: Alert, report: Report) -> dict[str, Any]:
-    """What the baseline, if there is one, knows of it, and who accepted it."""
+    """The finding's state in the baseline, if there is one, and who accepted it."""
     judgement = alert.judgement
     if judgement is None:
         return {}
@@ -131,7 +131,7 @@ def _of_gate(alert: Alert, report: Report) -> dict[str, Any]:
 
 
 def _invocation(report: Report, all_alerts: list[Alert], index: dict[str, int]) -> dict[str, Any]:
-    """How the analysis went: what was not judged, what of the evidence was cut or unreadable."""
+    """The analysis: what was not judged, and which evidence was cut or unreadable."""
     diagnosis = report.diagnosis
     unplaced = [(a.rule, a.level, a.said) for a in all_alerts if not a.place]
     skipped = [(n.rule, "note", f"Not evaluated: {n.reason}.") for n in diagnosis.not_checked]
