@@ -64,7 +64,7 @@ def harmless(text: str, *, colored: bool = False, commands: bool = False) -> str
 
 
 def as_json(value: Any, *, ascii_only: bool = False) -> str:
-    r"""JSON, indented, that holds every text unchanged (but for ``\xff`` as in :func:`encodable`).
+    r"""Indented JSON with every text unchanged, except for ``\xff`` as in :func:`encodable`.
 
     Args:
         ascii_only: whether only ASCII can be written.

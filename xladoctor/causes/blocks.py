@@ -125,7 +125,7 @@ def _outside(stack: Stack, compilation: Compilation) -> int:
 
 
 def _into_containers(block: _Block) -> Stack:
-    """The innermost call of a block, if the framework's own modules are in between."""
+    """The call of a block, moved inwards past calls of the framework's own containers."""
     shared = _shared([work.stack for work in block.work])
     call = block.call
     for depth in range(len(call) + 1, len(shared) + 1):

@@ -81,11 +81,11 @@ class Difference:
     """A difference between the runs.
 
     Attributes:
-        what: its name, as ``--despite`` takes it.
+        what: its name, for ``--despite``.
         a, b: the values, in words; None if unknown.
         forbids: what cannot be judged because of it: everything (the runs are of different
             programs), only times, or nothing.
-        accepted: whether the user asked to judge despite it.
+        accepted: whether the user chose to judge despite it.
     """
 
     what: Ground | Remark
@@ -108,13 +108,13 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class FindingChange:
-    """A finding, and what became of it from A to B.
+    """A finding, and what happened to it from A to B.
 
     Attributes:
-        state: ``unknown`` if one of the runs does not tell: it is neither new nor fixed.
+        state: ``unknown`` if one of the runs does not show it: it is neither new nor fixed.
         reason: why, or what got worse or better, in a sentence without the full stop.
-        judged_by: counts are the same in each run of a program; times are not, and such a finding
-            never makes B worse.
+        judged_by: whether it is judged by counts, which are the same in each run of a program, or
+            by times, which are not: such a finding never makes B worse.
         fails: whether it makes the command fail.
     """
 
@@ -139,7 +139,7 @@ class FindingChange:
 
 @dataclass(frozen=True, slots=True)
 class CountChange:
-    """A count in both runs; None, with the reason, if a run does not tell."""
+    """A count in both runs; None, with the reason, if a run does not show it."""
 
     name: CountName
     a: float | None
@@ -160,17 +160,17 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """The steps after warm-up of the thread that took longest.
+    """The steps after warm-up of the thread with the longest loop.
 
     Attributes:
         a_ms, b_ms: their medians.
         a_samples, b_samples: how many steps these come from.
         a_worth, b_worth: how many independent samples these are worth, as successive steps are
-            alike.
+            correlated.
         interval: None if there are too few steps.
         verdict: slower or faster if the whole interval lies beyond the floor; too_few steps to
             tell; not_judged if the runs' times are not comparable; unknown without steps.
-        floor: relative change that cannot be told from none.
+        floor: relative change below which the runs count as equal.
         statement: the same in a sentence.
         fails: whether it makes the command fail (``--max-slowdown``).
     """

@@ -118,7 +118,7 @@ class Budgets(BaseModel):
     )
 
     def given(self) -> dict[str, float]:
-        """Those that are set, by name."""
+        """The limits that are set, by name."""
         return {
             name: getattr(self, name)
             for name in Budgets.model_fields

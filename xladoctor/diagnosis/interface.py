@@ -1,4 +1,4 @@
-"""The diagnosis, its findings and all that reports show of them.
+"""The diagnosis, its findings, and everything else that reports show.
 
 :class:`Diagnosis` is the JSON report, field by field; ``docs/json.md`` and the published schema
 are made from it. Seconds and milliseconds are floats; a share is of ``TimeSpent.whole_s``, 0 to 1.
@@ -24,7 +24,7 @@ SavingBasis = Literal["estimate", "bound", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """What made the report."""
+    """The program that made the report."""
 
     name: str
     version: str
@@ -41,9 +41,9 @@ class Location:
             and compiled), due (the barrier that a step should keep), loop (at the end of whose body
             a barrier belongs), closure (the function at the end of which a barrier belongs),
             collated (where batches are put together), launched (the call that runs it), or left
-            (what no read asked for).
+            (work that no read requested).
         source: text of the line as it ran, if known.
-        span: columns of the expression in it that is meant, from 0, the end exclusive.
+        span: columns of the expression that the finding is about, from 0, the end exclusive.
     """
 
     file: str
@@ -68,11 +68,11 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Wall time that the finding takes part in, in seconds and as a share of the whole.
+    """Wall time that the finding is part of, in seconds and as a share of the whole.
 
     Attributes:
-        basis: measured, estimate, bound (at most so much) or least (at least so much: a part is not
-            measured), or none where it is not known.
+        basis: measured, estimate, bound (at most so much), least (at least so much: a part is not
+            measured), or none if it is unknown.
     """
 
     seconds: float | None
@@ -100,14 +100,14 @@ class Claim:
         do: ``remove`` (its time, its waits and the executions that it launches are gone),
             ``shorten`` (each call and what it launches take ``part`` less),
             ``make_asynchronous`` (it no longer waits), ``overlap`` (a thread of its own does it
-            ahead of the loop), ``merge_executions`` (the barrier's graph runs as a part of the next
-            one), ``compile_once`` (the compilations named are gone), or ``constant_cost`` (each
-            call, or all compilations named together, take ``to_ns``).
+            ahead of the loop), ``merge_executions`` (the barrier's graph runs as part of the next
+            one), ``compile_once`` (the named compilations are gone), or ``constant_cost`` (each
+            call, or all named compilations together, take ``to_ns``).
         what: calls (read, upload, input, save, barrier), a cut (graphs that an operator on the CPU
             cuts), compile, or Python's time: tracing and other.
         file, line: of the calls; None for all calls of this kind.
         part: share of the calls, or of the Python time, that the claim covers.
-        to_ns: nanoseconds that are left.
+        to_ns: nanoseconds that remain.
         compilations: numbers of the compilations in their process.
     """
 
@@ -120,7 +120,7 @@ class Claim:
     compilations: list[int] = field(default_factory=list)
 
 
-#: Share of the run, and of a step: two runs of a program differ by more.
+#: Share of the run, and of a step, that is negligible: two runs of a program differ by more.
 NEXT_TO_NOTHING = 0.005
 
 
@@ -131,14 +131,14 @@ class Saving:
     Attributes:
         basis: estimate (a replay of the timeline without what the fix removes), bound (at most
             what the finding costs), or none.
-        now_ms: a step after warm-up, on average, before the fix.
-        after_ms: the same once this is fixed.
+        now_ms: average step after warm-up, before the fix.
+        after_ms: average step after warm-up, once this is fixed.
         limited_by: what most of a step is then spent on, as in ``verdict.limited_by``.
         remaining_s: what the fix saves once all findings before it are fixed; these add up.
         projected_s: what it saves in a run of ``Diagnosis.total_steps``.
-        next_1000_s: what another thousand steps would lose without it; 0 where it is over.
+        next_1000_s: what another thousand steps would lose without the fix; 0 if it is over.
         process: number of the process whose timeline was replayed.
-        assumes: what the fix is taken to do.
+        assumes: what the fix is assumed to do.
     """
 
     seconds: float | None
@@ -156,7 +156,7 @@ class Saving:
 
     @property
     def is_next_to_nothing(self) -> bool:
-        """Whether it is known that neither the run nor a step after warm-up gets shorter."""
+        """Whether neither the run nor a step after warm-up is known to get shorter noticeably."""
         of_step = 1.0 - self.after_ms / self.now_ms if self.now_ms and self.after_ms else 0.0
         return (
             self.basis == "estimate"
@@ -175,15 +175,15 @@ class Finding:
     Attributes:
         severity_by_counts: the severity without regard to time: the same in each run of a program,
             on any machine. The gate uses it.
-        subject: the operator or setting that it is about, which tells apart findings of the rule
-            on the same line; empty if there is nothing to tell apart.
-        recurs: whether it keeps happening as a run goes on, so that rates can be compared.
+        subject: the operator or setting that it is about, which distinguishes findings of a rule
+            on the same line; empty if there is only one.
+        recurs: whether it keeps happening during a run, so that rates can be compared.
         compilations: numbers, in their process, of the compilations that it is about.
-        place: where there are no locations: the program's label, or the function and the steps.
-        about: what it judges; what is about the run (settings, the capture) has neither a line
-            nor always a cost. What is about the results makes them wrong, and comes first.
-        fingerprint: of the rule, the file, the function and the line's code, so that it survives
-            a move of the line.
+        place: if there are no locations: the program's label, or the function and the steps.
+        about: what it judges. Findings about the run (settings, the capture) have no line, and not
+            always a cost. Findings about the results mean that these are wrong, and come first.
+        fingerprint: computed from the rule, the file, the function and the line's code, so that it
+            stays the same if the line moves.
     """
 
     rule: str
@@ -226,7 +226,7 @@ class NotChecked:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A finding that a comment or the configuration ignores; fields as in it and its line."""
+    """A finding that a comment or the configuration ignores; fields of the finding and its line."""
 
     rule: str
     file: str
@@ -245,8 +245,8 @@ class Consumer:
 
     Attributes:
         value: its contribution, in the count's unit.
-        times: how often, in the whole run.
-        what: the operator, the kind of read, the cause of the compilations.
+        times: how often it occurred in the whole run.
+        what: the operator, the kind of read, or the cause of the compilations.
     """
 
     location: Location | None
@@ -267,11 +267,11 @@ CountName = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A number that a budget can limit: that of the process and thread with the highest value.
+    """A number that a budget can limit, for the process and thread with the highest value.
 
     Attributes:
-        value: None if the evidence does not tell; if it tells only a part, the value of that part,
-            which is too low. Both have a ``reason``.
+        value: None if it is unknown; if only a part is known, the value of that part, which is too
+            low. Both have a ``reason``.
         consumers: the lines that contribute to it, largest first.
     """
 
@@ -302,10 +302,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class TimeParts:
-    """Where the wall time went, on the thread whose loop took longest.
+    """Where the wall time went, on the thread with the longest loop.
 
-    The parts exclude each other and add up to ``TimeSpent.whole_s``. All but the first and the last
-    two are of the loop.
+    The parts do not overlap and add up to ``TimeSpent.whole_s``. All except the first and the last
+    two are parts of the loop.
 
     Attributes:
         startup_s: before the loop: interpreter, imports, device, model and data.
@@ -313,10 +313,10 @@ class TimeParts:
         compile_s: compiling after that.
         read_s: blocked in reads of the device's values.
         barrier_s: in barriers, waiting for the device or running its work.
-        dispatch_s: handing graphs to the device, where a timeline tells it from waiting.
-        tracing_s: recording operations, where samples of the host tell it from other Python.
-        python_s: Python, without that.
-        unrecorded_s: what the host did is not in the timeline, which tells of the devices then.
+        dispatch_s: handing graphs to the device, if a timeline distinguishes it from waiting.
+        tracing_s: recording operations, if host samples distinguish it from other Python.
+        python_s: other Python.
+        unrecorded_s: time for which the timeline shows the devices but not the host.
         after_s: from the last iteration to the exit.
         capture_s: the capture's own work, in the loop and after the program's end.
     """
@@ -348,7 +348,7 @@ class LineTime:
 
 @dataclass(frozen=True, slots=True)
 class Unexplained:
-    """What is left of a part of the time by device work and findings, and its hottest lines."""
+    """Time in a part that neither device work nor findings explain, and its hottest lines."""
 
     part: PartName
     seconds: float
@@ -357,14 +357,14 @@ class Unexplained:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """The whole time by what accounts for it; what none of these does is the rest.
+    """The whole time by what explains it.
 
     Attributes:
-        device_s: waits in which the device worked, where a timeline tells it.
-        overhead_s: start-up, what came after the loop, and the capture.
-        findings_s: what findings account for.
+        device_s: waits in which the device worked, if a timeline shows it.
+        overhead_s: start-up, time after the loop, and the capture.
+        findings_s: time that findings explain.
         named_s: the rest, as far as its lines are known.
-        share: of the whole time that these four are.
+        share: share of the whole time that these four make up.
     """
 
     device_s: float
@@ -381,8 +381,8 @@ class TimeSpent:
     Attributes:
         total_s: from start to exit, if the evidence has it.
         device_s: the part of the waits (``read_s``, ``barrier_s``) in which the device worked.
-        unexplained: parts of which at least a hundredth of the whole is no device work and no
-            finding's, largest first.
+        unexplained: parts in which at least a hundredth of the whole is neither device work nor
+            explained by a finding, largest first.
     """
 
     total_s: float | None
@@ -395,12 +395,12 @@ class TimeSpent:
 
     @property
     def whole_s(self) -> float:
-        """What all shares refer to: the whole program, else its loop. 0 if neither is known."""
+        """The time that all shares refer to: the whole program, else its loop; 0 if unknown."""
         return self.total_s or self.loop_s or 0.0
 
     @property
     def base(self) -> str:
-        """What that is, in a word."""
+        """What :attr:`whole_s` is, in a word."""
         return "run" if self.total_s else "loop"
 
     @property
@@ -413,7 +413,7 @@ class TimeSpent:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps of the thread that took longest."""
+    """The steps of the thread with the longest loop."""
 
     count: int
     warmup: int
@@ -440,13 +440,13 @@ class StepGroup:
 @dataclass(frozen=True, slots=True)
 class DeviceOp:
     """An operation of the program on a device: its self time in seconds, and as a share of all that
-    the device ran. What has one name and one line is one operation, in whatever modules it is.
+    the device ran. Operations with the same name and line count as one, whatever their modules.
 
     Attributes:
-        module: the compiled module, if it is in one alone.
-        op: the framework's operation that it comes from, where the compiled module tells; else the
+        module: the compiled module, if there is only one.
+        op: the framework's operation that it comes from, if the compiled module has it; else the
             device's own name for it.
-        file, line, function: of the line that called it, where that is known.
+        file, line, function: the line that called it, if known.
     """
 
     module: str | None
@@ -464,7 +464,7 @@ class DeviceScope:
     """What a device ran in a named scope: its time in seconds, and as a share of all that it ran.
 
     Attributes:
-        scope: the scopes that it lies in and its own, the outermost first, joined by " > ".
+        scope: the enclosing scopes and its own name, outermost first, joined by " > ".
     """
 
     scope: str
@@ -480,13 +480,13 @@ class Kernels:
     """How the kernels of a device were launched, in the steps of :class:`DeviceUse`.
 
     Attributes:
-        cuda_graphs: whether they were parts of CUDA graphs (of HIP graphs likewise): all, some or
-            none; ``recorded``: graphs are made, and none is launched; ``recorded anew``: they are
-            still made in every other steady step or more often. None where the timeline lacks the
-            calls that launched most of the kernels.
-        count: all kernels; copies are none.
-        in_graphs: those in a graph.
-        unknown: those whose launch is not in the timeline.
+        cuda_graphs: whether they were parts of CUDA graphs (or HIP graphs): all, some or none;
+            ``recorded``: graphs are made, but not launched; ``recorded anew``: they are still made
+            in every other steady step or more often. None if the timeline lacks the calls that
+            launched most of the kernels.
+        count: all kernels, without copies.
+        in_graphs: kernels in a graph.
+        unknown: kernels whose launch is not in the timeline.
         graph_launches: calls that launched a graph.
         graphs_made: graphs that were made, by the whole process.
     """
@@ -514,8 +514,8 @@ class DeviceUse:
         idle: what the host's thread did while it ran nothing, each as a share of that time; with
             ``busy`` these add up to 1.
         top_ops: the operations that took longest, in the whole timeline.
-        top_scopes: likewise the named scopes, where the program has any.
-        kernels: how they were launched; None where the profiler does not record that.
+        top_scopes: the named scopes that took longest, if the program has any.
+        kernels: how kernels were launched; None if the profiler does not record it.
     """
 
     process: str
@@ -535,13 +535,13 @@ class LabelTime:
     """A label of the program in the timeline (``xp.Trace``, ``TraceAnnotation``); seconds.
 
     Attributes:
-        path: the labels that it lies in and its own, the outermost first, joined by " > ".
+        path: the enclosing labels and its own name, outermost first, joined by " > ".
         count: how often the program was in it.
         host_s: host time in it.
-        own_s: the same without that of labels inside it.
-        launches: graphs that were launched in it.
+        own_s: host time in it, outside of inner labels.
+        launches: graphs launched in it.
         device_s: how long the device ran these.
-        idle_s: how long the device ran nothing meanwhile; None if no device is in the timeline.
+        idle_s: how long the device was idle during it; None if no device is in the timeline.
     """
 
     path: str
@@ -563,7 +563,7 @@ class RuleOutcomes:
     off: list[str] = field(default_factory=list)
 
     def judged(self, name: str) -> bool:
-        """Whether there are rules that a name means, and all of them were judged."""
+        """Whether a name stands for any rules, and all of them were evaluated."""
         meant = [
             rule
             for rule in (*self.fired, *self.clear, *self.not_evaluated, *self.off)
@@ -580,7 +580,7 @@ class RunFacts:
         kind: ``run`` (a run directory), ``remote`` (timelines of profiler servers), ``timeline``
             (captured by something else), ``text`` (reports or logs) or ``files`` (several of one
             program, named one by one).
-        status: exit status of the program; None if it was ended by ``signal``, or is unknown.
+        status: exit status of the program; None if ``signal`` ended it, or if it is unknown.
         frontend: the framework that was captured, by the name of its package.
         versions: of the framework's packages and of ``python``.
         script: its main script, relative to ``root``, or as it was named; the key of baselines.
@@ -612,7 +612,8 @@ class Diagnosis:
     Attributes:
         total_steps: length of the run that savings are projected to, if one was given.
         pack: all rules that were selected, by id; not part of the JSON report.
-        pictures: what formats that draw need besides, if one was asked for, and excerpts; likewise.
+        pictures: data for formats that draw, if one was requested, and excerpts; not part of the
+            JSON report.
     """
 
     schema_version: int

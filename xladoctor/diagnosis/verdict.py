@@ -34,7 +34,7 @@ _AVOIDABLE = {"compilation", "host_sync", "input", "upload", "checkpoint", "trac
 _MUCH = 0.2  # share of the loop; more avoidable time is not "nothing to fix"
 _LITTLE = 0.02
 _STEADY = 0.25  # the least share of the loop that its number of median steps makes up
-_IDLE = 0.5  # share of idle time in waits for the device, above which its work is not the reason
+_IDLE = 0.5  # share of the waits in which the device is idle, above which they are avoidable
 #: What can limit a step, in words.
 LIMITS = {
     "compilation": "compiling",

@@ -15,7 +15,7 @@ def unseen(diagnosis: Diagnosis) -> list[Missing]:
 
 
 def _loop(diagnosis: Diagnosis) -> list[Missing]:
-    """What is missing of the loop: without its steady state, no defect can be found in it."""
+    """The steady state of the loop, if it is missing: without it, no defect can be found."""
     steps = diagnosis.steps
     if steps is not None:
         steady = steps.count - steps.warmup

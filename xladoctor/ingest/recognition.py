@@ -74,7 +74,7 @@ def files_in(directory: Path) -> ByKind:
 def unreadable_traces(directory: Path, traces: list[Path]) -> list[Path]:
     """Files below a directory that have names of traces but cannot be read as traces.
 
-    Those of a job's other ranks, for example, that were not written to their end.
+    For example, traces of a job's other ranks that were not written to their end.
     """
     if not traces:
         return []

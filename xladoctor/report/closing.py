@@ -16,10 +16,12 @@ from xladoctor.report.words import ignored_ones, outcomes, unjudged, unjudged_in
 
 
 def closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
-    """What was judged, and commands, in which names stand as they are.
+    """What was judged, and commands, in which names are verbatim.
 
     Args:
-        raw: the same with its texts as they are.
+        diagnosis: the diagnosis with printable texts.
+        raw: the diagnosis with verbatim texts.
+        style: width, colours, characters.
     """
     rows: list[RenderableType] = [Text(outcomes(diagnosis), style="bold")]
     skipped = diagnosis.not_checked

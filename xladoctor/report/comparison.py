@@ -57,7 +57,7 @@ def render(comparison: Comparison, output: TextIO, style: Style) -> None:
 
 
 def _heading(comparison: Comparison, style: Style) -> Group:
-    """What both runs share after the title, the rest after each."""
+    """The heading: what both runs share after the title, the rest after each run."""
     told = facts(comparison.a), facts(comparison.b)
     common = [fact for fact in told[0] if fact in told[1]]
     head = Text("xladoctor compare  ", style="bold")
@@ -81,7 +81,7 @@ def facts(run: RunSummary) -> list[str]:
 
 
 def comparability(comparison: Comparison) -> str:
-    """In a sentence, whether times (or anything) can be compared, and what to do if not."""
+    """A sentence on whether times (or anything) can be compared, and what to do if not."""
     differences, step = comparison.differences, comparison.step
     stopping = [
         difference
@@ -147,7 +147,7 @@ def _findings(comparison: Comparison, style: Style) -> Group:
 
 
 def missing(comparison: Comparison) -> str:
-    """The rules that say something about A alone."""
+    """The rules that were evaluated only for A."""
     names = ", ".join(rule.rule for rule in comparison.not_judged)
     return f"judged in A, but could not be judged in B: {names}"
 
@@ -198,12 +198,12 @@ def _counts(counts: Sequence[CountChange], style: Style) -> Group:
 
 
 def counted(name: CountName) -> str:
-    """What is counted, with its unit, as the values beside it have none."""
+    """What is counted, with its unit, as the values beside it have no units."""
     return "".join(COUNTS[name])
 
 
 def unknown_counts(counts: Sequence[CountChange]) -> str:
-    """Those about which nothing can be said, and why; empty if there are none."""
+    """The counts that are unknown, and why; empty if there are none."""
     reasons: dict[str, list[str]] = {}
     for count in counts:
         if count.direction == "unknown":

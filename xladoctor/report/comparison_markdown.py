@@ -22,7 +22,7 @@ from xladoctor.report.markdown import LIMIT
 from xladoctor.report.markup import inline, table
 from xladoctor.report.text import plain
 
-#: By which a job finds its comment again, to replace it.
+#: The mark by which a job finds its comment, to replace it.
 MARK = "<!-- xladoctor compare -->"
 _SIGNS = {"worse": "❌", "better": "✅", "same": "➖", "unclear": "❔"}
 _CUT = "\n\n… cut; `xladoctor compare` shows everything.\n"

@@ -42,7 +42,7 @@ def call_sites(evidence: Evidence) -> list[Row]:
 
 
 def _shown(row: Row, evidence: Evidence) -> Row:
-    """With paths as reports show them."""
+    """The row with paths as reports show them."""
     return {**row, **{key: evidence.shown(row[key]) for key in ("file", "user_file")}}
 
 

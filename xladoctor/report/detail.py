@@ -1,4 +1,4 @@
-"""How much of a report is shown to people; what programs read is always the whole."""
+"""How much of a report to show to people; formats for programs are always complete."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What is asked for beyond the usual.
+    """The requested detail.
 
     Attributes:
         ignored: whether to list the findings that are ignored.
-        verbose: whether to show all that is known: the values of causes, examples, each rule that
-            was not evaluated, more commands.
+        verbose: whether to show everything: the values of causes, examples, each rule that was not
+            evaluated, more commands.
         top: the most findings to show in full; None for all.
     """
 

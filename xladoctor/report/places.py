@@ -1,6 +1,6 @@
 """Where a platform shows a finding: a line of the repository, by its path from the root.
 
-Installed packages count as outside of it even if their environment lies in the repository: nobody
+Installed packages count as outside of it, even if their environment is in the repository: nobody
 commits them, so no platform could show their lines.
 """
 
@@ -15,11 +15,11 @@ from xladoctor.repository import installed
 
 
 def path_in_repository(file: str, run: RunFacts) -> str | None:
-    """The path from the root of the repository; None for what lies outside of it.
+    """The path from the root of the repository; None for a file outside of it.
 
     Args:
         file: absolute, or relative to the program's working directory.
-        run: tells that directory and the root. Without them (a pasted report), relative paths are
+        run: has that directory and the root. Without them (a pasted report), relative paths are
             taken as they are.
     """
     if not file or installed(file) or file.startswith("<"):  # <string>, <frozen …>
@@ -48,9 +48,9 @@ def primary(locations: Sequence[Location], diagnosis: Diagnosis) -> Location | N
 
 
 def _script(diagnosis: Diagnosis) -> str | None:
-    """The main script, if something of the run shows that it lies in the repository.
+    """The main script, if the run shows that it is in the repository.
 
-    Its name alone does not: a script outside is known by its last part.
+    Its name alone does not: a script outside is named by its last part.
     """
     run = diagnosis.run
     files = {*run.command, *(location.file for location in _locations(diagnosis))}

@@ -3,8 +3,8 @@
 Standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/; what GitHub makes of it:
 https://docs.github.com/code-security/reference/code-scanning/sarif-files/sarif-support.
 
-- A program is a run of its own, told apart by ``automationDetails.id``: of two runs with one id
-  GitHub refuses the file, so a program that ran twice has a number there.
+- A program is a run of its own, identified by ``automationDetails.id``. GitHub refuses a file with
+  two runs of the same id, so a program that ran twice has a number there.
 - Every rule of the pack is listed, with the outcome of this run in ``properties.outcome``; a budget
   is listed as a rule too, whose id is the budget's name, and is a result where it is exceeded.
 - GitHub refuses a whole file for one result without a file. A finding that has no line in the
@@ -117,7 +117,7 @@ def _of_finding(alert: Alert) -> dict[str, Any]:
 
 
 def _of_gate(alert: Alert, report: Report) -> dict[str, Any]:
-    """What the baseline, if there is one, knows of it, and who accepted it."""
+    """The finding's state in the baseline, if there is one, and who accepted it."""
     judgement = alert.judgement
     if judgement is None:
         return {}
@@ -131,7 +131,7 @@ def _of_gate(alert: Alert, report: Report) -> dict[str, Any]:
 
 
 def _invocation(report: Report, all_alerts: list[Alert], index: dict[str, int]) -> dict[str, Any]:
-    """How the analysis went: what was not judged, what of the evidence was cut or unreadable."""
+    """The analysis: what was not judged, and which evidence was cut or unreadable."""
     diagnosis = report.diagnosis
     unplaced = [(a.rule, a.level, a.said) for a in all_alerts if not a.place]
     skipped = [(n.rule, "note", f"Not evaluated: {n.reason}.") for n in diagnosis.not_checked]

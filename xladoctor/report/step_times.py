@@ -1,4 +1,4 @@
-"""How long steps took as the loop went on, as a line of blocks."""
+"""Draws the times of steps over the run as a line of blocks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from xladoctor.report.interface import Style
 
 _LEVELS, _ASCII_LEVELS = "▁▂▃▄▅▆▇", "_.-=+*%"
 _COMPILED, _ASCII_COMPILED = "█", "#"
-_LEAST = 2  # steps that make a course
-_FLAT = 1.2  # times the shortest, below which a difference is nothing to see
-_MUCH = 0.5  # of the longest step of a group
+_LEAST = 2  # steps that are enough to draw
+_FLAT = 1.2  # times the shortest; smaller differences are not drawn
+_MUCH = 0.5  # share of the longest step of a group
 
 
 def step_times(groups: Sequence[StepGroup], style: Style) -> Text | None:
-    """A block for each group, as high as its longest step is long; full where most of that is
-    compiling. None where steps are too few, or all as long.
+    """A block for each group, whose height is its longest step, full if that mostly compiles. None
+    if there are too few steps, or all take about the same time.
 
     The scale is logarithmic: compiling takes a hundred times as long as a step.
     """

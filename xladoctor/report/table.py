@@ -1,4 +1,4 @@
-"""The rows of a query as a table of plain text; as records where its columns do not fit.
+"""Writes the rows of a query as a table of plain text, or as records if its columns do not fit.
 
 Not drawn by ``rich.table.Table``, which takes 70 s for 100,000 rows of six columns where this takes
 5 s (``--limit 0``, two cores), and has no records.
@@ -19,7 +19,7 @@ from xladoctor.report.text import plain
 
 _GAP = "  "
 _MOST_LINES = 3  # of one value
-_NARROWEST = 12  # that a column of texts, or the name of a column, is folded to
+_NARROWEST = 12  # columns that texts and names of columns are folded to at least
 _BOLD, _DIM, _END = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
@@ -107,7 +107,7 @@ def _beside(
 
 
 def _widths(columns: list[_Column], width: int) -> list[int] | None:
-    """The width of each column, the widest ones made narrower; None where that does not do."""
+    """The width of each column, with the widest ones reduced; None if they still do not fit."""
     room = width - len(_GAP) * (len(columns) - 1)
     bounds = [(column.narrowest, column.widest) for column in columns]
 

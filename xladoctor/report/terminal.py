@@ -43,7 +43,7 @@ _WORTH_SHOWING, _WORTH_SAYING = 0.005, 0.02  # of the whole
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 _NARROW = 60
 _WIDE = 100
-_MANY, _LISTED = 3, 8  # number of findings above which a list comes first; its most lines
+_MANY, _LISTED = 3, 8  # findings from which on a list comes first, and the most that it has
 _WHERE = ("guilty", "caller")
 
 Spent = Sequence[tuple[PartName, float, float]]  # seconds, and share of the whole

@@ -46,12 +46,12 @@ def write(parts: Iterable[RenderableType], output: TextIO, style: Style) -> None
         emoji=False,
         markup=False,
     )
-    console.print(_Cleaned(Group(*parts)), crop=False)  # what is to be copied may be longer
+    console.print(_Cleaned(Group(*parts)), crop=False)  # texts to copy may be longer
     output.writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
 class _Cleaned:
-    """Whatever is drawn, without control characters but those that rich itself adds."""
+    """A renderable without control characters, except the ones that rich itself adds."""
 
     def __init__(self, drawn: RenderableType) -> None:
         self._drawn = drawn
@@ -62,10 +62,10 @@ class _Cleaned:
 
 
 class FittedText:
-    """A text that is made for the width it gets, as that of a column.
+    """A text that is made for the available width, such as a column's.
 
     Args:
-        make: gives the text for a width.
+        make: returns the text for a width.
     """
 
     def __init__(self, make: Callable[[int], Text]) -> None:
@@ -79,7 +79,7 @@ class FittedText:
 
 
 class Hanging:
-    """An indented text, of which all lines but the first are further in."""
+    """An indented text whose lines after the first are indented further."""
 
     def __init__(self, text: Text) -> None:
         self._text = text
@@ -104,9 +104,9 @@ def plain(text: str, style: Style, *, lines: bool = False) -> str:
 
 
 def printable(value: Value, style: Style) -> Value:
-    """The same with all texts in it, which come from the program, made plain.
+    """The value with all texts in it, which come from the program, made plain.
 
-    Only those that rules have of themselves may have lines.
+    Only texts of rules may have several lines.
     """
     return cast(Value, _printable(value, style, lines=False))
 

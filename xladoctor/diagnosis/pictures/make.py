@@ -50,7 +50,7 @@ def pictures(evidence: Evidence, diagnosis: Diagnosis) -> Pictures:
 
 
 def _placed(row: Row, evidence: Evidence) -> Row:
-    """With paths as reports show them."""
+    """The row with paths as reports show them."""
     shown = {key: evidence.shown(row[key]) for key in ("file", "user_file")}
     cause = row.get("cause")
     return {**row, **shown, **({"cause": _placed(cause, evidence)} if cause else {})}
@@ -101,7 +101,7 @@ def _differences(
 
 
 def _shown(difference: Difference, evidence: Evidence) -> Difference:
-    """With paths as reports show them."""
+    """The difference with paths as reports show them."""
 
     def place(line: Place) -> Place:
         return line._replace(file=evidence.shown(line.file))

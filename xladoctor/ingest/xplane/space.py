@@ -1,8 +1,8 @@
 """Reads an XSpace (``.xplane.pb``): its planes and lines, and its events as columns.
 
-The file is read into memory, which costs no more than mapping it, and is safe if the file is
-truncated meanwhile. The compiled loops of :mod:`.wire` walk it. Damaged or missing parts are
-skipped and noted with their byte offset; the rest is used.
+The file is read into memory, which costs no more than mapping it, and is safe even if somebody
+truncates the file. The compiled loops of :mod:`.wire` walk it. Damaged or missing parts are skipped
+and noted with their byte offset; the rest is used.
 """
 
 from __future__ import annotations

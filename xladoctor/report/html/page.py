@@ -71,7 +71,7 @@ def _library() -> str:
 
 
 def _policy(css: str, script: str) -> str:
-    """What the page may load and run: its own style and script, and no more."""
+    """The content security policy: the page may only load its own style and script."""
     return (
         f"default-src 'none'; style-src {_digest(css)}; script-src {_digest(script)};"
         " base-uri 'none'; form-action 'none'"
@@ -130,7 +130,7 @@ def _printable(value: Any) -> Any:
 
 
 def _prose(text: str) -> Markup:
-    """A text in which what stands between backticks is code."""
+    """A text whose parts between backticks are code."""
     parts = re.split("`([^`]+)`", clean(text, lines=True))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if nth % 2 else escape(part)
@@ -162,7 +162,7 @@ def spent(diagnosis: Diagnosis) -> list[dict[str, Any]]:
 
 
 def explained(diagnosis: Diagnosis) -> list[tuple[str, float]]:
-    """What accounts for the whole time, as shares of it; the last is what nothing does."""
+    """What explains the whole time, as shares of it; the last is the unexplained rest."""
     told, whole = diagnosis.time.explained, diagnosis.time.whole_s
     if told is None or not whole:
         return []
@@ -234,7 +234,7 @@ def headings(body: str) -> list[tuple[str, Markup]]:
 
 
 def summary(lane: Lane, duration_ns: int) -> str:
-    """What a lane shows, for those who do not see it."""
+    """A text on what a lane shows, for people who cannot see it."""
     spent: dict[str, int] = {}
     for span in lane.spans:
         spent[span.kind] = spent.get(span.kind, 0) + span.duration_ns

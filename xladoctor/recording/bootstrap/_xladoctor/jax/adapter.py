@@ -430,7 +430,7 @@ class Adapter:
         self._recorder.thread().compiles = False
 
     def _closing(self, original: Any) -> Any:
-        """Wrap calls of which the outermost ends a miss; those for functions it traces do not."""
+        """Wrap a call that ends the miss if it is the outermost one, and not made while tracing."""
         local = self._local
 
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -20,7 +20,7 @@ class Loaders:
         self._calls = calls
         self._recorder = calls.recorder
         self._patches = patches
-        #: By batch sampler or the like, the call site that made its loader.
+        #: By batch sampler, the call site that made its loader.
         self._made: weakref.WeakKeyDictionary[Any, int | None] = weakref.WeakKeyDictionary()
 
     def install(self) -> None:
