@@ -27,7 +27,7 @@ PartName = Literal[
 #: In the order of their codes; whatever else a thread does is Python.
 ACTIVITIES: tuple[Activity, ...] = get_args(Activity)
 REGIONS: tuple[Region, ...] = get_args(Region)
-#: Beside the activities: nothing tells what the thread did.
+#: Apart from the activities: it is unknown what the thread did.
 UNRECORDED = "unrecorded"
 #: What the loop does while a device is idle, as columns ``idle_…_ns`` have it, and in words.
 IDLE_FOR = {

@@ -281,7 +281,7 @@ class ReadOrigin(
     _CallSites,
     example="SELECT file, line, sum(late) / sum(count) AS late FROM read_origin GROUP BY ALL",
 ):
-    """Reads of which is known what launched the work, in frameworks without barriers."""
+    """Reads whose producing launch is known, in frameworks without barriers."""
 
     count: Annotated[int, "how many, in some of the steps"]
     late: Annotated[int, "how many of them after the same line had launched again"]

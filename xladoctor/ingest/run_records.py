@@ -157,7 +157,7 @@ class PythonFolders(Record, frozen=True):
 
 
 class ProcessRecord(Record, frozen=True):
-    """``process.json``: what a captured process tells of itself.
+    """``process.json``: what a captured process says about itself.
 
     Attributes:
         files: sizes in bytes of its files when it ended, by their paths in the run directory.
@@ -245,8 +245,8 @@ class CallSitesFile(Record, frozen=True):
             launches functions of the program.
         operations: sites that launched nothing but single operations of the framework; None where
             nothing tells.
-        origins: sites, reads of which is known what launched the work, and how many of them came
-            after the same line had launched again.
+        origins: per site, reads whose producing launch is known, and how many of them came after
+            the same line had launched again.
         parts: compiled parts of functions that calls at a site ran; None where functions are
             compiled whole.
     """

@@ -78,12 +78,12 @@ class CallSites:
         loops: around each site, from inside out: file, first and last line, function.
         passing: as :attr:`Folders.passing` has it; of two calls on a line, both have to.
         ignores: comments in their files that ask to ignore findings.
-        launches: how often each launched graphs, where the framework tells of that.
+        launches: how often each site launched graphs, if the framework reports launches.
         launched: the rows of table ``launch``.
         parts: how many compiled parts of functions its calls ran, as :class:`CallSitesFile` has it.
-        origins: reads of a site of which is known what launched the work, and how many were late.
+        origins: per site, reads whose producing launch is known, and how many came a step late.
         operations: as :class:`CallSitesFile` has it.
-        light: those with which steps ended that were none, as was known later.
+        light: sites whose launches ended steps that later turned out to be set-up.
     """
 
     sites: tuple[CallSite, ...] = ()
@@ -120,7 +120,7 @@ class Logged:
     counters: dict[str, int] = field(default_factory=dict)
 
     def note(self, line: Part) -> None:
-        """A line was read."""
+        """Take a line into account."""
         self.end_ns = max(self.end_ns, line.end_ns)
         self.longest = max(self.longest, line.steps)
         if line.main:
@@ -222,7 +222,7 @@ class _StepLogReader:
         self._handlers.get(type(line), self._row)(line)
 
     def _row(self, line: Fact) -> None:
-        """A fact that is a row as it is, but for its lines of code."""
+        """Add a fact that is a row already, except for its call sites."""
         table, columns = _ROWS[type(line)]
         row: dict[str, Any] = {"process": self._process}
         for each in columns:
@@ -245,7 +245,7 @@ class _StepLogReader:
         return {name: value}
 
     def _renumbered(self, line: StepLine) -> StepLine:
-        """Without the steps that ended with a launch next to which the loop's is much heavier."""
+        """Renumber a line so that steps ended by negligible launches become part of the next step."""
         if isinstance(line, Part):
             none = isinstance(line, Step) and line.site in self._sites.light
             self._was_none[line.thread] = none
@@ -515,7 +515,7 @@ class _StepLogReader:
         )
 
     def finish(self) -> Gathered:
-        """The tables, after the last line."""
+        """Return the tables, after the last line."""
         stopped, self._cuts = self._cuts, {}
         for cuts in stopped.values():
             self._step(Tail(**msgspec.structs.asdict(cuts)))
@@ -539,8 +539,7 @@ class _StepLogReader:
 def extend_tail(
     process: int, began_ns: int, ended_ns: int, compile_ns: int, ingested: Ingested
 ) -> None:
-    """Add the time in which a program that was stopped last compiled to its main thread's tail, and
-    to its cuts.
+    """Add the last compilation of a program that was stopped to its main thread's tail and cuts.
 
     Args:
         began_ns: when the last line of the log ended.
@@ -578,7 +577,7 @@ def extend_tail(
 
 
 def _not_of_loops(launches: Iterable[Launches]) -> frozenset[int | None]:
-    """Sites that ended steps before the loop that does most was met, and do next to nothing."""
+    """Find sites that ended steps before the main loop was found, and whose work is negligible."""
     loops = [(count * work, work, site) for site, count, work, steps in launches if steps]
     most, main, _ = max(loops, key=lambda loop: loop[0], default=(0.0, 0.0, None))
     return frozenset(
@@ -603,7 +602,7 @@ def _as_hlo(text: str) -> str:
 
 
 def _parts(line: Part) -> dict[str, int]:
-    """Nanoseconds by what the thread did."""
+    """Sum up nanoseconds by part of the step, for the columns of ``step`` and ``cut``."""
     reads, uploads, saves = line.reads, line.uploads, line.saves
     return {
         "compile_ns": line.compile_ns,
@@ -616,7 +615,7 @@ def _parts(line: Part) -> dict[str, int]:
 
 
 def _updates(line: Part) -> int:
-    """Updates of the optimizer that stepped most."""
+    """Count the updates of the optimizer that stepped most often."""
     return max([count for _, count in line.optimizers]) if line.optimizers else 0
 
 
@@ -635,7 +634,7 @@ _SUMS = (
 
 
 def _sum(cuts: Cut, line: _Part) -> _Part:
-    """Cuts of a step and what comes after them, as one line that ends where the last one does."""
+    """Add up the cuts of a step and the line after them; the sum ends where that line ends."""
     total: dict[str, Any] = {name: getattr(cuts, name) + getattr(line, name) for name in _SUMS}
     for name, keys in _KEYS.items():
         rows: dict[tuple[Any, ...], list[int]] = {}
@@ -659,16 +658,16 @@ def _sum(cuts: Cut, line: _Part) -> _Part:
 
 
 def barriers_a_step(sites: Numbers, updates: Numbers, fed: Numbers) -> int:
-    """How many barriers make one iteration, from what each of them ended.
+    """How many barriers make up one iteration.
 
     Args:
         sites: call site of each barrier, in order.
         updates: optimizer steps before each barrier.
-        fed: whether new input came before it: 36 barriers at one line, of which each 36th is fed,
-            are one iteration, whose inner loop has the barrier. Without barriers none is: a launch
-            ends steps of the innermost loop, and what is sent now and then is a number to log.
+        fed: whether new input came before it. If only every 36th barrier at a line follows new
+            input, those 36 form one iteration: the barrier is in an inner loop. All False for
+            frameworks without barriers, whose launches end steps of the innermost loop already.
 
-    The smallest period that nine in ten barriers keep; 1 if there is none. Two barriers per
+    Returns the smallest period that nine in ten barriers keep; 1 if there is none. Two barriers per
     iteration, or eight micro-batches and one update, repeat exactly; an end-of-epoch barrier among
     hundreds does not change the period of the others. A period with several updates is an epoch.
     """
@@ -683,13 +682,13 @@ def barriers_a_step(sites: Numbers, updates: Numbers, fed: Numbers) -> int:
 
 
 def _keeps(period: int, *sequences: Numbers) -> bool:
-    """Whether nine in ten barriers are as that one period before, and it came three times."""
+    """Whether nine in ten barriers equal the one a period earlier, over at least three periods."""
     alike = np.all([s[period:] == s[:-period] for s in sequences], axis=0)
     return 3 * period <= len(sequences[0]) and bool(np.mean(alike) >= _PERIODIC)
 
 
 def _distance(fed: Numbers) -> int:
-    """How far apart nine in ten inputs are; 0 where they are not regular."""
+    """Barriers between inputs, if nine in ten are equally far apart; else 0."""
     distances = np.bincount(np.diff(np.flatnonzero(fed)), minlength=1)
     most = int(distances.argmax())
     return most if distances[most] >= _PERIODIC * max(1, distances.sum()) else 0

@@ -199,7 +199,7 @@ class Compile(Fact, event="compile"):
     """A compilation: in which step, and in what kind of call.
 
     Attributes:
-        ordinal: launches of its site before it, where the framework tells of launches.
+        ordinal: launches of its site before it, if the framework reports launches.
         function: that was compiled, where the framework compiles functions.
         defined: the site of its definition, if the program defines it.
         against: number, from 1, of the compilation of the function whose key is most alike.
