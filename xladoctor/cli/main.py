@@ -54,7 +54,7 @@ app.command("explain")(rules.explain)
 
 def _version(asked: bool) -> None:
     if asked:
-        from xladoctor.diagnosis.interface import SCHEMA_VERSION
+        from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
 
         emit(f"xladoctor {__version__} (report schema {SCHEMA_VERSION})\n")
         raise typer.Exit

@@ -140,7 +140,7 @@ def try_rules(
             metavar="DIR",
             show_default=False,
             help="Folder with evidence of healthy programs, in which no rule may find"
-            " anything above info (default, in a clone of xladoctor: its own recordings).",
+            " anything above info (default: those that come with xladoctor).",
         ),
     ] = None,
 ) -> None:

@@ -13,7 +13,6 @@ from xladoctor import __version__
 from xladoctor.diagnosis import account, devices, facts, findings, ranking, stranger
 from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.interface import (
-    SCHEMA_VERSION,
     DeviceUse,
     Diagnosis,
     Finding,
@@ -28,6 +27,7 @@ from xladoctor.diagnosis.labels import label_times
 from xladoctor.diagnosis.reach import few_steps, reach, unjudged
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
+from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
 from xladoctor.diagnosis.suppression import Suppression
 from xladoctor.diagnosis.verdict import Basis, verdict
 from xladoctor.diagnosis.whatif import WhatIf

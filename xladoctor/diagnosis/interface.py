@@ -17,7 +17,6 @@ from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.diagnosis.rule import About, BoundBy, Rule, Severity
 from xladoctor.facts.parts import PartName
 
-SCHEMA_VERSION = 3
 CostBasis = Literal["measured", "estimate", "bound", "least", "none"]
 SavingBasis = Literal["estimate", "bound", "none"]
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from xladoctor.facts.table import Field, facts_in, fields, table_name
+from xladoctor.facts.table import facts_in, fields, table_name
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.gathered import Gathered
@@ -59,7 +59,9 @@ _PERIODIC = 0.9
 _ONE_UPDATE = 1.1
 #: Facts that are a row as they are.
 _ROWS = {
-    decoded(fact): (table_name(fact), fields(fact)) for fact in facts_in(facts) if fact.about.source
+    decoded(fact): (table_name(fact), [(each.name, each.kind.role) for each in fields(fact)])
+    for fact in facts_in(facts)
+    if fact.about.source
 }
 _OUTLIER = decoded(facts.Outlier)
 _OF_STEP = (decoded(facts.Compile), decoded(facts.Transfer), _OUTLIER)
@@ -225,27 +227,23 @@ class _StepLogReader:
         """Add a fact that is a row already, except for its call sites."""
         table, columns = _ROWS[type(line)]
         row: dict[str, Any] = {"process": self._process}
-        for each in columns:
-            row |= self._columns(each, getattr(line, each.name))
+        for name, role in columns:
+            value = getattr(line, name)
+            if role == "function":
+                defined = self._sites[value]
+                row[f"{name}_file"] = defined.file
+                row[f"{name}_line"] = defined.line
+                row[f"{name}_function"] = defined.function
+                continue
+            if role == "element type":
+                value = _HLO_TYPES.get(value, value)
+            elif isinstance(value, tuple):
+                value = self._shapes.setdefault(value, list(value))
+            row[name] = value
         self._rows.add(table, **row)
 
-    def _columns(self, of: Field, value: Any) -> dict[str, Any]:
-        name, role = of.name, of.kind.role
-        if role == "function":
-            defined = self._sites[value]
-            return {
-                f"{name}_file": defined.file,
-                f"{name}_line": defined.line,
-                f"{name}_function": defined.function,
-            }
-        if role == "element type":
-            value = _HLO_TYPES.get(value, value)
-        elif isinstance(value, tuple):
-            value = self._shapes.setdefault(value, list(value))
-        return {name: value}
-
     def _renumbered(self, line: StepLine) -> StepLine:
-        """Renumber a line so that steps ended by negligible launches become part of the next step."""
+        """Make steps that negligible launches ended a part of the next step, by its number."""
         if isinstance(line, Part):
             none = isinstance(line, Step) and line.site in self._sites.light
             self._was_none[line.thread] = none

@@ -13,9 +13,10 @@ _PACKED = ".tar.xz"
 
 
 def known_good() -> Path | None:
-    """The recordings in xladoctor's own repository, if this is a clone of it."""
-    place = Path(str(resources.files("xladoctor"))).parent / "tests" / "known_good" / "recorded"
-    return place if place.is_dir() else None
+    """The folder of recordings that comes with xladoctor, in the package or a clone, if any."""
+    package = Path(str(resources.files("xladoctor")))
+    places = (package / "known_good", package.parent / "tests" / "known_good" / "recorded")
+    return next((place for place in places if place.is_dir()), None)
 
 
 def name_of(place: Path) -> str:
