@@ -58,6 +58,7 @@ def test_analyzes_a_sample_trace_without_torch(installed: Path, tmp_path: Path) 
 
 @pytest.mark.thorough
 def test_says_how_to_get_a_framework_where_there_is_none(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import torch_xla\n")
     done = subprocess.run(
         [str(installed / "python"), "-m", "xladoctor", "run", "train.py"],
         cwd=tmp_path,

@@ -7,7 +7,7 @@ the evidence; each row is a finding. The columns that a row may have are in :mod
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -18,7 +18,6 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    ModelWrapValidatorHandler,
     PrivateAttr,
     ValidationInfo,
     field_validator,
@@ -295,7 +294,7 @@ class Rule(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _in_default_words(cls, given: Any, build: ModelWrapValidatorHandler[Rule]) -> Rule:
+    def _in_default_words(cls, given: Any, build: Callable[[Any], Rule]) -> Rule:
         """Texts say ``{{ words.tensor }}`` for what frameworks call by different names."""
         if not isinstance(given, dict):
             return build(given)
