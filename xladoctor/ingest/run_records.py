@@ -243,8 +243,8 @@ class CallSitesFile(Record, frozen=True):
         launches: of frameworks without barriers.
         beside: sites of single operations, with which steps ended until a loop was found that
             launches functions of the program.
-        operations: sites that launched nothing but single operations of the framework; None where
-            nothing tells.
+        operations: sites that launched nothing but single operations of the framework; None if
+            that is unknown.
         origins: per site, reads whose producing launch is known, and how many of them came after
             the same line had launched again.
         parts: compiled parts of functions that calls at a site ran; None where functions are
