@@ -1,4 +1,4 @@
-"""Docstrings and comments are understood at first reading, by people who have not written them.
+"""Docstrings, comments and pages are understood at first reading, also by people new to them.
 
 Each construction in the list once hid what a sentence was about: a fragment without a subject, a
 verb in place of the field's term (evidence *shows*, *reports* or *records* something; it does not
@@ -16,7 +16,14 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "xladoctor"
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "xladoctor"
+#: Made from help texts and columns.
+GENERATED = {"commands.md", "evidence.md"}
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in GENERATED),
+]
 #: A pattern -> what to write instead.
 CONSTRUCTIONS = {
     r"\b(tell|tells|told|telling) of\b": "reports, shows or records",
@@ -31,7 +38,18 @@ CONSTRUCTIONS = {
     r"\bwere nothing\b": "were not …",
     r"\bturns? of (a|the) loop\b": "iteration",
     r"^(Those|That) (of|that|which)\b": "a subject: the steps of …",
+    r"\b(is|are) believed\b": "is used",
+    r"\bforetold\b": "predicted",
+    r"\bnobody knows\b": "is unknown",
 }
+_BLOCKS = re.DOTALL | re.MULTILINE
+_LEFT_OUT = re.compile(
+    r"^( *)```.*?^\1```$|^<!-- (\w+): generated -->.*?^<!-- end of \2 -->$", _BLOCKS
+)
+#: A mark (a bullet, say), then text up to an empty line or the next mark.
+_BLOCK = re.compile(
+    r"^ *(?:- |\| |\d+\. |#+ |> )?(\S.*?)(?=\n\s*(?:\n|- |\||\d+\. |#|>)|\Z)", _BLOCKS
+)
 
 
 def prose(source: str) -> Iterator[tuple[int, str]]:
@@ -49,10 +67,20 @@ def prose(source: str) -> Iterator[tuple[int, str]]:
             block = []
 
 
-def faults(source: str) -> list[str]:
+def page_prose(page: str) -> Iterator[tuple[int, str]]:
+    """Paragraphs, list items and rows of a page in Markdown, each with its first line.
+
+    Code blocks are left out, and so is what is generated.
+    """
+    page = _LEFT_OUT.sub(lambda found: "\n" * found[0].count("\n"), page)
+    for block in _BLOCK.finditer(page):
+        yield page.count("\n", 0, block.start(1)) + 1, " ".join(block[1].split())
+
+
+def faults(texts: Iterator[tuple[int, str]]) -> list[str]:
     return [
         f"line {line}: “{found[0]}” ({instead})"
-        for line, text in prose(source)
+        for line, text in texts
         for pattern, instead in CONSTRUCTIONS.items()
         if (found := re.search(pattern, text))
     ]
@@ -62,9 +90,14 @@ def test_no_construction_that_has_to_be_decoded() -> None:
     wrong = {
         str(path.relative_to(PACKAGE)): lines
         for path in sorted(PACKAGE.rglob("*.py"))
-        if (lines := faults(path.read_text(encoding="utf-8")))
+        if (lines := faults(prose(path.read_text(encoding="utf-8"))))
     }
     assert wrong == {}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_page_has_to_be_decoded(page: Path) -> None:
+    assert faults(page_prose(page.read_text(encoding="utf-8"))) == []
 
 
 @pytest.mark.parametrize(
@@ -78,4 +111,22 @@ def test_no_construction_that_has_to_be_decoded() -> None:
     ],
 )
 def test_a_construction_is_found_wherever_it_stands(source: str) -> None:
-    assert faults(source)
+    assert faults(prose(source))
+
+
+@pytest.mark.parametrize(
+    ("page", "line"),
+    [
+        ("# Title\n\nIt is a run whose gap is\ntold at the end.\n", 3),
+        ("Steps:\n\n- the first\n- Those of the loop\n", 4),
+        ("| a | b |\n| --- | --- |\n| x | what a log tells of it |\n", 3),
+    ],
+)
+def test_a_construction_is_found_wherever_it_stands_in_a_page(page: str, line: int) -> None:
+    (fault,) = faults(page_prose(page))
+    assert fault.startswith(f"line {line}: ")
+
+
+def test_code_and_generated_parts_of_a_page_are_left_out() -> None:
+    page = "```\nwhat it is told\n```\n\n<!-- keys: generated -->\nforetold\n<!-- end of keys -->\n"
+    assert faults(page_prose(page)) == []
