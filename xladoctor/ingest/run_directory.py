@@ -93,7 +93,7 @@ def read_run_directory(
     manifest = _read_manifest(path / "run.json")
     if isinstance(manifest, RemoteManifest):
         return manifest, read_remote_capture(path, manifest, session, progress)
-    manifest = msgspec.structs.replace(manifest, command=redact(manifest.command))
+    manifest = msgspec.structs.replace(manifest, kind="run", command=redact(manifest.command))
     ingested = Ingested()
     folders = sorted(p for p in own_files(path, path.glob("process-*"), ingested) if p.is_dir())
     check(path, manifest.files or _listed_by_processes(folders), ingested)
