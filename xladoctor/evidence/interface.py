@@ -21,7 +21,7 @@ class Period(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Where evidence is from that has no manifest, since other tools wrote it.
+    """The origin of evidence that other tools wrote: there is no manifest.
 
     Attributes:
         kind: a ``timeline``, a ``text``, or several ``files``.
@@ -44,7 +44,7 @@ class Evidence:
         notes: what was cut, skipped or unreadable.
         lost: the notes on losses that leave too much of what the program did unknown.
         path: what was analyzed, as commands need it; ``-`` is standard input.
-        origin: the manifest of what was analyzed, if it has one.
+        origin: its manifest, if it has one.
         frontend: the framework that the program is written in, as :mod:`xladoctor.frontends` names
             it.
         cut: tables that lack recorded rows, each with the note that says so.
