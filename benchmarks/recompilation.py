@@ -18,6 +18,7 @@ from typing import Any
 from xladoctor.causes import derive
 from xladoctor.evidence.load import build
 from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.run_records import Manifest
 
 _OPS = ("aten__mul", "aten__add", "aten__mm", "aten__relu", "aten__pow", "aten__sum")
 _OPCODES = ("multiply", "add", "dot", "maximum", "constant", "reduce")
@@ -123,7 +124,7 @@ def main() -> None:
     ingested = made(asked.modules, asked.instructions)
     seconds = []
     for _ in range(asked.rounds):
-        evidence = build(ingested, {"kind": "run", "path": "made"})
+        evidence = build(ingested, "made", Manifest(command=[]))
         began = time.perf_counter()
         derive(evidence)
         seconds.append(time.perf_counter() - began)

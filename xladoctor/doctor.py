@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from xladoctor.configuration.selection import Selection
     from xladoctor.diagnosis.interface import Diagnosis, Finding
     from xladoctor.diagnosis.rule import Rule
-    from xladoctor.evidence.interface import Evidence, Period
+    from xladoctor.evidence.interface import Evidence, Origin, Period
     from xladoctor.ingest.interface import Ingested, Progress
     from xladoctor.recording.interface import RunDirectory, RunOutcome
 
@@ -65,18 +65,20 @@ def load_evidence(
     return replace(evidence, notes=(*evidence.notes, *busy_notes(evidence.database)))
 
 
-def evidence_of(ingested: Ingested, within: Period | None = None, **origin: object) -> Evidence:
+def evidence_of(
+    ingested: Ingested, path: str, origin: Origin, within: Period | None = None
+) -> Evidence:
     """The evidence from a reader's result, with the causes of its compilations.
 
     Args:
         ingested: the reader's result.
+        path, origin: as in :class:`Evidence`.
         within: the part of the run that is judged, if not all of it.
-        origin: as in :class:`Evidence`.
     """
     from xladoctor.causes import derive
     from xladoctor.evidence.load import build
 
-    return derive(build(ingested, origin), within)
+    return derive(build(ingested, path, origin), within)
 
 
 def diagnose(

@@ -83,7 +83,7 @@ def test_process_with_two_frameworks_is_one() -> None:
             ]
         )
     ]
-    assert run(evidence({"process": rows}, kind="run", path="out")).processes == 4
+    assert run(evidence({"process": rows})).processes == 4
 
 
 def test_run_is_described_by_its_manifest_and_its_processes() -> None:
@@ -95,7 +95,7 @@ def test_run_is_described_by_its_manifest_and_its_processes() -> None:
         evidence(
             {"process": processes, "version": versions},
             command=["python", "a.py"],
-            ended={"status": None, "signal": 9},
+            ended={"status": None, "signal": 9, "seconds": 1},
         )
     )
     assert (facts.command, facts.status, facts.signal) == (["python", "a.py"], None, 9)

@@ -12,6 +12,7 @@ from tests.support import evidence, finding, location
 from xladoctor.diagnosis.fingerprint import distinct, fingerprint
 from xladoctor.diagnosis.source_line import code
 from xladoctor.evidence.interface import Evidence
+from xladoctor.ingest.run_records import Manifest
 
 HERE = evidence({}, cwd="/home/ada/project", root="/home/ada/project")
 LINE = "    total += loss.item()"
@@ -134,7 +135,7 @@ def test_folder_it_runs_from_and_place_of_the_repository_do_not_matter(
     parts: list[str], root: str
 ) -> None:
     cwd = "/".join([root.rstrip("/"), *parts]) or "/"
-    elsewhere = replace(HERE, cwd=cwd, origin={"root": root})
+    elsewhere = replace(HERE, origin=Manifest(command=[], cwd=cwd, root=root))
     up = "../" * len(parts)
     absolute = f"{root.rstrip('/')}/src/train.py"
     expected = name("src/train.py")

@@ -15,6 +15,7 @@ from xladoctor.evidence.database import Database
 from xladoctor.evidence.load import build
 from xladoctor.evidence.schema import TABLES
 from xladoctor.ingest.interface import Columns, Ingested, IngestError, Interned
+from xladoctor.ingest.run_records import Manifest
 
 SOURCE = [{"file": "a.py", "line": 1, "text": "x = 1"}]
 
@@ -326,7 +327,7 @@ def lazy(sources: list[Source]) -> Database:
     ingested = Ingested(lazy={"event": list(sources)})
     ingested.append("counter", {"name": ["a"], "value": [1]})
     ingested.append("counter", {"name": ["b"], "value": np.asarray([2])})
-    evidence = build(ingested, {"kind": "run", "path": "a-run"})
+    evidence = build(ingested, "a-run", Manifest(command=[]))
     assert evidence.available == {"event", "counter"}
     evidence.database.close_to_the_outside()
     return evidence.database
@@ -388,7 +389,7 @@ def test_lazy_table_has_the_rows_of_all_processes_in_order(lazy: Database) -> No
 def test_lazy_table_below_views_is_produced() -> None:
     columns: Columns = {"process": [0], "name": ["aten::nonzero"]}
     ingested = Ingested(lazy={"counter": [lambda: columns]})
-    database = build(ingested, {"kind": "run", "path": "a-run"}).database
+    database = build(ingested, "a-run", Manifest(command=[])).database
     assert database.tables_in("FROM fallback_op") > {"fallback_in_loop", "counter", "step"}
     (row,) = database.rows("SELECT op FROM named_fallback")
     assert row["op"] == "aten::nonzero"

@@ -15,6 +15,7 @@ from xladoctor.facts import vocabulary
 from xladoctor.facts.table import tables
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.run_directory import read_run_directory
+from xladoctor.ingest.run_records import Manifest
 
 TYPES = {"INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR", "INTEGER[]", "BIGINT[]", "VARCHAR[]"}
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
@@ -143,7 +144,7 @@ def test_readers_write_no_other_table(written: Ingested) -> None:
 
 
 def test_what_the_readers_write_can_be_loaded(written: Ingested) -> None:
-    evidence = build(written, {"kind": "run", "path": "a-run", "cwd": "/home/ada"})
+    evidence = build(written, "a-run", Manifest(command=[], cwd="/home/ada"))
 
     assert evidence.available == frozenset(TABLES) - ELSEWHERE
     assert evidence.database.scalar("SELECT count(*) FROM execution") == 7

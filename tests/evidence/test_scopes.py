@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xladoctor.evidence.load import build
-from xladoctor.ingest.interface import Ingested
+from tests.support import evidence
 
 NAMES = {
     "jit(step)/jvp(encoder)/attention/dot_general": "encoder > attention",
@@ -27,5 +26,5 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_scope_of_an_operation(name: str) -> None:
-    (row,) = build(Ingested(), {}).database.rows("SELECT scope_of($name) AS scope", {"name": name})
+    (row,) = evidence({}).database.rows("SELECT scope_of($name) AS scope", {"name": name})
     assert row["scope"] == NAMES[name]

@@ -207,4 +207,5 @@ def test_secrets_of_a_run_are_left_out_as_it_is_read(run: Path) -> None:
     told = str([evidence.origin, evidence.notes, evidence.lost, tables])
     assert TOKEN not in told
     assert told.count("…") >= 6
-    assert evidence.origin["command"] == ["python", "--db-pass", "…"]
+    assert evidence.manifest is not None
+    assert evidence.manifest.command == ["python", "--db-pass", "…"]

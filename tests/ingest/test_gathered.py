@@ -14,6 +14,7 @@ from xladoctor.evidence.load import build
 from xladoctor.ingest import gathered
 from xladoctor.ingest.gathered import Gathered, Repeated
 from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.run_records import Manifest
 
 NUMBERS = st.integers(-(2**62), 2**62)
 ROW = st.fixed_dictionaries(
@@ -45,7 +46,7 @@ def test_rows_come_back_from_tables_and_from_the_database(
             table.move(ingested)
         assert rows(ingested.tables["step"]) == given_rows
         names = ", ".join(f'"{name}"' for name in sorted(given_rows[0]))
-        database = build(ingested, {"kind": "run", "path": "a-run"}).database
+        database = build(ingested, "a-run", Manifest(command=[])).database
         assert database.rows(f"SELECT {names} FROM step") == given_rows
 
 

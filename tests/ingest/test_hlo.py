@@ -16,6 +16,7 @@ from xladoctor.ingest import hlo
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.protobuf_schema import message
+from xladoctor.ingest.run_records import Manifest
 
 SAMPLES = sorted(Path(__file__).parents[2].glob("sample_traces/*/plugins/profile/*/*.xplane.pb"))
 ADAPTER = "/opt/xladoctor/recording/bootstrap/_xladoctor/adapter.py"
@@ -423,7 +424,7 @@ def test_extreme_numbers_fit_the_evidence() -> None:
     hlo.read_module(proto.SerializeToString(), 0, 0, None, Folders(), ingested)
     hlo.read_module(module_with_parameter(2**62 + 5), 0, 1, None, Folders(), ingested)
 
-    database = build(ingested, {"kind": "run", "path": "a-run"}).database
+    database = build(ingested, "a-run", Manifest(command=[])).database
 
     assert database.scalar("SELECT max(id) FROM hlo_instruction") == INT64 - 1
     assert database.scalar("SELECT min(shape[1]) FROM hlo_parameter") == -INT64

@@ -13,7 +13,7 @@ from tests.ingest.torch_xla.test_analysis_log import block_text
 from tests.support import rows
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.run_directory import read_run_directory
-from xladoctor.ingest.run_records import plain
+from xladoctor.ingest.run_records import Manifest
 
 LOG = Path(__file__).parent / "torch_xla" / "analysis_logs" / "torch_xla_2.9.log"
 MANIFEST = {
@@ -120,7 +120,8 @@ def table(ingested: Ingested, name: str) -> list[dict[str, Any]]:
 def test_whole_run_fills_every_table_and_leaves_no_note(run: Path) -> None:
     manifest, ingested = read_run_directory(run)
 
-    assert plain(manifest)["command"] == MANIFEST["command"]
+    assert isinstance(manifest, Manifest)
+    assert manifest.command == MANIFEST["command"]
     assert ingested.notes == []
     assert {name: len(table(ingested, name)) for name in ingested.tables} == {
         "process": 1,

@@ -18,6 +18,7 @@ from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.run_records import DamagedRecord, Fallback, Ignore
 from xladoctor.ingest.step_log import (
     CallSites,
+    Logged,
     barriers_a_step,
     extend_tail,
     read_call_sites,
@@ -56,10 +57,13 @@ STEP: dict[str, Any] = {
 
 
 def read(*lines: dict[str, Any] | str, sites: CallSites = SITES) -> Ingested:
+    return read_both(*lines, sites=sites)[0]
+
+
+def read_both(*lines: dict[str, Any] | str, sites: CallSites = SITES) -> tuple[Ingested, Logged]:
     ingested = Ingested()
     texts = (line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines)
-    read_step_log(texts, sites, 2, ingested, "steps.jsonl")
-    return ingested
+    return ingested, read_step_log(texts, sites, 2, ingested, "steps.jsonl")
 
 
 def table(ingested: Ingested, name: str) -> list[dict[str, Any]]:
@@ -177,7 +181,7 @@ def test_tail_is_no_step_and_has_no_call_site() -> None:
 
 def test_compile_upload_optimizer_and_loader_lines() -> None:
     common = {"thread": 7, "step": 4, "site": 0}
-    ingested = read(
+    ingested, logged = read_both(
         {"event": "compile", **common, "during": "read", "end_ns": 99, "duration_ns": 9},
         {"event": "upload", **common, "shape": [16, 64], "dtype": "bfloat16"},
         {"event": "upload", **common, "shape": [], "dtype": "quint8"},
@@ -186,7 +190,7 @@ def test_compile_upload_optimizer_and_loader_lines() -> None:
     )
 
     base = {"process": 2, "thread": 7}
-    assert table(ingested, "compile_time") == [
+    assert rows(logged.compile_times) == [
         {
             **base,
             "step": 4,
@@ -238,14 +242,16 @@ def test_compilations_of_functions_have_what_changed_in_their_key() -> None:
         "memory": {"argument": 10, "output": 6, "alias": 4, "temp": 2},
     }
     shape = ["shape", "batch['x']", "float32[8,4]", "bfloat16[9,4]"]
-    ingested = read(
+    ingested, logged = read_both(
         again,
         {**again, "against": 1, "changes": [shape, ["static", "n", "3", "4"]]},
         {**again, "against": 2, "changes": []},
     )
 
-    rows = table(ingested, "compile_time")
-    assert [(r["compiled"], r["ordinal"], r["memory_bytes"]) for r in rows] == [("step", 3, 14)] * 3
+    compiled = rows(logged.compile_times)
+    assert [(r["compiled"], r["ordinal"], r["memory_bytes"]) for r in compiled] == [
+        ("step", 3, 14)
+    ] * 3
     names = ("index", "nth", "against", "what", "argument", "was", "now")
     assert [tuple(row[name] for name in names) for row in table(ingested, "key_change")] == [
         (1, 0, 0, "shape", "batch['x']", "f32[8,4]", "bf16[9,4]"),
@@ -284,13 +290,14 @@ def test_steps_that_ended_with_next_to_nothing_are_parts_of_the_next() -> None:
     lines = [{**outlier, "step": 4}, *lines, {**outlier, "step": 4}]
     lines.insert(2, {**outlier, "step": 0})  # of a step that is none
     ingested = Ingested()
-    read_step_log([json.dumps(each) for each in lines], sites, 2, ingested, "steps.jsonl")
+    texts = [json.dumps(each) for each in lines]
+    logged = read_step_log(texts, sites, 2, ingested, "steps.jsonl")
 
     steps = [
         (row["index"], row["duration_ns"], row["executions"]) for row in table(ingested, "step")
     ]
     assert steps == [(0, 100, 4), (1, 150, 6)]
-    assert table(ingested, "compile_time")[0]["step"] == 1
+    assert rows(logged.compile_times)[0]["step"] == 1
     assert [row["step"] for row in table(ingested, "outlier")] == [4, 1]
 
 

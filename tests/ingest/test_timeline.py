@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.xspace import builder, devices
 from tests.xspace.truth import Truth
-from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.interface import Elsewhere, Evidence
 from xladoctor.evidence.load import build, load
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Ingested
@@ -46,7 +46,7 @@ def read(folder: Path, space: builder.Space) -> Evidence:
     ingested = Ingested()
     read_timeline(TimelineFile(path, 0), Folders(), ingested)
     assert ingested.notes == []
-    return build(ingested, {"kind": "timeline", "path": str(path)})
+    return build(ingested, str(path), Elsewhere("timeline"))
 
 
 def us(value: Any) -> float:

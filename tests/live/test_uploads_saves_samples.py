@@ -150,10 +150,11 @@ def read(run: Captured) -> dict[str, list[dict[str, Any]]]:
     ingested = Ingested()
     sites = read_call_sites((run.process / "call_sites.json").read_text())
     with (run.process / "steps.jsonl").open() as lines:
-        read_step_log(lines, sites, 0, ingested, "steps.jsonl")
+        logged = read_step_log(lines, sites, 0, ingested, "steps.jsonl")
     read_host_samples(run.process / "host_samples.json", sites, 0, ingested)
     assert ingested.notes == []
-    return {name: rows(columns) for name, columns in ingested.tables.items()}
+    tables = {**ingested.tables, "compilation": logged.compile_times}
+    return {name: rows(columns) for name, columns in tables.items()}
 
 
 def by_line(table: list[dict[str, Any]], column: str) -> Counter[int]:
@@ -220,7 +221,7 @@ def test_time_of_saves_is_what_the_program_measures_without_compilation(
     run: Captured, tables: dict[str, list[dict[str, Any]]], save_lines: list[int]
 ) -> None:
     measured_ns = 1e9 * json.loads(run.finished.stdout)
-    compiled = [row for row in tables["compile_time"] if row["during"] == "save"]
+    compiled = [row for row in tables["compilation"] if row["during"] == "save"]
     saved_ns = sum(row["duration_ns"] for row in tables["state_save"])
 
     assert by_line(compiled, "duration_ns")[save_lines[-1]] > 0

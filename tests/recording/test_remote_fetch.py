@@ -77,7 +77,7 @@ def test_what_a_server_sends_or_writes_here_is_a_run_directory(tmp_path: Path, a
     assert file.name == f"{address.replace(':', '_')}.xplane.pb"
     assert file.read_bytes() == timeline()
     evidence = load(str(result.directory.path))
-    assert evidence.origin["kind"] == "remote"
+    assert evidence.origin.kind == "remote"
     assert evidence.database.scalar("SELECT count(*) FROM timeline_step") == 5
     assert [note[: len(UNSEEN)] for note in evidence.notes] == [UNSEEN]
 

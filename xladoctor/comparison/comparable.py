@@ -17,6 +17,7 @@ from xladoctor.comparison.interface import (
     RunSummary,
 )
 from xladoctor.comparison.samples import step_samples
+from xladoctor.evidence.interface import Elsewhere
 from xladoctor.foreign import quoted
 from xladoctor.frontends.vocabulary import vocabulary
 
@@ -37,12 +38,11 @@ _SHAPES = """
 def summary(run: Run) -> RunSummary:
     """The facts about a run to show."""
     python = _version(run, "python")
-    tool = run.evidence.origin.get("tool") or {}
     return RunSummary(
         run.diagnosis.run,
         _of_processes(run, "host"),
         python,
-        tool.get("version"),
+        _tool(run),
         complete(run),
         run.diagnosis.steps,
     )
@@ -50,8 +50,8 @@ def summary(run: Run) -> RunSummary:
 
 def complete(run: Run) -> bool:
     """Whether the program ended by itself, without an error, as far as is known."""
-    origin, facts = run.evidence.origin, run.diagnosis.run
-    cut_short = facts.kind == "run" and not origin.get("ended") and "part_of" not in origin
+    facts, manifest = run.diagnosis.run, run.evidence.manifest
+    cut_short = manifest and manifest.ended is None and manifest.part_of is None
     return not (facts.status or facts.signal or cut_short)
 
 
@@ -128,7 +128,7 @@ def _forbids(
 
 def _grounds(run: Run) -> dict[Ground, frozenset[str] | None]:
     """The properties that have to agree, each as a set of texts; None if unknown."""
-    facts, origin = run.diagnosis.run, run.evidence.origin
+    facts = run.diagnosis.run
     samples = step_samples(run.evidence)
     texts: dict[Ground, str | None] = {
         "script": facts.script,
@@ -138,7 +138,7 @@ def _grounds(run: Run) -> dict[Ground, frozenset[str] | None]:
         "host": _of_processes(run, "host"),
         "python": _version(run, "python"),
         **{package: _version(run, package) for package in PACKAGES},
-        "xladoctor": (origin.get("tool") or {}).get("version"),
+        "xladoctor": _tool(run),
         "evidence": facts.kind,
         "profiler": ("on" if samples.traced else "off") if samples.ms else None,
     }
@@ -150,6 +150,12 @@ def _grounds(run: Run) -> dict[Ground, frozenset[str] | None]:
 
 def _single(text: str | None) -> frozenset[str] | None:
     return None if text is None else frozenset([text])
+
+
+def _tool(run: Run) -> str | None:
+    """The version of xladoctor that captured the run."""
+    origin = run.evidence.origin
+    return None if isinstance(origin, Elsewhere) or origin.tool is None else origin.tool.version
 
 
 def _of_processes(run: Run, column: str) -> str | None:
@@ -215,16 +221,17 @@ def _arguments(run: Run) -> str | None:
     command = run.diagnosis.run.command
     if not command:
         return None
-    script = str(run.evidence.origin.get("script") or "")
+    manifest = run.evidence.manifest
+    script = manifest.script if manifest else None
     places = [n for n, word in enumerate(command) if script and word.endswith(script)]
     return quoted(*command[places[0] + 1 if places else 1 :]) or "none"
 
 
 def _capture(run: Run) -> str | None:
-    options = run.evidence.origin.get("options")
-    if not isinstance(options, dict):
+    manifest = run.evidence.manifest
+    if manifest is None or not manifest.options:
         return None
-    shown = {name: value for name, value in options.items() if name != "session"}
+    shown = {name: value for name, value in manifest.options.items() if name != "session"}
     return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items())
 
 

@@ -58,8 +58,8 @@ _PARTS_OF_CATEGORY: dict[str, tuple[PartName, ...]] = {
 def time_spent(evidence: Evidence) -> TimeSpent:
     """Where the wall time went, on the thread with the longest loop."""
     rows = evidence.database.rows("SELECT * FROM account")
-    ended = evidence.origin.get("ended") or {}
-    total: float | None = ended.get("seconds")
+    ended = evidence.manifest and evidence.manifest.ended
+    total = ended.seconds if ended else None
     if not rows:
         return _of_timeline(evidence, total)
     row = rows[0]
@@ -89,7 +89,7 @@ def time_spent(evidence: Evidence) -> TimeSpent:
         python_s=of_loop["python"],
     )
     loop = sum(asdict(parts).values())
-    began = evidence.origin.get("began_ns")
+    began = evidence.began_ns
     if total and began is not None:
         before = max(0.0, (row["began_at"] - began) / 1e9)
         earlier = min(before, seconds["earlier_compile"])

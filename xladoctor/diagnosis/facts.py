@@ -60,17 +60,17 @@ _STEPS_OF_TIMELINE = """
 
 def run(evidence: Evidence) -> RunFacts:
     """The facts about what was analyzed: command, versions, device."""
-    origin = evidence.origin
-    ended = origin.get("ended") or {}
+    manifest = evidence.manifest
+    ended = manifest and manifest.ended
     rows = evidence.database.rows("SELECT * FROM process ORDER BY process")
     first = rows[0] if rows else {}
     written_in = evidence.database.scalar("SELECT any_value(frontend) FROM timeline")
     return RunFacts(
-        kind=origin["kind"],
-        path=origin["path"],
-        command=list(origin.get("command", [])),
-        status=ended.get("status"),
-        signal=ended.get("signal"),
+        kind=evidence.origin.kind,
+        path=evidence.path,
+        command=manifest.command if manifest else [],
+        status=ended.status if ended else None,
+        signal=ended.signal if ended else None,
         processes=_processes(evidence),
         device=first.get("device_kind"),
         devices=sum(row["devices"] or 0 for row in rows),
@@ -134,8 +134,7 @@ def _script(evidence: Evidence, main: str | None) -> str | None:
     if main:
         path = evidence.portable(main)
         return Path(path).name if path.startswith("/") else path
-    named = evidence.origin.get("script")
-    return None if named is None else str(named)
+    return evidence.manifest.script if evidence.manifest else None
 
 
 def steps(evidence: Evidence) -> Steps | None:

@@ -64,6 +64,7 @@ def _debugging(environment: Mapping[str, str]) -> list[Check]:
     from xladoctor.causes import derive
     from xladoctor.diagnosis.engine import diagnose
     from xladoctor.diagnosis.pack import load_rules
+    from xladoctor.evidence.interface import Elsewhere
     from xladoctor.evidence.load import build
     from xladoctor.ingest.interface import Ingested
 
@@ -81,7 +82,7 @@ def _debugging(environment: Mapping[str, str]) -> list[Check]:
             function=None,
         )
     rules = [rule for rule in load_rules() if rule.needs == ["environment"]]
-    evidence = derive(build(variables, {"kind": "text", "path": "-"}))
+    evidence = derive(build(variables, "-", Elsewhere("text")))
     findings = diagnose(evidence, rules).findings
     return [
         warning("settings", finding.message.rstrip("."), " ".join(finding.fix.split()))

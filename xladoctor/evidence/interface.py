@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from xladoctor.evidence.database import Database
 from xladoctor.frontends.vocabulary import DEFAULT
+from xladoctor.ingest.run_records import Manifest, RemoteManifest
 from xladoctor.repository import portable
 
 
@@ -19,6 +20,21 @@ class Period(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The origin of evidence that other tools wrote: there is no manifest.
+
+    Attributes:
+        kind: a ``timeline``, a ``text``, or several ``files``.
+    """
+
+    kind: Literal["timeline", "text", "files"]
+
+
+#: Where evidence is from.
+Origin = Manifest | RemoteManifest | Elsewhere
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """Tables, and how complete they are.
 
@@ -27,8 +43,8 @@ class Evidence:
         available: tables that were recorded and could be read, even if empty.
         notes: what was cut, skipped or unreadable.
         lost: the notes on losses that leave too much of what the program did unknown.
-        origin: what was analyzed, for the report: path, kind, and the manifest of a run.
-        cwd: the program's working directory; files below it are shown relative to it.
+        path: what was analyzed, as commands need it; ``-`` is standard input.
+        origin: its manifest, if it has one.
         frontend: the framework that the program is written in, as :mod:`xladoctor.frontends` names
             it.
         cut: tables that lack recorded rows, each with the note that says so.
@@ -37,16 +53,31 @@ class Evidence:
     database: Database
     available: frozenset[str]
     notes: tuple[str, ...]
-    origin: dict[str, Any]
-    cwd: str | None = None
+    path: str
+    origin: Origin
     lost: tuple[str, ...] = ()
     frontend: str = DEFAULT
     cut: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def manifest(self) -> Manifest | None:
+        """The manifest of a run that was captured; None for other evidence."""
+        return self.origin if isinstance(self.origin, Manifest) else None
+
+    @property
+    def began_ns(self) -> int | None:
+        """When the capture began: nanoseconds of the wall clock; None if unknown."""
+        return None if isinstance(self.origin, Elsewhere) else self.origin.began_ns
+
+    @property
+    def cwd(self) -> str | None:
+        """The program's working directory; files below it are shown relative to it."""
+        return self.manifest.cwd if self.manifest else None
+
+    @property
     def root(self) -> str | None:
         """The repository that the program ran in, or its working directory."""
-        return self.origin.get("root") or self.cwd
+        return (self.manifest.root if self.manifest else None) or self.cwd
 
     def portable(self, file: str) -> str:
         """A path in a form that is the same on any machine."""

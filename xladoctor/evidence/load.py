@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from xladoctor.evidence.database import Database, row_count
-from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.interface import Elsewhere, Evidence, Origin
 from xladoctor.evidence.runs import is_run, locate, refuse_several
 from xladoctor.foreign import clean, encodable, quoted
 from xladoctor.frontends.vocabulary import DEFAULT, tables
@@ -16,7 +18,6 @@ from xladoctor.ingest.console_text import read_text
 from xladoctor.ingest.interface import Ingested, Progress
 from xladoctor.ingest.recorded_elsewhere import add_texts, read_elsewhere
 from xladoctor.ingest.run_directory import read_run_directory
-from xladoctor.ingest.run_records import RemoteManifest, plain
 
 _FEW_ROWS = 100_000  # below this, threads cost more than they save
 
@@ -39,32 +40,32 @@ def load(
     if words == ["-"]:
         ingested = Ingested()
         add_texts([read_text(sys.stdin.buffer, "standard input")], [], ingested)
-        return build(ingested, {"kind": "text", "path": "-"})
+        return build(ingested, "-", Elsewhere("text"))
     paths = [locate(word) for word in words]
     places = [Path(each) for each in paths]
     if len(places) == 1 and is_run(places[0]):
         manifest, ingested = read_run_directory(places[0], session, progress)
-        kind = "remote" if isinstance(manifest, RemoteManifest) else "run"
-        return build(ingested, {**plain(manifest), "kind": kind, "path": paths[0]})
+        return build(ingested, paths[0], manifest)
     refuse_several(places)
     ingested = read_elsewhere(places, session, progress)
-    kind = "timeline" if "timeline" in ingested.tables else "text"
     if len(paths) > 1:
-        return build(ingested, {"kind": "files", "path": quoted(*paths)})
-    return build(ingested, {"kind": kind, "path": paths[0]})
+        return build(ingested, quoted(*paths), Elsewhere("files"))
+    kind: Literal["timeline", "text"] = "timeline" if "timeline" in ingested.tables else "text"
+    return build(ingested, paths[0], Elsewhere(kind))
 
 
-def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
+def build(ingested: Ingested, path: str, origin: Origin, frontend: str | None = None) -> Evidence:
     """Fill a database with what was read, and create the views over it.
 
     Args:
         ingested: what was read.
-        origin: as in :class:`Evidence`; its ``frontend`` counts if no process has one.
+        path, origin: as in :class:`Evidence`.
+        frontend: that of the program, if no process names one.
     """
     parts = [*ingested.tables.values(), *(columns for _, columns in ingested.batches)]
     small = not ingested.lazy and sum(map(row_count, parts)) < _FEW_ROWS
     database = Database(threads=1 if small else None)
-    frontend = _frontend(ingested, origin)
+    frontend = _frontend(ingested, frontend)
     for table, columns in (*ingested.tables.items(), *tables(frontend).items()):
         database.insert(table, columns)
     for table, columns in ingested.batches:
@@ -74,13 +75,14 @@ def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
     database.create_views()
     available = frozenset(ingested.tables) | frozenset(ingested.lazy)
     notes, lost = (tuple(map(clean, told)) for told in (ingested.notes, ingested.lost))
-    origin = {**_encodable(origin), "path": origin.get("path")}  # commands need the exact path
+    if not isinstance(origin, Elsewhere):
+        origin = msgspec.convert(_encodable(msgspec.to_builtins(origin)), type(origin))
     return Evidence(
         database,
         available,
         notes,
+        path,
         origin,
-        origin.get("cwd"),
         lost,
         frontend,
         {table: clean(note) for table, note in ingested.cut.items()},
@@ -96,10 +98,10 @@ def _encodable(value: Any) -> Any:
     return [_encodable(item) for item in value] if isinstance(value, list) else value
 
 
-def _frontend(ingested: Ingested, origin: dict[str, Any]) -> str:
+def _frontend(ingested: Ingested, given: str | None) -> str:
     """The frontend of the program, as far as the evidence shows it."""
     processes, timelines = (
         ingested.tables.get(table, {}).get("frontend", ()) for table in ("process", "timeline")
     )
-    named = (*processes, origin.get("frontend"), *timelines)
+    named = (*processes, given, *timelines)
     return next((str(name) for name in named if name), DEFAULT)

@@ -68,7 +68,7 @@ def is_as_it_ran(evidence: Evidence, file: str) -> bool:
 
 def is_unchanged(evidence: Evidence, file: str) -> bool:
     """Whether a file exists here and is older than the run, as far as that is known."""
-    began = evidence.origin.get("began_ns")
+    began = evidence.began_ns
     try:
         return began is not None and Path(file).stat().st_mtime_ns <= began
     except (OSError, ValueError):
@@ -90,11 +90,10 @@ def is_own(evidence: Evidence, file: Path) -> bool:
 
 def _ran_in(evidence: Evidence) -> Path | None:
     """The repository or folder that the program ran in, if the user or the run is in it, too."""
-    ran = evidence.origin.get("root") or evidence.cwd
-    run = Path(str(evidence.origin.get("path"))).absolute()
+    run = Path(evidence.path).absolute()
     made_in = next((folder.parent for folder in run.parents if folder.name == RUNS), run)
     for folder in (Path.cwd(), made_in):
         place = repository(folder) or folder
-        if ran in (str(place), str(folder)):
+        if evidence.root in (str(place), str(folder)):
             return place
     return None

@@ -61,7 +61,7 @@ def explain_compilations(
     """A finding for each cause, in the order of the compilations; and notes on what is unknown."""
     database = builder.evidence.database
     rows = {row["index"]: row for row in database.rows(_COMPILED)}
-    late = (Path(builder.evidence.origin["path"]) / _EARLIER).exists()
+    late = (Path(builder.evidence.path) / _EARLIER).exists()
     explained = _by_rules(builder, rows, late)
     known = {index for indices, _ in explained for index in indices}
     explained += [

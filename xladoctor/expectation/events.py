@@ -12,6 +12,7 @@ from xladoctor.doctor import evidence_of, judge
 from xladoctor.expectation.builder import FindingBuilder, Row
 from xladoctor.expectation.interface import Happened
 from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.run_records import Manifest
 from xladoctor.recording.bootstrap._xladoctor.call_site import PLACE
 
 Places = Callable[[int | None], Any]
@@ -60,7 +61,7 @@ def columns(spot: Any) -> Row:
 
 def explain_fallbacks(builder: FindingBuilder, happened: Happened, place: Places) -> list[Finding]:
     """A finding for each operator and line, from evidence of the block alone."""
-    small = evidence_of(_of_block(happened, place), kind="run", path="")
+    small = evidence_of(_of_block(happened, place), "", Manifest(command=[]))
     seen = {op for op, _ in happened.lines}
     explained = []
     for rule in builder.rules_on("fallbacks"):

@@ -15,6 +15,7 @@ from xladoctor.expectation.events import Places, columns, explain_fallbacks, exp
 from xladoctor.expectation.interface import Happened, Kind
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.run_directory import read_process
+from xladoctor.ingest.run_records import Manifest
 
 Explained = tuple[list[Finding], list[str]]
 
@@ -60,5 +61,5 @@ def _evidence(folder: Path, happened: Happened, place: Places) -> Evidence:
             **columns(place(site)),
         )
     block = Period(happened.began_ns, happened.ended_ns)
-    origin = {"kind": "run", "path": str(folder), "cwd": str(Path.cwd())}
-    return evidence_of(ingested, block, **origin, began_ns=happened.began_ns)
+    origin = Manifest(command=[], cwd=str(Path.cwd()), began_ns=happened.began_ns)
+    return evidence_of(ingested, str(folder), origin, block)

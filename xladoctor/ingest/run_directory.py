@@ -93,7 +93,7 @@ def read_run_directory(
     manifest = _read_manifest(path / "run.json")
     if isinstance(manifest, RemoteManifest):
         return manifest, read_remote_capture(path, manifest, session, progress)
-    manifest = msgspec.structs.replace(manifest, command=redact(manifest.command))
+    manifest = msgspec.structs.replace(manifest, kind="run", command=redact(manifest.command))
     ingested = Ingested()
     folders = sorted(p for p in own_files(path, path.glob("process-*"), ingested) if p.is_dir())
     check(path, manifest.files or _listed_by_processes(folders), ingested)
@@ -284,42 +284,23 @@ def read_process(
                 f" anything: {fault}"
             )
         return False
-    sites = _read_sites(folder / "call_sites.json", ingested)
-    with lines_in(steps, Ingested()) as lines:
-        light = sites.light | sites_of_set_up(lines or (), sites)
-    sites = replace(sites, light=light)
+    sites = _read_sites(folder / "call_sites.json", steps, ingested)
     folders = _folders(record, sites)
     add_process(record, number, folder, ingested)
     _add_sites(sites, number, ingested)
-    times, logged = _read_steps(steps, sites, number, ingested)
-    records_reads = vocabulary(record.frontend).records_reads
-    if "step" in ingested.tables and records_reads:
+    logged = _read_steps(steps, sites, number, ingested)
+    if "step" in ingested.tables and vocabulary(record.frontend).records_reads:
         ingested.table("host_sync")
     formats = formats_of(record.frontend)
     log = _read_graph_log(formats, folder, record.no_analysis_log, ingested)
     modules = read_modules(folder, record, folders, ingested)
+    timeline = _timeline_of(record, folder, timelines, asked_for, ingested)
     compiled: list[Compiled] = []
-    own = tuple(f"_{folder.name.removeprefix('process-')}{suffix}" for suffix in CAPTURED)
-    timeline = next((path for path in timelines if path.name.endswith(own)), None)
-    if not asked_for:
-        program = profile_of_program(record, folder, timeline, ingested)
-        timeline = next(
-            iter(own_files(folder.parent, [program] if program else [], ingested)), timeline
-        )
     if timeline is not None:
-        timeline = without_jumps(record, folder, timeline, ingested)
-    if timeline is not None:
-        from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
-
-        file = TimelineFile(
-            timeline,
-            number,
-            record.host,
-            modules=not modules.files,
-            for_viewers=not timeline.name.endswith(SUFFIX),
-            tells_reads=not records_reads,
+        compiled = _read_timeline(
+            timeline, record, number, not modules.files, folders, ingested, progress
         )
-        compiled = read_timeline(file, folders, ingested, progress).found
+    times = logged.compile_times
     if log and not record.ended and ended_ns:
         times = _with_unfinished(log, times, (record.began_ns, ended_ns), number, ingested)
     compilations.join(log, times, compiled, number, folders, ingested, modules.made)
@@ -332,6 +313,50 @@ def read_process(
     agreement.check(steps, logged, record, number, ingested)
     _add_counted(logged.counters, number, ingested)
     return True
+
+
+def _timeline_of(
+    record: ProcessRecord,
+    folder: Path,
+    timelines: list[Path],
+    asked_for: bool,
+    ingested: Ingested,
+) -> Path | None:
+    """The timeline of a process: the one captured, or the program's own if that is better."""
+    own = tuple(f"_{folder.name.removeprefix('process-')}{suffix}" for suffix in CAPTURED)
+    timeline = next((path for path in timelines if path.name.endswith(own)), None)
+    if not asked_for:
+        program = profile_of_program(record, folder, timeline, ingested)
+        programs = own_files(folder.parent, [program] if program else [], ingested)
+        timeline = next(iter(programs), timeline)
+    return timeline and without_jumps(record, folder, timeline, ingested)
+
+
+def _read_timeline(
+    path: Path,
+    record: ProcessRecord,
+    number: int,
+    lacks_modules: bool,
+    folders: Folders,
+    ingested: Ingested,
+    progress: Progress | None,
+) -> list[Compiled]:
+    """Fill the tables of a timeline; return the compilations in it.
+
+    Args:
+        lacks_modules: whether the modules in the timeline are the only ones of the process.
+    """
+    from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
+
+    file = TimelineFile(
+        path,
+        number,
+        record.host,
+        modules=lacks_modules,
+        for_viewers=not path.name.endswith(SUFFIX),
+        tells_reads=not vocabulary(record.frontend).records_reads,
+    )
+    return read_timeline(file, folders, ingested, progress).found
 
 
 def _read_graph_log(
@@ -415,19 +440,16 @@ def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
         )
 
 
-def _read_steps(
-    path: Path, sites: CallSites, number: int, ingested: Ingested
-) -> tuple[dict[str, Any], Logged]:
-    """The times of the compilations, and what else was read."""
+def _read_steps(path: Path, sites: CallSites, number: int, ingested: Ingested) -> Logged:
     with lines_in(path, ingested) as lines:
         if lines is None:
             if not any(note.startswith(f"{path}:") for note in ingested.lost):
                 ingested.lose(f"{path}: is gone; what was in it is lost", *tables_of(path.name))
-            return {}, Logged()
+            return Logged()
         logged = read_step_log(lines, sites, number, ingested, str(path))
     for name in _OF_STEPS:
         ingested.table(name)
-    return ingested.tables.pop("compile_time", {}), logged
+    return logged
 
 
 def _add_counted(counted: dict[str, int], number: int, ingested: Ingested) -> None:
@@ -442,9 +464,10 @@ def _add_counted(counted: dict[str, int], number: int, ingested: Ingested) -> No
             table["value"][row] = value
 
 
-def _read_sites(path: Path, ingested: Ingested) -> CallSites:
+def _read_sites(path: Path, steps: Path, ingested: Ingested) -> CallSites:
+    """The call sites, and which of them are of set-up, as far as the step log shows it."""
     try:
-        return read_call_sites(read_text(path))
+        sites = read_call_sites(read_text(path))
     except FileNotFoundError:
         return CallSites()
     except (OSError, UnicodeError, DamagedRecord) as error:
@@ -453,3 +476,5 @@ def _read_sites(path: Path, ingested: Ingested) -> CallSites:
             *tables_of(path.name),
         )
         return CallSites()
+    with lines_in(steps, Ingested()) as lines:
+        return replace(sites, light=sites.light | sites_of_set_up(lines or (), sites))

@@ -392,12 +392,6 @@ def _checked(text: str, kind_of: Callable[[Any], type[_T]]) -> _T:
         raise DamagedRecord(_reason(error)) from error
 
 
-def plain(record: Record) -> dict[str, Any]:
-    """A record as a dictionary; without what is as it usually is."""
-    built: dict[str, Any] = msgspec.to_builtins(record)
-    return built
-
-
 def step_line_decoder() -> Callable[[str], StepLine]:
     """Decodes and checks the lines of a step log, as :func:`line_decoder` does."""
     return line_decoder(_STEP_LINE)

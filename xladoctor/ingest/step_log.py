@@ -19,7 +19,7 @@ from xladoctor.facts.table import facts_in, fields, table_name
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.gathered import Gathered
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Columns, Ingested
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.run_records import (
     CallSitesFile,
@@ -114,12 +114,14 @@ class Logged:
         longest: the most barriers that a line has.
         ended: whether the main thread's last line is its tail; None without a line of it.
         counters: what the framework's counters grew by in all.
+        compile_times: columns of the compilations, which lack their graphs; empty without any.
     """
 
     end_ns: int = 0
     longest: int = 0
     ended: bool | None = None
     counters: dict[str, int] = field(default_factory=dict)
+    compile_times: Columns = field(default_factory=dict)
 
     def note(self, line: Part) -> None:
         """Take a line into account."""
@@ -166,7 +168,7 @@ def read_call_sites(text: str) -> CallSites:
 def read_step_log(
     lines: Iterable[str], sites: CallSites, process: int, ingested: Ingested, path: str
 ) -> Logged:
-    """Fill ``step``, the tables of what happened in the steps, and the compilations' times.
+    """Fill ``step`` and the tables of what happened in the steps.
 
     Lines that cannot be read are lost; a last one that was cut off by the end of the process leaves
     the tables as whole as they can be.
@@ -193,6 +195,7 @@ class _StepLogReader:
         self._sites = sites
         self._process = process
         self._rows = Gathered()
+        self._times = Gathered()  # of the compilations
         self._compilations = 0
         self._shapes: dict[tuple[int, ...], list[int]] = {}
         self._ordinals: dict[tuple[int | None, int | None], int] = {}
@@ -393,8 +396,8 @@ class _StepLogReader:
             )
 
     def _compile(self, line: Compile) -> None:
-        self._rows.add(
-            "compile_time",
+        self._times.add(
+            "compilation",
             process=self._process,
             thread=line.thread,
             step=line.step,
@@ -450,7 +453,7 @@ class _StepLogReader:
     def _phases(self, line: Phases) -> None:
         number = None if line.number is None else line.number - 1
         if number is not None and 0 <= number < self._compilations:
-            spent = self._rows.table("compile_time")["duration_ns"]
+            spent = self._times.table("compilation")["duration_ns"]
             spent[number] += sum(line.phases.values())
         else:
             number = None
@@ -530,7 +533,9 @@ class _StepLogReader:
                 thread=thread,
                 barriers=barriers_a_step(*sequences),
             )
-        self._rows.replace("site", lambda index: self._sites[index].columns())
+        for rows in (self._rows, self._times):
+            rows.replace("site", lambda index: self._sites[index].columns())
+        self.logged.compile_times = self._times.table("compilation")
         return self._rows
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from xladoctor.causes import derive
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.load import build
 from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.run_records import Manifest
 
 Row = dict[str, Any]
 Tables = Mapping[str, Sequence[Row]]
@@ -29,11 +32,12 @@ def ingested(tables: Tables) -> Ingested:
     return result
 
 
-def evidence(tables: Tables, **origin: Any) -> Evidence:
-    """A database filled with ``tables``, as of a run directory."""
-    return build(ingested(tables), {"kind": "run", "path": "a-run", **origin})
+def evidence(tables: Tables, frontend: str | None = None, **manifest: Any) -> Evidence:
+    """A database filled with ``tables``, as of a run directory with such a manifest."""
+    origin = msgspec.convert({"command": [], **manifest}, Manifest)
+    return build(ingested(tables), "a-run", origin, frontend)
 
 
-def complete(tables: Tables, **origin: Any) -> Evidence:
+def complete(tables: Tables, frontend: str | None = None, **manifest: Any) -> Evidence:
     """The same with the causes of its compilations, as rules see it."""
-    return derive(evidence(tables, **origin))
+    return derive(evidence(tables, frontend, **manifest))

@@ -85,7 +85,7 @@ def timelines(evidence: Evidence) -> Iterator[Shown]:
     )
     if not rows:
         raise ViewError(
-            f"{evidence.origin['path']}: no timeline, so there is nothing to show",
+            f"{evidence.path}: no timeline, so there is nothing to show",
             "xladoctor run records one, unless it is told --trace-steps 0 or the program ends too"
             " early",
         )
@@ -95,7 +95,7 @@ def timelines(evidence: Evidence) -> Iterator[Shown]:
 
 def place_of(file: str, evidence: Evidence) -> Path:
     """The path of a file in the evidence, whose tables escape paths that are not UTF-8."""
-    path, root = Path(file), Path(str(evidence.origin["path"]))
+    path, root = Path(file), Path(evidence.path)
     if path.exists():
         return path
     return next((each for each in (root, *root.rglob("*")) if encodable(str(each)) == file), path)

@@ -26,7 +26,7 @@ _PART = 1 << 20  # events that are encoded at a time
 
 def session_in(logdir: Path, evidence: Evidence) -> Path:
     """A new folder for the timelines of evidence in an empty log directory. Raises OSError."""
-    name = Path(str(evidence.origin["path"])).resolve().name
+    name = Path(evidence.path).resolve().name
     name = name.removesuffix(PACKED).removesuffix(SUFFIX)
     session = logdir / "plugins" / "profile" / (encodable(name) or "run")
     session.mkdir(parents=True)
