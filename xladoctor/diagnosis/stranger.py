@@ -60,7 +60,8 @@ def _checked(rule: Rule, row: Any) -> Row:
         return RuleRow.model_validate(row).model_dump(exclude_unset=True)
     except ValidationError as error:
         first = error.errors()[0]
-        column = ".".join(map(str, first["loc"])) or "its columns"
+        places = (str(place) for place in first["loc"])  # with the types that a union tried
+        column = ".".join(place for place in places if place != "Claim") or "its columns"
         raise RuleError(
             f"{rule.id}: its query returns a row whose {column} cannot be used:"
             f" {first['msg'].removeprefix('Value error, ')}"
