@@ -42,6 +42,7 @@ def query(folder: Path, text: str) -> list[dict[str, object]]:
     return found
 
 
+@pytest.mark.thorough
 def test_a_loop_of_what_another_line_compiled_has_steps(tmp_path: Path) -> None:
     program = write(tmp_path, "program.py", PROGRAM)
 
@@ -178,6 +179,7 @@ print(y.shape)
 """
 
 
+@pytest.mark.thorough
 def test_samples_of_compiling_are_no_tracing_of_later_steps(tmp_path: Path) -> None:
     program = write(tmp_path, "program.py", COMPILING)
 
