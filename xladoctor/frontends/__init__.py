@@ -15,6 +15,7 @@ package is added there with its folder.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, module_from_spec
@@ -32,6 +33,7 @@ def folders() -> dict[str, Path]:
     return own | {name: Path(folder) for name, folder in FRONTENDS.items() if folder}
 
 
+@cache  # asked again for each file of a folder
 def part(name: str, kind: str) -> Any:
     """The module ``kind`` (``ingest``, ``environment``) of a frontend; None if it has none."""
     package = f"{__name__}.{name}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from xladoctor.frontends import part
+from xladoctor.frontends import part, parts
 from xladoctor.ingest.compiler_log import CompilerLog
 from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.interface import Ingested
@@ -89,7 +89,7 @@ def formats_of(frontend: str) -> Formats:
 
 def all_formats() -> list[Formats]:
     """The formats of every frontend."""
-    return [formats_of(name) for name in FRONTENDS]
+    return [module.FORMATS for module in parts("ingest")]
 
 
 def compiler_file(head: bytes) -> CompilerFile | None:
