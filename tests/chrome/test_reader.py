@@ -19,8 +19,9 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.ingest.chrome.space import ChromeSpace, read_chrome
 from xladoctor.ingest.interface import Ingested, IngestError
 
+pytestmark = pytest.mark.usefixtures("loops")
 FILES = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -285,6 +286,7 @@ def test_labels_are_told_from_other_events_only_where_some_are_marked(tmp_path: 
     assert opened(tmp_path, marked).labels == {"forward"}
 
 
+@pytest.mark.parametrize("loops", ["compiled"], indirect=True)
 def test_short_events_take_twice_the_size_of_their_file(tmp_path: Path) -> None:
     event = '{{"ph":"X","name":"op{}","pid":1,"tid":{},"ts":{}.5,"dur":2.25,"args":{{}}}}'
     rows = ",\n".join(event.format(at % 500, at % 4, 3_000_000 + at) for at in range(200_000))

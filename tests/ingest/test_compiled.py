@@ -7,11 +7,95 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from tests.chrome.builder import training
+from tests.xspace import generated
+from xladoctor.ingest.chrome.space import read_chrome
+from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.xplane import compiled
+from xladoctor.ingest.xplane.nesting import nest_all
+from xladoctor.ingest.xplane.space import read_space
+
+TRACE = training(3, kernels=3).label("part", 30, 40)
+FILES = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "sample_traces" / "scalar_read"
+
+
+def everything(path: Path, patience: int) -> dict[str, Any]:
+    """All that is read of a file by loops that are compiled after ``patience``."""
+    compiled.Loop.interpreted, compiled.PATIENCE = 0, patience
+    read = read_chrome if path.suffix == ".json" else read_space
+    space = read(path, Ingested())
+    if space is None:
+        return {}
+    events = space.decode()
+    depth, own = nest_all(space, events)
+    columns = (events.name, events.start_ps, events.duration_ps, depth, own, *events.stats.columns)
+    lines = [(line.name, line.id, line.begin, line.end, line.count) for line in space.lines]
+    return {
+        "names": events.names,
+        "columns": [column.tolist() for column in columns],
+        "occurrences": events.occurrences,
+        "lines": lines,
+        "damage": space.damage.tolist(),
+    }
+
+
+@pytest.fixture
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "PATIENCE", compiled.PATIENCE)
+
+
+@pytest.mark.usefixtures("_patience")
+@FILES
+@given(data=generated.damaged() | st.binary(max_size=60))
+def test_damaged_spaces_read_alike_interpreted_and_compiled(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "host.xplane.pb"
+    path.write_bytes(data)
+    assert everything(path, 10**9) == everything(path, -1)
+
+
+@pytest.mark.usefixtures("_patience")
+@FILES
+@given(
+    cuts=st.lists(
+        st.tuples(st.floats(0, 1), st.integers(0, 12), st.binary(max_size=3)), max_size=4
+    ),
+    patience=st.sampled_from([0, 400, 3000]),
+)
+def test_damaged_traces_read_alike_interpreted_and_compiled(
+    cuts: list[tuple[float, int, bytes]], patience: int, tmp_path: Path
+) -> None:
+    path = TRACE.write(tmp_path / "trace.json")
+    data = path.read_bytes()
+    for place, dropped, added in cuts:
+        at = int(place * len(data))
+        data = data[:at] + (added or b'"') + data[at + dropped :]
+    path.write_bytes(data)
+    assert everything(path, 10**9) == everything(path, -1) == everything(path, patience)
+
+
+def test_what_is_small_needs_no_compiler() -> None:
+    code = (
+        "import sys; from xladoctor.doctor import load_evidence;"
+        f" load_evidence({str(SAMPLE)!r}); sys.exit('numba' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+#: Runs the command as for a large timeline.
+IMPATIENT = (
+    "from xladoctor.ingest.xplane import compiled; compiled.PATIENCE = -1;"
+    " from xladoctor.cli.main import main; main()"
+)
 
 
 def analyze(**environment: str) -> subprocess.CompletedProcess[str]:
@@ -19,7 +103,7 @@ def analyze(**environment: str) -> subprocess.CompletedProcess[str]:
         name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))
     }
     return subprocess.run(
-        [sys.executable, "-m", "xladoctor", "analyze", str(SAMPLE), "--color", "never"],
+        [sys.executable, "-c", IMPATIENT, "analyze", str(SAMPLE), "--color", "never"],
         env={**kept, **environment},
         capture_output=True,
         text=True,

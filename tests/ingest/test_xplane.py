@@ -19,9 +19,10 @@ from xladoctor.ingest.xplane.events import KINDS, Events
 from xladoctor.ingest.xplane.nesting import nest_all
 from xladoctor.ingest.xplane.space import Space, read_space
 
+pytestmark = pytest.mark.usefixtures("loops")
 SAMPLES = sorted(Path(__file__).parents[2].glob("sample_traces/*/plugins/profile/*/*.xplane.pb"))
 FILES = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -165,6 +166,7 @@ def test_damage_inside_names_the_place_and_the_rest_is_read(tmp_path: Path) -> N
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("loops", ["compiled"], indirect=True)
 def test_a_file_over_two_gibibytes(tmp_path: Path) -> None:
     data, padding = loop().bytes(), (1 << 31) + 4096
     path = tmp_path / "host.xplane.pb"

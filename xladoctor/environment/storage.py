@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from xladoctor.environment.interface import Check, failure, ok, warning
+from xladoctor.ingest.xplane import compiled
 
 _MEGABYTE = 10**6
 #: A run takes tens of megabytes, its timeline at most a few hundred: with less free space than the
@@ -43,14 +44,14 @@ def run_directory() -> Check:
 def decoder_cache() -> Check:
     """Whether the timeline's decoder works, and its machine code can be kept."""
     try:
-        from xladoctor.ingest.xplane.compiled import no_cache_reason
+        compiled.compiler()
     except Exception as error:  # a broken numba or LLVM can raise anything
         return failure(
             "decoder cache",
             f"numba cannot be imported: {error}",
             "pip install --force-reinstall numba llvmlite",
         )
-    if no_cache_reason is None:
+    if compiled.no_cache_reason() is None:
         return ok("decoder cache", os.environ["NUMBA_CACHE_DIR"])
     return warning(
         "decoder cache",

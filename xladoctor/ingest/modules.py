@@ -108,7 +108,7 @@ def _order(name: str) -> float:
 
 
 def _decode(path: Path, folders: Folders, ingested: Ingested) -> list[hlo.Module]:
-    from xladoctor.ingest.timeline.compiling import protos  # loads numba
+    from xladoctor.ingest.timeline.compiling import protos
     from xladoctor.ingest.xplane.space import read_space
 
     space = read_space(path, ingested)

@@ -293,7 +293,7 @@ def _read(
     file: Path, number: int, for_viewers: bool, ingested: Ingested, progress: Progress | None
 ) -> Compilations:
     """Read a timeline; return its compilations."""
-    from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
+    from xladoctor.ingest.timeline.read import TimelineFile, read_timeline
 
     timeline = TimelineFile(file, number, alone=True, for_viewers=for_viewers)
     compilations = read_timeline(timeline, Folders(), ingested, progress)

@@ -144,7 +144,8 @@ def _left(gone: Array, part: Array) -> Array:
 
 @compiled(
     "void(int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1],"
-    " int64[::1], int64[::1], bool_[::1], int64[::1], int64[::1], int64[::1])"
+    " int64[::1], int64[::1], bool_[::1], int64[::1], int64[::1], int64[::1])",
+    work=lambda work, *_: 20 * len(work),
 )
 def _run(  # noqa: PLR0913  # the columns of hosts and executions
     work: Array,

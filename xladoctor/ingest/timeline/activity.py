@@ -39,7 +39,10 @@ _COMPILE = ACTIVITIES.index("compile")
 _LAUNCHING_NS = 200_000  # an operator that hands its work to a device has done so by then
 
 
-@compiled("int64(int64[::1], int64[::1], int8[::1], int64, int64[::1], int64[::1], int8[::1])")
+@compiled(
+    "int64(int64[::1], int64[::1], int8[::1], int64, int64[::1], int64[::1], int8[::1])",
+    work=lambda begin, *_: 20 * len(begin),
+)
 def _sweep(
     begin: Times,
     end: Times,

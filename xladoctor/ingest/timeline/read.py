@@ -79,10 +79,14 @@ def read_timeline(
     if progress:
         progress.start(space.size, file.path.name)
     try:
-        return _read(file, space, folders, ingested, progress)
+        compilations = _read(file, space, folders, ingested, progress)
     finally:
         if progress:
             progress.done()
+    reason = no_cache_reason()
+    if reason and reason not in ingested.notes:
+        ingested.notes.append(reason)
+    return compilations
 
 
 def _read(
@@ -92,8 +96,6 @@ def _read(
     ingested: Ingested,
     progress: Progress | None,
 ) -> Compilations:
-    if no_cache_reason and no_cache_reason not in ingested.notes:
-        ingested.notes.append(no_cache_reason)
     timeline = Timeline.of(space, progress.advance if progress else None)
     main = main_line(timeline)
     lines = loop_lines(timeline, main)

@@ -1,7 +1,11 @@
-"""Compiles the loops over the wire format with numba, with a cache on disk.
+"""Runs loops over bytes and events: interpreted while there is little to do, then compiled.
 
-The first call after an installation compiles, which takes seconds. The machine code is then kept in
-the user's cache folder. If that cannot be written, each process compiles again, and says so once.
+Importing numba and loading its machine code takes 1.3 s of processor time, in which the
+interpreter reads a timeline of some megabytes. So each process interprets the loops until
+:data:`PATIENCE` bytes and events have been looked at, and compiles what comes after that.
+
+The first process after an installation that compiles takes seconds. The machine code is then kept
+in the user's cache folder. If that cannot be written, each process compiles again, and says so.
 """
 
 from __future__ import annotations
@@ -9,13 +13,157 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from functools import cache, cached_property
+from importlib import import_module
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 Function = TypeVar("Function", bound=Callable[..., Any])
+#: Bytes and events that a process interprets before it compiles.
+PATIENCE = 4_000_000
+_FEW = 1 << 12  # bytes that are quickly copied
+#: By name of the module, its functions that are inlined into compiled ones.
+_helpers: dict[str, list[FunctionType]] = {}
+
+
+class Loop:
+    """A function with a loop, which is compiled once that is worth it.
+
+    Attributes:
+        interpreted: how many bytes and events all loops of this process have looked at so far.
+    """
+
+    interpreted = 0
+
+    def __init__(
+        self, function: FunctionType, signature: str, work: Callable[..., int] | None
+    ) -> None:
+        self._function = function
+        self._signature = signature
+        self._work = work
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run it. Integers wrap around at 64 bits, as compiled."""
+        if self._work is None or Loop.interpreted > PATIENCE:
+            return self.machine_code(*arguments)
+        Loop.interpreted += max(0, self._work(*arguments))
+        with np.errstate(over="ignore"):
+            return self._function(*map(_plain, arguments))
+
+    @cached_property
+    def machine_code(self) -> Callable[..., Any]:
+        """The compiled function, without the GIL and without bounds checks."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module = self._function.__module__
+            function = _in_scope(self._function, _scope(module))
+            try:
+                return cast(Callable[..., Any], _kept(function, self._signature))
+            except Exception:  # unpickling another version's file can raise anything
+                jit = compiler().njit(self._signature, nogil=True)
+                return cast(Callable[..., Any], jit(function))
+
+
+def compiled(
+    signature: str, work: Callable[..., int] | None = None
+) -> Callable[[Function], Function]:
+    """Let a function be compiled, for one numba signature.
+
+    Args:
+        signature: the types of the arguments and of the result.
+        work: from the arguments, how many bytes or events it looks at. It must be valid Python on
+            numbers of any size, and gets read-only bytes as :class:`bytes`. By default it is
+            never interpreted.
+    """
+
+    def decorate(function: Function) -> Function:
+        loop = Loop(cast(FunctionType, function), signature, work)
+        return cast(Function, loop)
+
+    return decorate
+
+
+def helper(function: Function) -> Function:
+    """Mark a function that is inlined into compiled functions of its module, and makes no arrays.
+
+    So it needs no reference counts, which would take as long as everything else that it does.
+    """
+    _helpers.setdefault(function.__module__, []).append(cast(FunctionType, function))
+    return function
+
+
+def helper_or(interpreted: Function) -> Callable[[Function], Function]:
+    """Mark a helper in place of which the interpreter calls a function of the same results, made of
+    what is quick there: searches and slices.
+    """
+
+    def decorate(function: Function) -> Function:
+        helper(function)
+        return interpreted
+
+    return decorate
+
+
+@cache
+def _scope(module: str) -> dict[str, Any]:
+    """The globals of a module, with its helpers as numba takes them."""
+    scope = dict(vars(sys.modules[module]))
+    for function in _helpers.get(module, ()):
+        inlined = compiler().njit(forceinline=True, _nrt=False)
+        scope[function.__name__] = inlined(_in_scope(function, scope))
+    return scope
+
+
+def _in_scope(function: FunctionType, scope: dict[str, Any]) -> FunctionType:
+    return FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
+
+
+def _plain(argument: Any) -> Any:
+    """An argument as the interpreter is quick with it: bytes instead of an array of them."""
+    whole = isinstance(argument, np.ndarray) and not argument.flags.writeable
+    return _bytes(argument) if whole and argument.dtype == np.uint8 else argument
+
+
+_last: list[Any] = [None, b""]
+
+
+def _bytes(array: np.ndarray[Any, Any]) -> bytes:
+    """The bytes of an array; if it is large, it most often is the file that the last loop read."""
+    if len(array) < _FEW:
+        return array.tobytes()
+    if _last[0] is not array:
+        _last[:] = array, array.tobytes()
+    return cast(bytes, _last[1])
+
+
+@cache
+def compiler() -> ModuleType:
+    """The module numba, imported after it was said where it keeps machine code.
+
+    Raises:
+        Exception: it cannot be imported; a broken one can raise anything.
+    """
+    folder = _cache_folder()
+    if folder is not None:
+        os.environ.setdefault("NUMBA_CACHE_DIR", str(folder))
+    return import_module("numba")
+
+
+def no_cache_reason() -> str | None:
+    """Why every process has to compile; None if the machine code is kept, or was not needed."""
+    if not compiler.cache_info().currsize or os.environ.get("NUMBA_CACHE_DIR"):
+        return None
+    return (
+        "no cache folder can be written (set XDG_CACHE_HOME to one): the timeline's decoder is"
+        " recompiled each time, which takes a few seconds"
+    )
 
 
 def _cache_folder() -> Path | None:
@@ -31,42 +179,13 @@ def _cache_folder() -> Path | None:
         return None
 
 
-_folder = _cache_folder()
-if _folder is not None:
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(_folder))  # before numba is imported
-
-import numba  # noqa: E402
-
-#: Why every process has to compile; None if the machine code is kept.
-no_cache_reason = (
-    None
-    if _folder is not None or os.environ.get("NUMBA_CACHE_DIR")
-    else "no cache folder can be written (set XDG_CACHE_HOME to one): the timeline's decoder is"
-    " recompiled each time, which takes a few seconds"
-)
-
-
-def compiled(signature: str) -> Callable[[Function], Function]:
-    """Compile for one numba signature, without the GIL and without bounds checks."""
-
-    def decorate(function: Function) -> Function:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                return cast(Function, _kept(function, signature))
-            except Exception:  # unpickling another version's file can raise anything
-                return cast(Function, numba.njit(signature, nogil=True)(function))
-
-    return decorate
-
-
-def _kept(function: Function, signature: str) -> Any:
+def _kept(function: FunctionType, signature: str) -> Any:
     """The compiled function, read from the cache or added to it.
 
     numba trusts its files, and damaged machine code can crash the process. So each file has a
     checksum beside it, and is deleted if that does not match.
     """
-    jit = numba.njit(cache=no_cache_reason is None, nogil=True)(function)
+    jit = compiler().njit(cache="NUMBA_CACHE_DIR" in os.environ, nogil=True)(function)
     folder = jit.stats.cache_path
     for file in _files(folder, function):
         if not _is_whole(file):
@@ -85,7 +204,7 @@ def _kept(function: Function, signature: str) -> Any:
     return jit
 
 
-def _files(folder: str | None, function: Callable[..., Any]) -> list[Path]:
+def _files(folder: str | None, function: FunctionType) -> list[Path]:
     """The files in which numba keeps a function, by version of Python and kind of processor."""
     code = function.__code__
     name = f"{Path(code.co_filename).stem}.{function.__qualname__}-{code.co_firstlineno}"
@@ -105,12 +224,3 @@ def _checksum(file: Path) -> Path:
 
 def _digest(file: Path) -> bytes:
     return hashlib.sha256(file.read_bytes()).hexdigest().encode()
-
-
-def helper(function: Function) -> Function:
-    """Compile a function that is inlined into compiled functions, and makes no arrays.
-
-    So it needs no reference counts, which would take as long as everything else that it does.
-    """
-    options: dict[str, Any] = {"forceinline": True, "_nrt": False}
-    return cast(Function, numba.njit(**options)(function))

@@ -10,7 +10,10 @@ from xladoctor.ingest.xplane.events import Events
 from xladoctor.ingest.xplane.space import Space
 
 
-@compiled("void(int64[::1], int64[::1], int16[::1], int64[::1], int64[::1])")
+@compiled(
+    "void(int64[::1], int64[::1], int16[::1], int64[::1], int64[::1])",
+    work=lambda start, *_: 20 * len(start),
+)
 def _nest(
     start: wire.Ints, duration: wire.Ints, depth: wire.Array, own: wire.Ints, parent: wire.Ints
 ) -> None:

@@ -50,16 +50,16 @@ def _damaged(damage: Ints, position: int, end: int, size: int) -> None:
 def _varint(buffer: Array, at: int, end: int) -> tuple[int, int]:
     """(value as int64, next position), or (0, -1) if none ends before ``end``."""
     if at < end and buffer[at] < 128:
-        return np.int64(buffer[at]), at + 1
-    value, shift = np.int64(0), np.int64(0)
+        return buffer[at] & 127, at + 1
+    value, shift = 0, 0
     while at < end and shift < 70:
-        byte = np.int64(buffer[at])
+        byte = buffer[at] & 255
         at += 1
-        value |= (byte & 127) << shift
+        value |= (-(byte & 1) if shift == 63 else byte & 127) << shift  # bit 63 is the sign
         if byte < 128:
             return value, at
         shift += 7
-    return np.int64(0), np.int64(-1)
+    return 0, -1
 
 
 @helper
@@ -68,21 +68,24 @@ def _skip(buffer: Array, at: int, end: int, wire: int) -> int:
     if wire == 0:
         _, at = _varint(buffer, at, end)
         return at
-    length = np.int64(-1)
+    length = -1
     if wire == 1:
-        length = np.int64(8)
+        length = 8
     elif wire == 5:
-        length = np.int64(4)
+        length = 4
     elif wire == 2:
         length, at = _varint(buffer, at, end)
         if at < 0:
-            return np.int64(-1)
+            return -1
     if length < 0 or length > end - at:
-        return np.int64(-1)
+        return -1
     return at + length
 
 
-@compiled(f"Tuple((int64, int64))({_BYTES}, int64, int64, int64[:, ::1], int64[::1])")
+@compiled(
+    f"Tuple((int64, int64))({_BYTES}, int64, int64, int64[:, ::1], int64[::1])",
+    work=lambda buffer, at, end, rows, damage: len(rows),
+)
 def fields(buffer: Array, at: int, end: int, rows: Array, damage: Ints) -> tuple[int, int]:
     """Write the fields of a message to ``rows``: number, wire type, value or start, end.
 
@@ -107,7 +110,7 @@ def fields(buffer: Array, at: int, end: int, rows: Array, damage: Ints) -> tuple
                 behind = end
             rows[count, 2], rows[count, 3] = start, behind
             if start < 0:
-                behind = np.int64(-1)
+                behind = -1
         else:
             rows[count, 2] = value_at
             behind = _skip(buffer, value_at, end, wire)
@@ -120,7 +123,10 @@ def fields(buffer: Array, at: int, end: int, rows: Array, damage: Ints) -> tuple
     return count, at
 
 
-@compiled(f"int64({_BYTES}, int64, int64, int64[::1], int64, int64[::1])")
+@compiled(
+    f"int64({_BYTES}, int64, int64, int64[::1], int64, int64[::1])",
+    work=lambda buffer, at, end, *_: (end - at) // 8,
+)
 def count_events(buffer: Array, at: int, end: int, header: Ints, stride: int, marks: Ints) -> int:
     """Count a line's events.
 
@@ -168,7 +174,7 @@ def _stat(buffer: Array, at: int, stop: int, damage: Ints) -> tuple[int, int, in
 
     The value is an integer, the bits of a double, or the position of a text's length.
     """
-    identity, kind, value = np.int64(0), np.int64(0), np.int64(0)
+    identity, kind, value = 0, 0, 0
     while at < stop:
         begin = at
         tag, at = _varint(buffer, at, stop)
@@ -180,10 +186,10 @@ def _stat(buffer: Array, at: int, stop: int, damage: Ints) -> tuple[int, int, in
             value, at = _varint(buffer, at, stop)
             kind = tag >> 3
         elif tag == 0x11 and stop - at >= 8:  # 2: double
-            value = np.int64(0)
+            value = -1 if buffer[at + 7] > 127 else 0  # the sign
             for byte in range(7, -1, -1):
-                value = (value << 8) | np.int64(buffer[at + byte])
-            kind, at = np.int64(DOUBLE), at + 8
+                value = (value << 8) | (buffer[at + byte] & 255)
+            kind, at = DOUBLE, at + 8
         elif tag == 0x2A or tag == 0x32 or tag == 0x42:  # 5: str, 6: bytes, 8: gzip  # noqa: PLR1714
             behind = _skip(buffer, at, stop, 2)
             if behind >= 0:
@@ -202,7 +208,7 @@ def _name(metadata: int, names: tuple[Array, Ints, Array]) -> int:
     """The index of a name: from the table if the id is small, else by search; -1 for none."""
     table, ids, indices = names
     if 0 <= metadata < len(table):
-        return np.int64(table[metadata])
+        return table[metadata]
     low, high = 0, len(ids)
     while low < high:
         middle = (low + high) // 2
@@ -211,15 +217,16 @@ def _name(metadata: int, names: tuple[Array, Ints, Array]) -> int:
         else:
             high = middle
     if low < len(ids) and ids[low] == metadata:
-        return np.int64(indices[low])
-    return np.int64(-1)
+        return indices[low]
+    return -1
 
 
 @compiled(
     f"UniTuple(int64, 2)({_BYTES}, int64, int64, Tuple((int32[::1], int64[::1], int32[::1])),"
     " Tuple((int32[::1], int64[::1], int32[::1])), uint8[::1],"
     " Tuple((int32[::1], int64[::1], int64[::1])), int64,"
-    " Tuple((int32[::1], int32[::1], uint8[::1], int64[::1])), int64[::1])"
+    " Tuple((int32[::1], int32[::1], uint8[::1], int64[::1])), int64[::1])",
+    work=lambda buffer, at, end, *_: end - at,
 )
 def decode_events(
     buffer: Array,
@@ -275,7 +282,7 @@ def decode_events(
         if length < 0 or length > end - at:
             _damaged(damage, begin, end, len(buffer))
             behind = end
-        metadata, offset, lasted, occurrences = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+        metadata, offset, lasted, occurrences = 0, 0, 0, 0
         repeated = False
         number = first + event
         while at < behind:
@@ -292,7 +299,7 @@ def decode_events(
                 lasted, at = _varint(buffer, at, behind)
             elif tag == 0x28:  # 5: num_occurrences, in place of an offset
                 occurrences, at = _varint(buffer, at, behind)
-                repeated, offset = True, np.int64(0)
+                repeated, offset = True, 0
             else:
                 inside = at
                 at = _skip(buffer, at, behind, tag & 7)
