@@ -33,7 +33,6 @@ _KEY, _FIELD, _INNER, _ITEM = range(4)  # where a text is; fields belong to even
 _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = 123, 125, 91, 93
 _FLOWS = (ord("s"), ord("t"), ord("f"))
 _ROOM = 10**17  # one more digit still fits in 64 bits
-_PRIME = (1 << 55) - 55
 # What the interpreter is quick with, where the machine code looks at each byte.
 _GAP = re.compile(rb"[\0- ]*+,?+[\0- ]*+")
 _DECIMAL = re.compile(rb'"?(-?)([0-9]{1,18}+)(?:\.([0-9]{0,6}+))?+(?![0-9.eE])')
@@ -197,17 +196,23 @@ def _after_comma(buffer: Array, at: int) -> int:
     return at
 
 
-def _remainder(buffer: bytes, begin: int, end: int) -> int:
-    return int.from_bytes(buffer[begin:end], "big") % _PRIME
+def _remainder(buffer: bytes, begin: int, end: int, prime: int) -> int:
+    return int.from_bytes(buffer[begin:end], "big") % int(prime)
 
 
 @helper_or(_remainder)
-def _hash(buffer: Array, begin: int, end: int) -> int:
+def _hash(buffer: Array, begin: int, end: int, prime: int) -> int:
     """A text's bytes as a number, modulo a prime."""
     code = 0
     for at in range(begin, end):
-        code = (code * 256 + buffer[at]) % _PRIME
+        code = (code * 256 + buffer[at]) % prime
     return code
+
+
+@helper
+def _slot(code: int, slots: Array) -> int:
+    """The place in a hash table, whose size is a power of two, to look at first."""
+    return (code % 2_147_483_629 * 1_640_531_527 >> 20) & (len(slots) - 1)
 
 
 def _equal(buffer: bytes, begin: int, end: int, other: int, last: int) -> bool:
@@ -226,14 +231,13 @@ def _same(buffer: Array, begin: int, end: int, other: int, last: int) -> bool:
 def _intern(buffer: Array, begin: int, end: int, table: tuple[Array, Array]) -> int:
     """The index of a text. The caller must make sure that the table has room."""
     slots, texts = table
-    code = _hash(buffer, begin, end)
-    mask = len(slots) - 1
-    slot = code & mask
+    code = _hash(buffer, begin, end, texts[0, 1])
+    slot = _slot(code, slots)
     while slots[slot, 0] >= 0:
         known = slots[slot, 0]
         if slots[slot, 1] == code and _same(buffer, texts[known, 0], texts[known, 1], begin, end):
             return known
-        slot = (slot + 1) & mask
+        slot = (slot + 1) & (len(slots) - 1)
     number = texts[0, 0]  # row 0 counts; the texts follow
     texts[number, 0], texts[number, 1] = begin, end
     slots[slot, 0], slots[slot, 1] = number, code
@@ -494,12 +498,11 @@ def events(
 @compiled("void(int64[:, ::1], int64[:, ::1])", work=lambda slots, larger: 10 * len(slots))
 def rehash(slots: Array, larger: Array) -> None:
     """Copy the contents of a hash table to a larger empty one."""
-    mask = len(larger) - 1
     for slot in range(len(slots)):
         if slots[slot, 0] >= 0:
-            place = slots[slot, 1] & mask
+            place = _slot(slots[slot, 1], larger)
             while larger[place, 0] >= 0:
-                place = (place + 1) & mask
+                place = (place + 1) & (len(larger) - 1)
             larger[place, 0], larger[place, 1] = slots[slot, 0], slots[slot, 1]
 
 

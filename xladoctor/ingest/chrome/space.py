@@ -6,6 +6,7 @@ viewers name processes and threads after the planes and lines that they were mad
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -38,6 +39,8 @@ _WORK = {
     "memset": "GPU",
     "mtia_ccp_events": "MTIA",
 }
+#: By how much primes are below 2 ** 55.
+_BELOW = (55, 67, 99, 127, 147, 169, 171, 199, 207, 267, 279, 321, 339, 355, 381, 411, 487, 511)
 _METADATA, _COMPLETE, _INSTANT = ord("M"), ord("X"), ord("i")
 _LABELS = "user_annotation"
 #: The argument shared by a call of the host and the work that it led to on a device.
@@ -59,7 +62,8 @@ class _Texts:
 
     Attributes:
         slots: a hash table of their numbers, with the rest of the hash; -1 for a free slot.
-        places: begin and end of each, from row 1 on; row 0 holds the count.
+        places: begin and end of each, from row 1 on; row 0 holds the count, and the prime of the
+            hash, drawn by lot so that no file can be made whose texts are all hashed alike.
     """
 
     slots: wire.Array
@@ -68,7 +72,7 @@ class _Texts:
     @classmethod
     def empty(cls, room: int) -> _Texts:
         places = np.zeros((room, 2), np.int64)
-        places[0, 0] = 1
+        places[0] = 1, (1 << 55) - random.choice(_BELOW)  # noqa: S311
         return cls(np.full((2 * room, 2), -1, np.int64), places)
 
     @property
