@@ -3,7 +3,14 @@
 from typing import Annotated
 
 from xladoctor.facts.files import MODULE_FILES
-from xladoctor.recording.bootstrap._xladoctor.facts import Fact, Number, Recorded, Site
+from xladoctor.recording.bootstrap._xladoctor.facts import (
+    Fact,
+    Number,
+    Position,
+    Recorded,
+    Site,
+    derived,
+)
 
 
 class _Module(Fact, source=".xplane.pb", files=MODULE_FILES): ...
@@ -31,6 +38,7 @@ class HloInstruction(
 ):
     """An instruction of such a module, after optimization."""
 
+    position: Position = derived()
     program_id: Annotated[int, "number of the program"]
     graph_hash: Annotated[str, "hash of its graph"]
     computation: Annotated[str, "name of its computation"]

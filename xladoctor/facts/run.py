@@ -15,6 +15,7 @@ from xladoctor.recording.bootstrap._xladoctor.facts import (
     Names,
     NetDuration,
     Number,
+    Position,
     Recorded,
     Site,
     Size,
@@ -151,6 +152,7 @@ class Counter(
 ):
     """A counter of the last report."""
 
+    position: Position = derived()
     name: Annotated[str, "name of the counter"]
     value: Annotated[int, "its value"]
 

@@ -61,11 +61,7 @@ def read_process(
     steps = folder / "steps.jsonl"
     active = steps.exists() and steps.stat().st_size > 0  # a process cut short never said so
     if record is None or not (record.used_device or active):
-        if fault := first_fault(folder, ingested):
-            ingested.lose(
-                f"{folder.name}: the capture switched itself off before it recorded"
-                f" anything: {fault}"
-            )
+        _note_fault(folder, ingested)
         return False
     sites = _read_sites(folder / "call_sites.json", steps, ingested)
     folders = _folders(record, sites)
@@ -83,11 +79,11 @@ def read_process(
             ingested.table("host_sync")
     modules = read_modules(folder, record, folders, ingested)
     timeline = _timeline_of(record, folder, timelines, asked_for, ingested)
-    compiled: list[Compiled] = []
-    if timeline is not None:
-        compiled = _read_timeline(
-            timeline, record, number, not modules.files, folders, ingested, progress
-        )
+    compiled = (
+        _read_timeline(timeline, record, number, not modules.files, folders, ingested, progress)
+        if timeline is not None
+        else []
+    )
     compilations.join(log, times, compiled, number, folders, ingested, modules.made)
     modules.add(number, ingested)
     read_host_samples(folder / "host_samples.json", sites, number, ingested)
@@ -96,11 +92,15 @@ def read_process(
     reported = formats.report and formats.report(folder / "metrics.txt", number, ingested)
     logged = step_log.logged if step_log else Logged()
     agreement.check(steps, logged, reported or {}, record, number, ingested)
-    if reported is not None or logged.counters:
-        ingested.table("counter")
-    for name, value in _larger(reported or {}, logged.counters).items():
-        ingested.add("counter", process=number, name=name, value=value)
+    _add_counters(reported, logged.counters, number, ingested)
     return True
+
+
+def _note_fault(folder: Path, ingested: Ingested) -> None:
+    if fault := first_fault(folder, ingested):
+        ingested.lose(
+            f"{folder.name}: the capture switched itself off before it recorded anything: {fault}"
+        )
 
 
 def _timeline_of(
@@ -196,15 +196,21 @@ def _read_steps(path: Path, sites: CallSites, number: int, ingested: Ingested) -
     return None
 
 
-def _larger(
-    reported: Mapping[str, int | None], counted: Mapping[str, int]
-) -> dict[str, int | None]:
-    """Of two counts the larger holds: the report or the step log may lack the end."""
-    whole = dict(reported)
-    for name, value in counted.items():
+def _add_counters(
+    reported: Mapping[str, int | None] | None,
+    logged: Mapping[str, int],
+    number: int,
+    ingested: Ingested,
+) -> None:
+    """Fill ``counter``. The report or the step log may lack the end: the larger count holds."""
+    whole = dict(reported or {})
+    for name, value in logged.items():
         known = whole.get(name)
         whole[name] = value if known is None else max(known, value)
-    return whole
+    if reported is not None:
+        ingested.table("counter")
+    for name, count in whole.items():
+        ingested.add("counter", process=number, name=name, value=count)
 
 
 def _read_sites(path: Path, steps: Path, ingested: Ingested) -> CallSites:

@@ -55,6 +55,8 @@ Instant = Annotated[int, Kind("BIGINT", 0, 2**62)]  # ns since 1970: the year 21
 Count = Annotated[int, Kind("BIGINT", -_COUNT, _COUNT)]
 Size = Annotated[int, Kind("BIGINT", 0, _COUNT)]
 Number = Annotated[int, Kind("INTEGER", 0, 2**31 - 1)]  # of a line, a step, a site
+#: Of a table whose rows have an order; the database gives it.
+Position = Annotated[int, Kind("BIGINT", text="order in which rows were recorded, from 0")]
 Shape = Annotated[tuple[Size, ...], Kind("BIGINT[]", most=64)]
 Identity = Annotated[int, Kind("BIGINT", -(2**31), 2**62)]  # of a process or a thread
 ThreadId = Annotated[int, Kind("BIGINT", -(2**31), 2**62, "operating-system id of the thread")]
@@ -147,6 +149,7 @@ class Optimizer(
 ):
     """An optimizer, and the line that steps it."""
 
+    position: Position = derived()
     thread: ThreadId
     closure: Annotated[Function, "the program's function that it was given to compute the loss"] = (
         None
@@ -207,6 +210,7 @@ class Transfer(
     names.
     """
 
+    position: Position = derived()
     thread: ThreadId
     step: Annotated[Number, "barrier index"]
     direction: Annotated[str, "to_device; a log has to_host and between_devices, too"] = "to_device"
