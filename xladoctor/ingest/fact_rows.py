@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, get_origin
 
 from xladoctor.facts.table import fields
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact
@@ -33,9 +35,10 @@ def row(record: Fact, fact: type[Fact], sites: CallSites | None = None) -> dict[
     Args:
         sites: of its process, if the fact names functions.
     """
-    columns: dict[str, Any] = {}
     known: Any = fact
-    for name, role in _recorded(known):
+    names, values_of, others = _recorded(known)
+    columns: dict[str, Any] = dict(zip(names, values_of(record), strict=True))
+    for name, role in others:
         value = getattr(record, name)
         if role == "function" and sites is not None:
             defined = sites[value]
@@ -70,13 +73,22 @@ def as_hlo(text: str) -> str:
 
 
 @cache
-def _recorded(fact: Any) -> list[tuple[str, str]]:
-    """The fields that records and the table have, and their roles."""
-    return [
+def _recorded(
+    fact: Any,
+) -> tuple[list[str], Callable[[Fact], tuple[Any, ...]], list[tuple[str, str]]]:
+    """The fields that records and the table have alike, what gets their values; then the fields
+    that the table has in another form, and their roles.
+    """
+    both = [field for field in fields(fact) if not field.derived and not field.recorded.only]
+    others = [
         (field.name, field.kind.role)
-        for field in fields(fact)
-        if not field.derived and not field.recorded.only
+        for field in both
+        if field.kind.role not in ("", "site") or get_origin(field.type) is tuple
     ]
+    names = [field.name for field in both if (field.name, field.kind.role) not in others]
+    if len(names) < 2:  # of one, it gets no tuple
+        return [], lambda _: (), [(field.name, field.kind.role) for field in both]
+    return names, attrgetter(*names), others
 
 
 @lru_cache(4096)

@@ -190,7 +190,8 @@ class StepLog:
     def _add(self, record: Fact, **columns: Any) -> None:
         """Add a fact that is a row already, but for these columns."""
         table, fact = _TABLES[type(record)]
-        self._rows.add(table, process=self._process, **columns, **row(record, fact, self._sites))
+        columns |= row(record, fact, self._sites)
+        self._rows.add(table, process=self._process, **columns)
 
     def _renumbered(self, line: Fact) -> Fact:
         """Make steps that negligible launches ended a part of the next step, by its number."""
