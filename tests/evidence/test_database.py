@@ -65,8 +65,16 @@ def test_lists_of_equal_and_of_different_lengths() -> None:
 def test_columns_that_are_not_given_are_unknown() -> None:
     database = Database()
     database.insert("counter", {"name": ["MarkStep"]})
-    expected = {"process": None, "name": "MarkStep", "value": None}
+    expected = {"process": None, "position": 0, "name": "MarkStep", "value": None}
     assert only(database, "SELECT * FROM counter") == expected
+
+
+def test_rows_of_an_ordered_table_are_numbered_as_they_are_inserted() -> None:
+    database = Database()
+    for names in (["b", "a"], ["c"]):
+        database.insert("counter", {"name": names})
+    rows = database.rows("SELECT name, position FROM counter ORDER BY position")
+    assert [tuple(row.values()) for row in rows] == [("b", 0), ("a", 1), ("c", 2)]
 
 
 def test_nothing_to_insert_inserts_nothing() -> None:

@@ -8,14 +8,21 @@ import pytest
 
 from xladoctor.facts.table import Column, columns, facts_in, table_name
 from xladoctor.ingest.fact_decoder import decoded
+from xladoctor.ingest.fact_rows import row
 from xladoctor.recording.bootstrap._xladoctor import facts
 from xladoctor.recording.bootstrap._xladoctor.facts import (
+    ONLY_RECORDED,
     Duration,
     Fact,
+    Flag,
     Function,
+    Names,
+    NetDuration,
     Number,
+    Recorded,
     Site,
     as_line,
+    derived,
 )
 
 
@@ -26,6 +33,24 @@ class LockWait(Fact, event="lock", source="steps.jsonl", example="SELECT * FROM 
     waited_ns: Annotated[Duration, "how long"]
     holder: Annotated[Function, "the function that held it"] = None
     site: Site
+
+
+class Copy(Fact, listed=True, source="steps.jsonl"):
+    """A copy."""
+
+    step: Annotated[Number, "barrier index"] = derived()
+    pinned: Annotated[Flag, "whether it was from pinned memory"]
+    duration_ns: Annotated[NetDuration, "how long, compilation not counted"]
+    compile_ns: Annotated[Duration, "compilation"]
+    site: Site
+
+
+class Rank(Fact, source="process.json"):
+    """A process."""
+
+    peers: Annotated[Names, "processes that it knows"]
+    copies: Annotated[tuple[Copy, ...], ONLY_RECORDED] = ()
+    index: Annotated[Number, Recorded("rank"), "its rank"]
 
 
 LINE = {"event": "lock", "step": 3, "waited_ns": 50, "site": 7}
@@ -72,3 +97,19 @@ def test_its_schema_says_what_the_fields_mean() -> None:
 def test_no_two_facts_of_the_capture_have_the_same_event() -> None:
     events = [fact.about.event for fact in facts_in(facts)]
     assert len(events) == len({*events})
+
+
+def test_a_record_may_be_a_list_with_its_site_first() -> None:
+    (copy,) = msgspec.json.decode("[[7, 1, 50, 20]]", type=tuple[decoded(Copy), ...])  # type: ignore[misc]
+    assert row(copy, Copy) == {"pinned": True, "duration_ns": 30, "compile_ns": 20, "site": 7}
+    assert [*columns(Copy)][:3] == ["process", "step", "pinned"]
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode("[7, 1, 50, 20, 3]", type=decoded(Copy))
+
+
+def test_a_record_may_have_fields_of_its_own_and_other_names() -> None:
+    text = '{"peers": ["a", "b"], "rank": 3, "copies": [[null, 0, 5, 0]]}'
+    record = msgspec.json.decode(text, type=decoded(Rank))
+    assert record.copies[0].duration_ns == 5
+    assert row(record, Rank) == {"peers": 2, "index": 3}
+    assert [*columns(Rank)] == ["process", "peers", "index"]

@@ -10,10 +10,10 @@ import pytest
 
 from tests.support import rows
 from xladoctor.evidence.schema import TABLES
+from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.host_samples import read_host_samples
 from xladoctor.ingest.interface import Ingested
-from xladoctor.ingest.step_log import CallSites
 
 LOAD = CallSite("/home/ada/data.py", 12, "Images.__getitem__")
 BACKWARD = CallSite("/home/ada/train.py", 44, "train", via="backward")

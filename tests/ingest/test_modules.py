@@ -9,11 +9,11 @@ import pytest
 
 from tests.support import Row, rows
 from tests.xspace import builder
+from xladoctor.facts.run import ModulesFile, Process, PythonFolders
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.modules import read_modules
 from xladoctor.ingest.protobuf_schema import message
-from xladoctor.ingest.run_records import ModulesFile, ProcessRecord, PythonFolders
 
 Numbers = tuple[int, int]
 
@@ -55,9 +55,9 @@ def compilations(numbers: Iterable[Numbers | None], process: int = 0) -> Ingeste
     return ingested
 
 
-def recorded(*files: tuple[str, int]) -> ProcessRecord:
+def recorded(*files: tuple[str, int]) -> Process:
     """What a process tells of its files of modules: the name of each, and compilations by then."""
-    return ProcessRecord(
+    return Process(
         pid=1,
         frontend="torch_xla",
         versions={},
@@ -65,11 +65,11 @@ def recorded(*files: tuple[str, int]) -> ProcessRecord:
         settings={},
         devices=(),
         settings_lines={},
-        folders=PythonFolders((), ()),
+        folders=PythonFolders(standard=(), installed=()),
         ended=True,
         began_ns=0,
         ended_ns=1,
-        modules=tuple(ModulesFile(name, until) for name, until in files),
+        modules=tuple(ModulesFile(file=name, compilations=until) for name, until in files),
     )
 
 

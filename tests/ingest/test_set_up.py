@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from xladoctor.facts.run import Launch
+from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.set_up import sites_of_set_up
-from xladoctor.ingest.step_log import CallSites
 
 
 def compilation(site: int, defined: int | None = None) -> dict[str, Any]:
@@ -38,8 +39,12 @@ def step(site: int) -> dict[str, Any]:
 
 
 def set_up(lines: Iterable[dict[str, Any]], **steps: int) -> frozenset[int | None]:
-    launched = tuple((int(site[1:]), 20, 1.0, count) for site, count in steps.items())
+    launched = tuple(launch(int(site[1:]), count) for site, count in steps.items())
     return sites_of_set_up(map(json.dumps, lines), CallSites(launched=launched))
+
+
+def launch(site: int, steps: int) -> Launch:
+    return Launch(site=site, count=20, work=1.0, steps=steps)
 
 
 def test_a_line_that_compiles_operations_each_time_makes_no_loop() -> None:
@@ -70,12 +75,12 @@ def test_set_up_before_or_after_a_loop_is_none() -> None:
 
 
 def test_damaged_lines_say_nothing() -> None:
-    sites = CallSites(launched=((1, 20, 1.0, 6),))
+    sites = CallSites(launched=(launch(1, 6),))
     assert sites_of_set_up(["{", json.dumps(step(1))], sites) == {1}
 
 
 def test_single_operations_that_are_over_at_once_make_no_loop() -> None:
-    operation = CallSites(sites=(CallSite(via="where"),), launched=((0, 20, 1.0, 19),))
+    operation = CallSites(sites=(CallSite(via="where"),), launched=(launch(0, 19),))
     lasting, brief = ({**step(0), "duration_ns": ns} for ns in (1_000_000, 1_000))
     tail = {**brief, "event": "tail", "duration_ns": 10_000_000}
     compiling = {**step(0), "duration_ns": 5_000_000, "compile_ns": 4_999_000}

@@ -7,23 +7,19 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import rows
+from xladoctor.ingest.call_sites import CallSites, read_call_sites
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import Ingested
-from xladoctor.ingest.run_records import DamagedRecord, Fallback, Ignore
-from xladoctor.ingest.step_log import (
-    CallSites,
-    Logged,
-    barriers_a_step,
-    extend_tail,
-    read_call_sites,
-    read_step_log,
-)
+from xladoctor.ingest.run_records import DamagedRecord
+from xladoctor.ingest.step_log import StepLog, read_step_log
+from xladoctor.ingest.step_period import barriers_a_step
 
 SYNC = CallSite("/home/ada/train.py", 45, "train", via="sync")
 ITEM = CallSite("/home/ada/train.py", 43, "train", via="item")
@@ -60,10 +56,12 @@ def read(*lines: dict[str, Any] | str, sites: CallSites = SITES) -> Ingested:
     return read_both(*lines, sites=sites)[0]
 
 
-def read_both(*lines: dict[str, Any] | str, sites: CallSites = SITES) -> tuple[Ingested, Logged]:
+def read_both(*lines: dict[str, Any] | str, sites: CallSites = SITES) -> tuple[Ingested, StepLog]:
     ingested = Ingested()
     texts = (line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines)
-    return ingested, read_step_log(texts, sites, 2, ingested, "steps.jsonl")
+    log = read_step_log(texts, sites, 2, ingested, "steps.jsonl")
+    log.tables().move(ingested)
+    return ingested, log
 
 
 def table(ingested: Ingested, name: str) -> list[dict[str, Any]]:
@@ -181,7 +179,7 @@ def test_tail_is_no_step_and_has_no_call_site() -> None:
 
 def test_compile_upload_optimizer_and_loader_lines() -> None:
     common = {"thread": 7, "step": 4, "site": 0}
-    ingested, logged = read_both(
+    ingested, log = read_both(
         {"event": "compile", **common, "during": "read", "end_ns": 99, "duration_ns": 9},
         {"event": "upload", **common, "shape": [16, 64], "dtype": "bfloat16"},
         {"event": "upload", **common, "shape": [], "dtype": "quint8"},
@@ -190,7 +188,7 @@ def test_compile_upload_optimizer_and_loader_lines() -> None:
     )
 
     base = {"process": 2, "thread": 7}
-    assert rows(logged.compile_times) == [
+    assert rows(log.compile_times()) == [
         {
             **base,
             "step": 4,
@@ -242,13 +240,13 @@ def test_compilations_of_functions_have_what_changed_in_their_key() -> None:
         "memory": {"argument": 10, "output": 6, "alias": 4, "temp": 2},
     }
     shape = ["shape", "batch['x']", "float32[8,4]", "bfloat16[9,4]"]
-    ingested, logged = read_both(
+    ingested, log = read_both(
         again,
         {**again, "against": 1, "changes": [shape, ["static", "n", "3", "4"]]},
         {**again, "against": 2, "changes": []},
     )
 
-    compiled = rows(logged.compile_times)
+    compiled = rows(log.compile_times())
     assert [(r["compiled"], r["ordinal"], r["memory_bytes"]) for r in compiled] == [
         ("step", 3, 14)
     ] * 3
@@ -291,20 +289,21 @@ def test_steps_that_ended_with_next_to_nothing_are_parts_of_the_next() -> None:
     lines.insert(2, {**outlier, "step": 0})  # of a step that is none
     ingested = Ingested()
     texts = [json.dumps(each) for each in lines]
-    logged = read_step_log(texts, sites, 2, ingested, "steps.jsonl")
+    log = read_step_log(texts, sites, 2, ingested, "steps.jsonl")
+    log.tables().move(ingested)
 
     steps = [
         (row["index"], row["duration_ns"], row["executions"]) for row in table(ingested, "step")
     ]
     assert steps == [(0, 100, 4), (1, 150, 6)]
-    assert rows(logged.compile_times)[0]["step"] == 1
+    assert rows(log.compile_times())[0]["step"] == 1
     assert [row["step"] for row in table(ingested, "outlier")] == [4, 1]
 
 
 def test_counters_are_summed_over_the_lines() -> None:
     lines = [json.dumps(line) for line in (STEP, {**STEP, "counters": {"MarkStep": 4}})]
-    logged = read_step_log(lines, SITES, 2, Ingested(), "steps.jsonl")
-    assert logged.counters == {"MarkStep": 5, "aten::_local_scalar_dense": 6}
+    log = read_step_log(lines, SITES, 2, Ingested(), "steps.jsonl")
+    assert log.logged.counters == {"MarkStep": 5, "aten::_local_scalar_dense": 6}
 
 
 def test_fallbacks_are_counted_step_by_step() -> None:
@@ -410,7 +409,7 @@ def test_call_site_that_the_file_lacks_is_nowhere() -> None:
 
 
 def test_call_sites_file() -> None:
-    loop = ("/home/ada/train.py", 40, 45, "train")
+    loop = ["/home/ada/train.py", 40, 45, "train"]
     site = {**ITEM.columns(), "source": "    x.item()", "loops": [loop]}
     fallback: dict[str, Any] = {
         "op": "aten::nonzero",
@@ -426,9 +425,9 @@ def test_call_sites_file() -> None:
         json.dumps({"sites": [site], "fallbacks": [fallback], "ignores": [asked]})
     )
 
-    assert sites == CallSites(
-        (ITEM,), ("    x.item()",), (Fallback(**fallback),), ((loop,),), ignores=(Ignore(**asked),)
-    )
+    assert (sites.sites, sites.sources) == ((ITEM,), ("    x.item()",))
+    kept = json.loads(msgspec.json.encode((sites.fallbacks, sites.loops, sites.ignores)))
+    assert kept == [[fallback], [[loop]], [asked]]
 
 
 @pytest.mark.parametrize(
@@ -509,8 +508,10 @@ def test_program_that_was_stopped_has_a_tail_of_its_cuts() -> None:
 
 
 def test_compilation_under_way_at_the_end_belongs_to_the_tail() -> None:
-    ingested = read(CUT)
-    extend_tail(2, CUT["end_ns"], CUT["end_ns"] + 100, 60, ingested)
+    ingested = Ingested()
+    log = read_step_log([json.dumps(CUT)], SITES, 2, ingested, "steps.jsonl")
+    log.compiled_until(CUT["end_ns"], CUT["end_ns"] + 100, 60)
+    log.tables().move(ingested)
 
     (tail,) = table(ingested, "step")
     assert tail["end_ns"] == CUT["end_ns"] + 100
@@ -519,8 +520,10 @@ def test_compilation_under_way_at_the_end_belongs_to_the_tail() -> None:
 
 
 def test_program_that_only_compiled_has_a_tail_too() -> None:
-    ingested = Ingested(tables={"step": {}})
-    extend_tail(2, 1000, 1100, 60, ingested)
+    ingested = Ingested()
+    log = StepLog(SITES, 2)
+    log.compiled_until(1000, 1100, 60)
+    log.tables().move(ingested)
 
     (tail,) = table(ingested, "step")
     assert (tail["process"], tail["tail"], tail["main"]) == (2, True, True)

@@ -13,9 +13,10 @@ from tests.live.harness import LIVE, ON_DEVICE, Captured, capture, command, line
 from tests.support import rows
 from tests.xspace import reference
 from xladoctor.evidence.load import load
+from xladoctor.ingest.call_sites import read_call_sites
 from xladoctor.ingest.host_samples import read_host_samples
 from xladoctor.ingest.interface import Ingested
-from xladoctor.ingest.step_log import read_call_sites, read_step_log
+from xladoctor.ingest.step_log import read_step_log
 
 pytestmark = [*LIVE, pytest.mark.xdist_group("uploads saves samples")]
 
@@ -150,10 +151,11 @@ def read(run: Captured) -> dict[str, list[dict[str, Any]]]:
     ingested = Ingested()
     sites = read_call_sites((run.process / "call_sites.json").read_text())
     with (run.process / "steps.jsonl").open() as lines:
-        logged = read_step_log(lines, sites, 0, ingested, "steps.jsonl")
+        log = read_step_log(lines, sites, 0, ingested, "steps.jsonl")
+    log.tables().move(ingested)
     read_host_samples(run.process / "host_samples.json", sites, 0, ingested)
     assert ingested.notes == []
-    tables = {**ingested.tables, "compilation": logged.compile_times}
+    tables = {**ingested.tables, "compilation": log.compile_times()}
     return {name: rows(columns) for name, columns in tables.items()}
 
 

@@ -84,7 +84,7 @@ _WORK = f"""
     SELECT frame, op_type, opcode, count(*) FROM hlo_instruction
     WHERE process = $process AND program_id = $program AND opcode IN {_WORKING}
       AND frame IS NOT NULL AND op_type IS NOT NULL
-    GROUP BY ALL ORDER BY min(rowid)
+    GROUP BY ALL ORDER BY min(position)
 """  # noqa: S608 - of the constants above
 _LINED = "SELECT DISTINCT process, program_id FROM hlo_instruction WHERE file IS NOT NULL"
 _FRAMES = """
@@ -93,7 +93,7 @@ _FRAMES = """
 """
 _LINES = """
     SELECT computation, id, opcode, type, shape, coalesce(literal, attributes), parameter, operands
-    FROM hlo_instruction WHERE process = $process AND program_id = $program ORDER BY rowid
+    FROM hlo_instruction WHERE process = $process AND program_id = $program ORDER BY position
 """
 _USERS = """
     WITH number AS (

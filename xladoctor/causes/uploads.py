@@ -17,7 +17,7 @@ _MOSTLY = 0.8  # share of the steps with a new shape that must compile
 _SHAPES = """
     SELECT process, thread, step, dtype, shape,
            file, line, function, user_file, user_line, user_function
-    FROM transfer WHERE direction = 'to_device' ORDER BY rowid
+    FROM transfer WHERE direction = 'to_device' ORDER BY position
 """
 _FIRST_SENT = "SELECT process, thread, dtype, shape, step FROM transfer ORDER BY step DESC"
 _SENT_IN = "SELECT DISTINCT process, file, line, thread, step FROM upload"

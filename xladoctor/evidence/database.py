@@ -52,6 +52,9 @@ class Database:
             return
         self._has_rows.clear()
         self.create({table})
+        if "position" in TABLES[table].columns:
+            first = self.scalar(f'SELECT count(*) FROM "{table}"')  # noqa: S608
+            columns = {**columns, "position": np.arange(first, first + row_count(columns))}
         names = ", ".join(f'"{name}"' for name in columns)
         sources = self._register("incoming", table, columns)
         select = _select("incoming", sources, columns)

@@ -14,7 +14,7 @@ from xladoctor.expectation.compiled import explain_compilations
 from xladoctor.expectation.events import Places, columns, explain_fallbacks, explain_waits
 from xladoctor.expectation.interface import Happened, Kind
 from xladoctor.ingest.interface import Ingested
-from xladoctor.ingest.run_directory import read_process
+from xladoctor.ingest.process_folder import read_process
 from xladoctor.ingest.run_records import Manifest
 
 Explained = tuple[list[Finding], list[str]]

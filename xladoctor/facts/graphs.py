@@ -3,7 +3,14 @@
 from typing import Annotated
 
 from xladoctor.facts.files import MODULE_FILES
-from xladoctor.recording.bootstrap._xladoctor.facts import Fact, Number, Site
+from xladoctor.recording.bootstrap._xladoctor.facts import (
+    Fact,
+    Number,
+    Position,
+    Recorded,
+    Site,
+    derived,
+)
 
 
 class _Module(Fact, source=".xplane.pb", files=MODULE_FILES): ...
@@ -31,6 +38,7 @@ class HloInstruction(
 ):
     """An instruction of such a module, after optimization."""
 
+    position: Position = derived()
     program_id: Annotated[int, "number of the program"]
     graph_hash: Annotated[str, "hash of its graph"]
     computation: Annotated[str, "name of its computation"]
@@ -105,8 +113,8 @@ class IgnoreComment(
 
     file: Annotated[str, "path"]
     line: Annotated[Number, "line that it is in, from 1"]
-    first_line: Annotated[Number, "first line that it is about"]
-    last_line: Annotated[Number, "last line that it is about"]
+    first_line: Annotated[Number, Recorded("first"), "first line that it is about"]
+    last_line: Annotated[Number, Recorded("last"), "last line that it is about"]
     text: Annotated[str, "its text"]
 
 

@@ -2,46 +2,104 @@
 
 from typing import Annotated
 
+from xladoctor.facts.calls import DataWait, HostSync, StateSave, Upload
+from xladoctor.facts.timeline import CaptureWindow
 from xladoctor.recording.bootstrap._xladoctor.facts import (
+    ONLY_RECORDED,
+    Count,
     Duration,
     Fact,
+    Identity,
     Instant,
+    Kind,
+    Names,
+    NetDuration,
     Number,
+    Position,
+    Recorded,
     Site,
+    Size,
     ThreadId,
+    derived,
 )
 
-
-class _StepLog(Fact, source="steps.jsonl"): ...
+Rank = Annotated[int, Kind("INTEGER", -(2**31), 2**31 - 1)]
+Work = Annotated[float, Kind("DOUBLE", 0)]
+Lifetime = Annotated[int, Kind("BIGINT", 0, 2**62)]  # ns since a thread began
 
 
 class _CallSites(Fact, source="call_sites.json"): ...
 
 
+class _StepLog(Fact, source="steps.jsonl"): ...
+
+
 class _Process(Fact, source="process.json"): ...
+
+
+class PythonFolders(Fact):
+    """Where the program's Python keeps its own modules and installed packages."""
+
+    standard: tuple[str, ...]
+    installed: tuple[str, ...]
+
+
+class ModulesFile(Fact):
+    """A file with compiled modules, and how many compilations there had been by then."""
+
+    file: str
+    compilations: Size
+    bytes: Size | None = None
+    stop_ns: Duration | None = None
+    numbered: Annotated[bool, "whether the number of a module is that of its compilation"] = False
 
 
 class Process(_Process, example="SELECT process, rank, device_kind, ended FROM process"):
     """A captured process."""
 
-    pid: Annotated[int, "process id"]
-    rank: Annotated[Number, "rank in a distributed job, if it has one"]
-    host: Annotated[str, "name of the machine"]
-    processors: Annotated[int, "processors that the process may use"]
+    pid: Annotated[Identity, "process id"]
+    rank: Annotated[Rank | None, "rank in a distributed job, if it has one"] = None
+    host: Annotated[str | None, "name of the machine"] = None
+    processors: Annotated[Size | None, "processors that the process may use"] = None
     frontend: Annotated[str, "framework that was captured"]
-    device_kind: Annotated[str, "kind of the devices: CPU, TPU, NEURON, CUDA"]
-    devices: Annotated[int, "devices that the process sees"]
+    device_kind: Annotated[str, "kind of the devices: CPU, TPU, NEURON, CUDA"] = derived()
+    devices: Annotated[Names, "devices that the process sees"]
     accelerators: Annotated[
-        tuple[str, ...], "kinds that the machine has and the framework can drive, if known"
-    ]
+        tuple[str, ...] | None, "kinds that the machine has and the framework can drive, if known"
+    ] = None
     ended: Annotated[bool, "whether the capture ended normally"]
-    stopped: Annotated[bool, "whether xladoctor ended the program, as --timeout asks"]
-    main: Annotated[str, "path of the main script"]
-    cwd: Annotated[str, "working directory"]
+    stopped: Annotated[bool, "whether xladoctor ended the program, as --timeout asks"] = derived()
+    main: Annotated[str | None, "path of the main script"] = None
+    cwd: Annotated[str | None, "working directory"] = None
     began_ns: Annotated[Instant, "when the framework was imported"]
-    exit_ns: Annotated[Instant, "when it had ended and the capture began to write the rest"]
+    exit_ns: Annotated[
+        Instant | None, "when it had ended and the capture began to write the rest"
+    ] = None
     ended_ns: Annotated[Instant, "when the process was last heard of"]
-    uncaught: Annotated[str, "type of the uncaught exception that ended it, if any"]
+    uncaught: Annotated[str | None, "type of the uncaught exception that ended it, if any"] = None
+    parent: Annotated[Identity | None, ONLY_RECORDED, "process id of its parent"] = None
+    argv: Annotated[tuple[str, ...], ONLY_RECORDED] = ()
+    used_device: Annotated[bool, ONLY_RECORDED]
+    versions: Annotated[dict[str, str], ONLY_RECORDED, "versions of packages"]
+    folders: Annotated[PythonFolders, ONLY_RECORDED]
+    settings: Annotated[dict[str, str], ONLY_RECORDED, "environment variables"]
+    settings_lines: Annotated[
+        dict[str, tuple[str, Number, str]], ONLY_RECORDED, "of those that the program set"
+    ]
+    no_analysis_log: Annotated[str | None, ONLY_RECORDED, "why there is none"] = None
+    windows: Annotated[tuple[CaptureWindow, ...], ONLY_RECORDED] = ()
+    modules: Annotated[tuple[ModulesFile, ...], ONLY_RECORDED] = ()
+    modules_too_large: Annotated[bool, ONLY_RECORDED, "whether some are left out"] = False
+    files: Annotated[
+        dict[str, Size],
+        ONLY_RECORDED,
+        "sizes in bytes of its files when it ended, by their paths in the run directory",
+    ] = {}  # noqa: RUF012 - never changed
+    missing: Annotated[
+        dict[str, str],
+        ONLY_RECORDED,
+        "hooks of the capture that its framework has no place for, each with the reason",
+    ] = {}  # noqa: RUF012 - never changed
 
 
 class Version(_Process, example="SELECT package, version FROM version WHERE package = 'python'"):
@@ -56,22 +114,6 @@ class CaptureFault(Fact, source="faults.log", example="SELECT text, log FROM cap
 
     text: Annotated[str, "what it was"]
     log: Annotated[str, "path of the file with the details"]
-
-
-class CaptureWindow(_Process, example="SELECT session, steps, ended_by, bytes FROM capture_window"):
-    """A period that the profiler recorded."""
-
-    session: Annotated[str, "name of its timeline, for --session"]
-    begin_ns: Annotated[Instant, "when it opened"]
-    end_ns: Annotated[Instant, "when it closed; NULL if the process was cut short before"]
-    of_program: Annotated[bool, "whether the program itself had it recorded"]
-    steps: Annotated[int, "barriers in it"]
-    ended_by: Annotated[str, "step limit, time limit, size limit, the program, end of program, …"]
-    bytes: Annotated[int, "size of its file"]
-    stop_ns: Annotated[
-        Duration, "time the program was stopped for the profiler to hand over its data"
-    ]
-    write_ns: Annotated[Duration, "time writing took while the program ran"]
 
 
 class Environment(_Process, example="SELECT name, value, set_by FROM environment"):
@@ -110,44 +152,73 @@ class Counter(
 ):
     """A counter of the last report."""
 
+    position: Position = derived()
     name: Annotated[str, "name of the counter"]
     value: Annotated[int, "its value"]
 
 
 class Step(
     Fact,
+    event="step",
     source="steps.jsonl, else the timeline",
     files=("steps.jsonl",),
     example="SELECT index, duration_ns / 1e6 AS ms, compilations FROM step WHERE NOT tail",
 ):
     """What a thread did between two barriers that launched work."""
 
-    thread: ThreadId
-    main: Annotated[bool, "whether it is the main thread"]
-    tail: Annotated[bool, "whether it is the time after the last barrier, not a step"]
+    thread: ThreadId | None
+    main: Annotated[bool, "whether it is the main thread"] = False
+    tail: Annotated[bool, "whether it is the time after the last barrier, not a step"] = derived()
     index: Annotated[Number, "number of the barrier on its thread, from 0"]
-    barriers: Annotated[int, "barriers that this row covers (1, or more in very long runs)"]
-    ordinal: Annotated[int, "barriers seen before at the same call site on this thread"]
-    begin_ns: Annotated[Instant, "end of the previous barrier"]
+    barriers: Annotated[
+        Size,
+        Recorded("steps"),
+        "barriers that this row covers (1, or more in very long runs)",
+    ] = 0
+    ordinal: Annotated[int, "barriers seen before at the same call site on this thread"] = derived()
+    begin_ns: Annotated[Instant, "end of the previous barrier"] = derived()
     end_ns: Annotated[Instant, "end of this one"]
     duration_ns: Annotated[Duration, "time between, without the capture's own work"]
-    compile_ns: Annotated[Duration, "spent compiling"]
-    read_ns: Annotated[Duration, "blocked in reads of device values, compilation not counted"]
-    input_ns: Annotated[Duration, "waiting for the next batch"]
+    compile_ns: Annotated[Duration, "spent compiling"] = 0
+    read_ns: Annotated[Duration, "blocked in reads of device values, compilation not counted"] = (
+        derived()
+    )
+    input_ns: Annotated[Duration, "waiting for the next batch"] = derived()
     barrier_ns: Annotated[
         Duration, "in the barrier (dispatch, waiting for the device), without compilation"
-    ]
-    upload_ns: Annotated[Duration, "sending tensors to the device"]
-    save_ns: Annotated[Duration, "saving checkpoints"]
-    capture_ns: Annotated[Duration, "spent by the capture since the previous barrier"]
-    executions: Annotated[int, "graphs that the barrier launched"]
-    launches: Annotated[int, "graphs that reads launched"]
-    compilations: Annotated[int, "graphs compiled"]
-    optimizer_steps: Annotated[int, "updates of the optimizer that stepped most"]
-    log_offset: Annotated[int, "size of the analysis log at the end"]
-    traced: Annotated[bool, "inside the timeline's window"]
-    probed: Annotated[bool, "slowed by the search for fallbacks; left out of timings"]
-    site: Site
+    ] = 0
+    upload_ns: Annotated[Duration, "sending tensors to the device"] = derived()
+    save_ns: Annotated[Duration, "saving checkpoints"] = derived()
+    capture_ns: Annotated[Duration, "spent by the capture since the previous barrier"] = 0
+    executions: Annotated[Size, "graphs that the barrier launched"] = 0
+    launches: Annotated[Size, "graphs that reads launched"] = 0
+    compilations: Annotated[Size, "graphs compiled"] = 0
+    optimizer_steps: Annotated[int, "updates of the optimizer that stepped most"] = derived()
+    log_offset: Annotated[Size, Recorded("log"), "size of the analysis log at the end"] = 0
+    traced: Annotated[bool, "inside the timeline's window"] = False
+    probed: Annotated[bool, "slowed by the search for fallbacks; left out of timings"] = False
+    site: Site = None
+    reads: Annotated[tuple[HostSync, ...], ONLY_RECORDED] = ()
+    uploads: Annotated[tuple[Upload, ...], ONLY_RECORDED] = ()
+    saves: Annotated[tuple[StateSave, ...], ONLY_RECORDED] = ()
+    input: Annotated[DataWait | None, ONLY_RECORDED] = None
+    optimizers: Annotated[
+        tuple[tuple[Size, Size], ...],
+        ONLY_RECORDED,
+        "number of each that stepped, and how often",
+    ] = ()
+    counters: Annotated[
+        dict[str, Count], ONLY_RECORDED, "what the framework's counters grew by"
+    ] = {}  # noqa: RUF012 - never changed
+    fallbacks: Annotated[dict[str, Count], ONLY_RECORDED, "and those of operators"] = {}  # noqa: RUF012
+
+
+class Tail(Step, event="tail"):
+    """What a thread did after its last barrier, until the program ended."""
+
+
+class CutStep(Step, event="cut"):
+    """A part of a step: it ended in a read that launched work, in a program without barriers."""
 
 
 class Cut(
@@ -181,16 +252,18 @@ class Cut(
 
 
 class EnclosingLoop(
-    _CallSites, example="SELECT line, loop_file, first_line FROM enclosing_loop WHERE depth = 0"
+    _CallSites,
+    listed=True,
+    example="SELECT line, loop_file, first_line FROM enclosing_loop WHERE depth = 0",
 ):
     """A loop of the program around a call site that waited for the device, sent to it or
     updated parameters.
     """
 
-    file: Annotated[str, "path of the call site"]
-    line: Annotated[Number, "its line"]
-    via: Annotated[str, "function of the framework that it called, if any"]
-    depth: Annotated[Number, "0 for the innermost loop"]
+    file: Annotated[str, "path of the call site"] = derived()
+    line: Annotated[Number, "its line"] = derived()
+    via: Annotated[str, "function of the framework that it called, if any"] = derived()
+    depth: Annotated[Number, "0 for the innermost loop"] = derived()
     loop_file: Annotated[str, "path of the file with the loop"]
     first_line: Annotated[Number, "line of its for or while"]
     last_line: Annotated[Number, "last line of its body"]
@@ -200,14 +273,15 @@ class EnclosingLoop(
 class ProcessorUse(
     Fact,
     source="processor.jsonl",
+    listed=True,
     example="SELECT thread, max(wait_ns) AS waited_ns FROM processor_use GROUP BY thread",
 ):
     """What a thread of the loop had of the processors, by then."""
 
     thread: ThreadId
     at_ns: Annotated[Instant, "when"]
-    run_ns: Annotated[Duration, "how long it had run since it began"]
-    wait_ns: Annotated[Duration, "how long it had waited for a processor, ready to run"]
+    run_ns: Annotated[Lifetime, "how long it had run since it began"]
+    wait_ns: Annotated[Lifetime, "how long it had waited for a processor, ready to run"]
 
 
 class JudgedPart(
@@ -261,30 +335,33 @@ class Compilation(
 
 
 class Launch(
-    _CallSites, example="SELECT file, line, count FROM launch WHERE steps = 0 ORDER BY count DESC"
+    _CallSites,
+    listed=True,
+    example="SELECT file, line, count FROM launch WHERE steps = 0 ORDER BY count DESC",
 ):
     """A call site that launched graphs, in frameworks without barriers."""
 
-    count: Annotated[int, "how often"]
-    work: Annotated[float, "operations and bytes of the heaviest of its graphs"]
-    steps: Annotated[int, "how often a step ended with it"]
+    count: Annotated[Size, "how often"]
+    work: Annotated[Work, "operations and bytes of the heaviest of its graphs"]
+    steps: Annotated[Size, "how often a step ended with it"]
     operations: Annotated[
         bool, "whether all were single operations of the framework, where that is known"
-    ]
+    ] = derived()
     parts: Annotated[
         int, "compiled parts of functions that it ran, where functions are compiled in parts"
-    ]
+    ] = derived()
     site: Site
 
 
 class ReadOrigin(
     _CallSites,
+    listed=True,
     example="SELECT file, line, sum(late) / sum(count) AS late FROM read_origin GROUP BY ALL",
 ):
     """Reads whose producing launch is known, in frameworks without barriers."""
 
-    count: Annotated[int, "how many, in some of the steps"]
-    late: Annotated[int, "how many of them after the same line had launched again"]
+    count: Annotated[Size, "how many, in some of the steps"]
+    late: Annotated[Size, "how many of them after the same line had launched again"]
     site: Site
 
 
@@ -390,73 +467,14 @@ class Execution(
     site: Site
 
 
-class HostSync(
-    Fact,
-    source="steps.jsonl, else the timeline",
-    files=("steps.jsonl",),
-    example="SELECT kind, file, line, sum(count) AS reads FROM host_sync GROUP BY kind, file, line",
-):
-    """Reads of device values by the host, by step and call site."""
-
-    thread: ThreadId
-    step: Annotated[Number, "barrier index that they happened before"]
-    tail: Annotated[bool, "after the last barrier"]
-    kind: Annotated[
-        str, "item, bool, index, repr, numpy, cpu, wait, …; fetch: a timeline alone tells"
-    ]
-    closure: Annotated[bool, "in a step closure, which runs after the barrier"]
-    count: Annotated[int, "how many"]
-    duration_ns: Annotated[Duration, "time that the host was blocked, compilation not counted"]
-    compile_ns: Annotated[Duration, "compilation that they caused"]
-    site: Site
-
-
-class DataWait(
-    _StepLog, example="SELECT sum(duration_ns) / sum(count) AS ns_a_batch FROM data_wait"
-):
-    """Waiting for the next batch."""
-
-    thread: ThreadId
-    step: Annotated[Number, "barrier index"]
-    count: Annotated[int, "batches"]
-    duration_ns: Annotated[Duration, "time waited"]
-
-
-class Upload(
-    _StepLog,
-    example="SELECT file, line, sum(bytes) / count(*) AS bytes_a_step FROM upload GROUP BY file, "
-    "line",
-):
-    """Tensors sent to the device, by step and call site."""
-
-    thread: ThreadId
-    step: Annotated[Number, "barrier index that they were sent before"]
-    tail: Annotated[bool, "after the last barrier"]
-    count: Annotated[int, "tensors"]
-    bytes: Annotated[int, "their size"]
-    duration_ns: Annotated[Duration, "time that the host took"]
-    site: Site
-
-
-class StateSave(_StepLog, example="SELECT step, duration_ns FROM state_save"):
-    """Checkpoints saved, by step and call site."""
-
-    thread: ThreadId
-    step: Annotated[Number, "barrier index that they were saved before"]
-    tail: Annotated[bool, "after the last barrier"]
-    count: Annotated[int, "how many"]
-    duration_ns: Annotated[Duration, "time taken, compilation not counted"]
-    site: Site
-
-
 class Fallback(_CallSites, example="SELECT op, file, line, count FROM fallback"):
     """Operators seen falling back to the CPU in probe steps."""
 
     op: Annotated[
         str, "operator, as its counter is named; NULL where a console log does not name it"
     ]
-    count: Annotated[int, "times seen"]
-    duration_ns: Annotated[Duration, "time in it, compilation not counted"]
+    count: Annotated[Size, "times seen"]
+    duration_ns: Annotated[NetDuration, "time in it, compilation not counted"]
     compile_ns: Annotated[Duration, "compilation that it caused"]
     site: Site
 

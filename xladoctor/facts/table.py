@@ -1,13 +1,11 @@
 """What follows from the class of a fact: its table, and the columns of that."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from types import ModuleType, NoneType
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
-from xladoctor.recording.bootstrap._xladoctor.facts import Fact, Kind
+from xladoctor.recording.bootstrap._xladoctor.facts import Fact, Kind, Number, Recorded, derived
 
 _SQL = {
     str: "VARCHAR",
@@ -44,50 +42,59 @@ class Table(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A field of a fact: its type, and what its annotation says about it."""
+    """A field of a fact: its type, and what its annotation says about it.
+
+    Attributes:
+        derived: whether records lack it.
+    """
 
     name: str
     type: Any
     kind: Kind
     text: str
+    recorded: Recorded
+    derived: bool
 
 
 _PROCESS = {"process": Column("INTEGER", "number of the process in this evidence, from 0")}
-PLACE = {
-    "file": Column("VARCHAR", "path of the named line"),
-    "line": Column("INTEGER", "the named line, from 1"),
-    "function": Column("VARCHAR", "function that the named line is in"),
-    "user_file": Column(
-        "VARCHAR", "path of the user's line that led there, where the named one is a library's"
-    ),
-    "user_line": Column("INTEGER", "that line"),
-    "user_function": Column("VARCHAR", "function that it is in"),
-}
-SITE = {
-    **PLACE,
-    "via": Column("VARCHAR", "function of the framework that the named line called, if any"),
-}
+
+
+class NamedLine(Fact):
+    """The line that a call site names, and the user's line that led there if it is another."""
+
+    file: Annotated[str | None, "path of the named line"]
+    line: Annotated[Number | None, "the named line, from 1"]
+    function: Annotated[str | None, "function that the named line is in"]
+    user_file: Annotated[
+        str | None, "path of the user's line that led there, where the named one is a library's"
+    ]
+    user_line: Annotated[Number | None, "that line"]
+    user_function: Annotated[str | None, "function that it is in"]
+    via: Annotated[str, "function of the framework that the named line called, if any"]
 
 
 def fields(fact: type[Fact]) -> list[Field]:
     """The fields that a class declares itself."""
-    return [_field(name, annotation) for name, annotation in fact.__annotations__.items()]
+    return [
+        _field(name, annotation, vars(fact).get(name) is derived)
+        for name, annotation in fact.__annotations__.items()
+    ]
 
 
-def _field(name: str, annotation: Any) -> Field:
-    kind, text = None, ""
+def _field(name: str, annotation: Any, is_derived: bool) -> Field:
+    said: list[Any] = []  # of the outermost annotation first
     while parts := get_args(annotation):
         if get_origin(annotation) is Annotated:
-            annotation, *said = parts
-            texts = [each for each in said if isinstance(each, str)]
-            kinds = [each for each in said if isinstance(each, Kind)]
-            kind, text = kind or next(iter(kinds), None), text or "".join(texts)
+            annotation, *more = parts
+            said += more
         elif NoneType in parts:
             annotation = parts[0]
         else:
             break
-    kind = kind or Kind()
-    return Field(name, annotation, kind, text or kind.text)
+    kind = next((each for each in said if isinstance(each, Kind)), Kind())
+    text = next((each for each in said if isinstance(each, str)), kind.text)
+    recorded = next((each for each in said if isinstance(each, Recorded)), Recorded())
+    return Field(name, annotation, kind, text, recorded, is_derived)
 
 
 def columns(fact: type[Fact]) -> dict[str, Column]:
@@ -98,6 +105,8 @@ def columns(fact: type[Fact]) -> dict[str, Column]:
 
 def _columns(field: Field) -> Iterator[tuple[str, Column]]:
     role, name = field.kind.role, field.name
+    if field.recorded.only:
+        return
     if role == "site":
         yield from SITE.items()
     elif role == "place":
@@ -110,12 +119,8 @@ def _columns(field: Field) -> Iterator[tuple[str, Column]]:
         yield name, Column(field.kind.sql or _SQL[field.type], field.text)
 
 
-def columns_of(record: Any, fact: type[Fact]) -> dict[str, Any]:
-    """The columns that a record has as fields of the same names; lines of code are no such fields,
-    as a record has their numbers.
-    """
-    names = (field.name for field in fields(fact) if not field.kind.role)
-    return {name: getattr(record, name) for name in names if hasattr(record, name)}
+SITE = dict(column for field in fields(NamedLine) for column in _columns(field))
+PLACE = {name: column for name, column in SITE.items() if name != "via"}
 
 
 def facts_in(module: ModuleType) -> list[type[Fact]]:

@@ -4,12 +4,16 @@ from typing import Annotated
 
 from xladoctor.facts.files import TIMELINE_FILES
 from xladoctor.recording.bootstrap._xladoctor.facts import (
+    ONLY_RECORDED,
     Duration,
     Fact,
     Instant,
+    Kind,
     Number,
     Site,
+    Size,
     ThreadId,
+    derived,
 )
 
 
@@ -17,6 +21,38 @@ class _Decoded(Fact, source=".xplane.pb", files=TIMELINE_FILES): ...
 
 
 class _Derived(Fact, source="derived", files=TIMELINE_FILES): ...
+
+
+class CaptureWindow(
+    Fact,
+    source="process.json",
+    example="SELECT session, steps, ended_by, bytes FROM capture_window",
+):
+    """A period that the profiler recorded."""
+
+    session: Annotated[str | None, "name of its timeline, for --session"] = None
+    begin_ns: Annotated[Instant, "when it opened"]
+    end_ns: Annotated[
+        Instant | None, "when it closed; NULL if the process was cut short before"
+    ] = None
+    of_program: Annotated[bool, "whether the program itself had it recorded"] = False
+    steps: Annotated[Size, "barriers in it"] = 0
+    ended_by: Annotated[
+        str | None, "step limit, time limit, size limit, the program, end of program, …"
+    ] = None
+    bytes: Annotated[Size | None, "size of its file"] = None
+    stop_ns: Annotated[
+        Duration | None,
+        "time the program was stopped for the profiler to hand over its data",
+    ] = None
+    write_ns: Annotated[Duration | None, "time writing took while the program ran"] = None
+    file: Annotated[str | None, ONLY_RECORDED] = None
+    jumped_ns: Annotated[
+        int,
+        Kind("BIGINT", -(2**62), 2**62),
+        ONLY_RECORDED,
+        "how far the system's clock was set meanwhile",
+    ] = 0
 
 
 class Timeline(_Decoded, example="SELECT file, events, complete, steps_from FROM timeline"):
@@ -353,14 +389,18 @@ class HostSample(
 ):
     """Where Python was in the threads that run the loop or make its batches."""
 
-    phase: Annotated[str, "warmup, loop, or after (no iteration ended after it)"]
+    phase: Annotated[str, "warmup, loop, or after (no iteration ended after it)"] = "loop"
     thread: ThreadId
     main: Annotated[bool, "whether it is the main thread"]
-    doing: Annotated[str, "batch (waiting for or making the next), barrier, read, save, compile"]
+    doing: Annotated[
+        str | None, "batch (waiting for or making the next), barrier, read, save, compile"
+    ]
     in_framework: Annotated[bool, "inside a framework function"]
-    tracing: Annotated[bool, "inside one, or at a line that the graphs' instructions come from"]
+    tracing: Annotated[bool, "inside one, or at a line that the graphs' instructions come from"] = (
+        derived()
+    )
     generator: Annotated[
         bool, "inside a generator function of the program's own, or what one has called"
-    ]
-    count: Annotated[int, "samples"]
+    ] = False
+    count: Annotated[Size, "samples"]
     site: Site

@@ -7,14 +7,15 @@ of a killed process ends a moment before the process did, and in a long loop som
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
+from xladoctor.facts.run import Process
 from xladoctor.frontends.vocabulary import events
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.inventory import tables_of
-from xladoctor.ingest.run_records import ProcessRecord
 from xladoctor.ingest.step_log import Logged
 
 _BESIDES = 10  # events that may be counted outside of logged steps, at the beginning and end
@@ -25,42 +26,44 @@ _LONGER = 10  # times as many steps may be in the next line, which is lost when 
 
 
 def check(
-    path: Path, logged: Logged, record: ProcessRecord, number: int, ingested: Ingested
+    path: Path,
+    logged: Logged,
+    reported: Mapping[str, int | None],
+    record: Process,
+    number: int,
+    ingested: Ingested,
 ) -> None:
     """Note that the end of a step log is lost, if that is certain.
 
     Args:
         path: the log.
         logged: the contents of the log.
+        reported: the counters of the metrics report.
         record: the record of its process.
         number: the process's number in the tables.
-        ingested: holds the counters of the report, and the timeline.
+        ingested: holds the timeline.
     """
     if any(note.startswith(f"{path}:") for note in ingested.lost):
         return  # the loss is noted already
-    if told := _counted(logged, record, number, ingested) or _recorded(
-        logged, record, number, ingested
-    ):
+    missing = _counted(logged, reported, record) or _recorded(logged, record, number, ingested)
+    if missing:
         ingested.lose(
-            f"{path}: is cut off: {told}; what came after it is lost", *tables_of(path.name)
+            f"{path}: is cut off: {missing}; what came after it is lost", *tables_of(path.name)
         )
 
 
-def _counted(logged: Logged, record: ProcessRecord, number: int, ingested: Ingested) -> str:
+def _counted(logged: Logged, reported: Mapping[str, int | None], record: Process) -> str:
     """What the report counts more often than the log, if that lacks its main thread's tail."""
     if not record.ended or logged.ended is not False:
         return ""
-    table = ingested.tables.get("counter", {})
-    for process, name, value in zip(
-        *(table.get(key, ()) for key in ("process", "name", "value")), strict=True
-    ):
+    for name, value in reported.items():
         known = logged.counters.get(name, 0)
-        if process == number and (value or 0) - known > max(_BESIDES, _BESIDES_SHARE * known):
+        if (value or 0) - known > max(_BESIDES, _BESIDES_SHARE * known):
             return f"the metrics report counts {name} {value:,} times, the log {known:,}"
     return ""
 
 
-def _recorded(logged: Logged, record: ProcessRecord, number: int, ingested: Ingested) -> str:
+def _recorded(logged: Logged, record: Process, number: int, ingested: Ingested) -> str:
     """Text on how many steps of the timeline ended after the log did; empty if none."""
     table = ingested.tables.get("timeline", {})
     names = ("process", "file", "begin_ns", "steps_from")

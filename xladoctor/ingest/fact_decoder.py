@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 import msgspec
 from msgspec import Meta
 
+from xladoctor.facts.table import fields
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact, Kind
 
 _F = TypeVar("_F", bound=Fact)
@@ -23,18 +24,24 @@ def decoded(fact: type[_F]) -> type[_F]:
 
 @cache
 def _decoded(fact: Any) -> Any:
-    usual = vars(fact)
-    fields = [
-        (name, _checked(annotation), *([usual[name]] if name in usual else []))
-        for name, annotation in fact.__annotations__.items()
-    ]
+    usual, about = vars(fact), fact.about
+    recorded = [field for field in fields(fact) if not field.derived]
+    if about.listed:
+        recorded.sort(key=lambda field: field.kind.role != "site")
     return msgspec.defstruct(
         fact.__name__,
-        fields,
+        [
+            (name, _checked(fact.__annotations__[name]), *([usual[name]] if name in usual else []))
+            for name in (field.name for field in recorded)
+        ],
+        bases=tuple(_decoded(base) for base in fact.__bases__ if base is not Fact) or None,
+        rename={field.name: key for field in recorded if (key := field.recorded.key)},
         frozen=True,
-        kw_only=True,
-        tag_field="event",
-        tag=fact.about.event,
+        kw_only=not about.listed,
+        array_like=about.listed,
+        forbid_unknown_fields=about.listed,
+        tag_field="event" if about.event else None,
+        tag=about.event or None,
         namespace={"__doc__": fact.__doc__},
     )
 
@@ -45,10 +52,13 @@ def _checked(annotation: Any) -> Any:
     if origin is Annotated:
         base, *said = parts
         kind = next((each for each in said if isinstance(each, Kind)), Kind())
-        text = next((each for each in said if isinstance(each, str)), kind.text)
+        meanings = [] if kind.role == "net" else [each for each in said if isinstance(each, str)]
+        text = next(iter(meanings), kind.text)
         return _with(_checked(base), kind, text)
     if NoneType in parts:
         return Union[tuple(map(_checked, parts))]  # noqa: UP007 - of types that are made here
+    if origin is None and Fact in getattr(annotation, "__mro__", ()):
+        return _decoded(annotation)
     return origin[tuple(map(_checked, parts))] if parts else annotation
 
 

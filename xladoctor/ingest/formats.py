@@ -64,7 +64,8 @@ class Formats:
         text: makes a reader of what else its programs print, for a text with this name.
         compiler_files: formats of files that its compiler writes.
         graph_log: reads the log of graphs that the capture requested, in a process's folder.
-        report: adds the metrics report that the capture requested, from a file, for a process.
+        report: adds the metrics of the report that the capture requested, from a file, for a
+            process; returns its counters, None without a report.
         not_read: other formats of it, the most distinctive first.
     """
 
@@ -73,7 +74,7 @@ class Formats:
     text: Callable[[str], TextReader] | None = None
     compiler_files: tuple[CompilerFile, ...] = ()
     graph_log: Callable[[Path, Ingested], GraphLog] | None = None
-    report: Callable[[Path, int, Ingested], None] | None = None
+    report: Callable[[Path, int, Ingested], dict[str, int | None] | None] | None = None
     not_read: tuple[OtherFormat, ...] = ()
 
 

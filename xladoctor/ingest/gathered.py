@@ -117,9 +117,9 @@ class Gathered:
                 rows = [by(value) for value in (*values.values, None)]
                 columns |= {new: values.replaced([row[new] for row in rows]) for new in rows[0]}
 
-    def move(self, ingested: Ingested, *tables: str) -> None:
-        """Append the rows of all tables, or of the given ones, to ``ingested``."""
-        for name in tables or {**self._tables, **self._rows}:
+    def move(self, ingested: Ingested) -> None:
+        """Append the rows of all tables to ``ingested``."""
+        for name in {**self._tables, **self._rows}:
             columns = ingested.table(name)
             for column, values in self.table(name).items():
                 old = columns.get(column)

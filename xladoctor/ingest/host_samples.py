@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from xladoctor.facts.table import columns_of
+from xladoctor.facts.records import HostSamplesFile
 from xladoctor.facts.timeline import HostSample
+from xladoctor.ingest.call_sites import CallSites
+from xladoctor.ingest.fact_decoder import decoded
+from xladoctor.ingest.fact_rows import located_row
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.regular import defect, read_text
-from xladoctor.ingest.run_records import DamagedRecord, HostSamplesFile, read_record
-from xladoctor.ingest.step_log import CallSites
+from xladoctor.ingest.run_records import DamagedRecord, read_record
 
 
 def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Ingested) -> None:
@@ -22,7 +24,7 @@ def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Inge
     ``tracing`` is set from the samples alone: whether they are inside the framework.
     """
     try:
-        samples = read_record(read_text(path), HostSamplesFile).samples
+        samples = read_record(read_text(path), decoded(HostSamplesFile)).samples
     except FileNotFoundError:
         return
     except (OSError, DamagedRecord, UnicodeError) as error:
@@ -35,7 +37,6 @@ def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Inge
         ingested.add(
             "host_sample",
             process=process,
-            **columns_of(sample, HostSample),
             tracing=sample.in_framework,
-            **sites[sample.site].columns(),
+            **located_row(sample, HostSample, sites),
         )

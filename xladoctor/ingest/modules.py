@@ -14,12 +14,12 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
+from xladoctor.facts.run import Process
 from xladoctor.ingest import hlo
 from xladoctor.ingest.compilations import Numbers, agree
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested
 from xladoctor.ingest.regular import own_files
-from xladoctor.ingest.run_records import ProcessRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class CompiledModules:
 
 
 def read_modules(
-    folder: Path, record: ProcessRecord, folders: Folders, ingested: Ingested
+    folder: Path, record: Process, folders: Folders, ingested: Ingested
 ) -> CompiledModules:
     """Decode the modules of a process, whose ``record`` lists their files."""
     noted = {row.file: row.compilations for row in record.modules}

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from xladoctor.facts.run import CaptureWindow, Process
-from xladoctor.facts.table import columns_of
+from xladoctor.facts.run import Process
+from xladoctor.facts.timeline import CaptureWindow
 from xladoctor.foreign import quoted
+from xladoctor.ingest.fact_decoder import decoded
+from xladoctor.ingest.fact_rows import row
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.regular import defect, read_text
-from xladoctor.ingest.run_records import DamagedRecord, ProcessRecord, read_record
+from xladoctor.ingest.run_records import DamagedRecord, read_record
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact_text
 
 #: By hook of the capture, the tables that it fills.
@@ -31,10 +33,10 @@ _FEW = 10  # steps of a window that are enough to need no other
 _FAR = 0.5  # share of the limit
 
 
-def read_process_record(path: Path, ingested: Ingested) -> ProcessRecord | None:
+def read_process_record(path: Path, ingested: Ingested) -> Process | None:
     """Read the record; None, with a note of the loss, if it cannot be read."""
     try:
-        return read_record(read_text(path), ProcessRecord)
+        return read_record(read_text(path), decoded(Process))
     except FileNotFoundError:
         why = "not written, as on a full disk, or removed"
     except (OSError, UnicodeError, DamagedRecord) as error:
@@ -43,7 +45,7 @@ def read_process_record(path: Path, ingested: Ingested) -> ProcessRecord | None:
     return None
 
 
-def add_process(record: ProcessRecord, number: int, folder: Path, ingested: Ingested) -> None:
+def add_process(record: Process, number: int, folder: Path, ingested: Ingested) -> None:
     """Fill the tables of the process itself.
 
     Args:
@@ -54,12 +56,7 @@ def add_process(record: ProcessRecord, number: int, folder: Path, ingested: Inge
     """
     devices = record.devices
     kind = devices[0].split(":")[0] if devices else record.settings.get("PJRT_DEVICE")
-    ingested.add(
-        "process",
-        process=number,
-        **{**columns_of(record, Process), "devices": len(devices)},
-        device_kind=kind,
-    )
+    ingested.add("process", process=number, **row(record, Process), device_kind=kind)
     for package, version in record.versions.items():
         ingested.add("version", process=number, package=package, version=version)
     ingested.table("environment")
@@ -112,7 +109,7 @@ def first_fault(folder: Path, ingested: Ingested) -> str | None:
 
 
 def profile_of_program(
-    record: ProcessRecord, folder: Path, ours: Path | None, ingested: Ingested
+    record: Process, folder: Path, ours: Path | None, ingested: Ingested
 ) -> Path | None:
     """The program's own profile, if it shows more than the capture's window or if there is no other
     timeline; a note says whether it is used.
@@ -150,9 +147,7 @@ def profile_of_program(
     return path
 
 
-def without_jumps(
-    record: ProcessRecord, folder: Path, timeline: Path, ingested: Ingested
-) -> Path | None:
+def without_jumps(record: Process, folder: Path, timeline: Path, ingested: Ingested) -> Path | None:
     """The timeline; None, with a note, if the system's clock was set while it was recorded."""
     jumped = next(
         (window.jumped_ns for window in record.windows if window.session == timeline.parent.name), 0
@@ -191,9 +186,9 @@ def note_windows_closed_early(limit: object, path: Path, ingested: Ingested) -> 
             )
 
 
-def _add_windows(record: ProcessRecord, number: int, folder: Path, ingested: Ingested) -> None:
+def _add_windows(record: Process, number: int, folder: Path, ingested: Ingested) -> None:
     for window in record.windows:
-        ingested.add("capture_window", process=number, **columns_of(window, CaptureWindow))
+        ingested.add("capture_window", process=number, **row(window, CaptureWindow))
     if record.modules_too_large:
         ingested.notes.append(
             f"{folder.name}: the modules of later compilations are left out:"

@@ -8,12 +8,13 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+from xladoctor.facts.run import ProcessorUse
+from xladoctor.ingest.fact_decoder import decoded
+from xladoctor.ingest.fact_rows import row
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.regular import open_text
-from xladoctor.ingest.run_records import DamagedRecord, ProcessorUse, line_decoder
+from xladoctor.ingest.run_records import DamagedRecord, line_decoder
 from xladoctor.regular_files import lines_of
-
-_COLUMNS = ("thread", "at_ns", "run_ns", "wait_ns")
 
 
 def read_run_queue(path: Path, process: int, ingested: Ingested) -> None:
@@ -26,9 +27,9 @@ def read_run_queue(path: Path, process: int, ingested: Ingested) -> None:
         ingested.lose(f"{path}: cannot be read ({error.strerror})", "processor_use")
         return
     ingested.table("processor_use")
-    decode = line_decoder(ProcessorUse)
+    decode = line_decoder(decoded(ProcessorUse))
     with file:
         for line in lines_of(file):
             with suppress(DamagedRecord):
-                values = dict(zip(_COLUMNS, decode(line), strict=True))
-                ingested.add("processor_use", process=process, **values)
+                columns = row(decode(line), ProcessorUse)
+                ingested.add("processor_use", process=process, **columns)

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from xladoctor.facts.run import Step
+from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.fact_decoder import decoded
-from xladoctor.ingest.run_records import DamagedRecord, Step, StepLine, Tail, step_line_decoder
-from xladoctor.ingest.step_log import CallSites
+from xladoctor.ingest.run_records import DamagedRecord, step_line_decoder
+from xladoctor.ingest.step_log import CUT, STEP
 from xladoctor.recording.bootstrap._xladoctor import facts
+from xladoctor.recording.bootstrap._xladoctor.facts import Fact
 from xladoctor.warmup import WARMUP
 
 _COMPILE = decoded(facts.Compile)
@@ -35,7 +38,9 @@ def sites_of_set_up(lines: Iterable[str], sites: CallSites) -> frozenset[int | N
         sites: the call sites of the process.
     """
     ended = {
-        site: steps for site, _, _, steps in sites.launched if steps and site not in sites.light
+        launch.site: launch.steps
+        for launch in sites.launched
+        if launch.steps and launch.site not in sites.light
     }
     few = {site for site, steps in ended.items() if steps < _FEW}
     some = {site for site, steps in ended.items() if _FEW <= steps < _SOME and sites[site].via}
@@ -51,7 +56,7 @@ def sites_of_set_up(lines: Iterable[str], sites: CallSites) -> frozenset[int | N
     return frozenset(brief | (few - loops if alone else few & operations - loops))
 
 
-def _decoded(lines: Iterable[str]) -> Iterable[StepLine]:
+def _decoded(lines: Iterable[str]) -> Iterable[Fact]:
     decode = step_line_decoder()
     for text in lines:
         try:
@@ -78,16 +83,16 @@ class _Read:
         self._whole = 0
         self._compiled = False
 
-    def line(self, line: StepLine) -> None:
+    def line(self, line: Fact) -> None:
         """Take the next line."""
         if isinstance(line, _COMPILE):
             self._compiled = True
             self.operations.add(line.site)
             if line.defined is not None or line.function is None:
                 self.own.add(line.site)
-        elif isinstance(line, Step | Tail):
+        elif isinstance(line, STEP) and not isinstance(line, CUT):
             self._whole += line.duration_ns
-            if isinstance(line, Step):
+            if type(line) is STEP:
                 self._step(line)
 
     def _step(self, line: Step) -> None:
@@ -95,7 +100,7 @@ class _Read:
             self._spent[line.site] += line.duration_ns
         else:  # with all that came before
             self._spent[line.site] = 0
-        self._clean[line.site] = 0 if self._compiled else self._clean[line.site] + line.steps
+        self._clean[line.site] = 0 if self._compiled else self._clean[line.site] + line.barriers
         self._compiled = False
         if self._clean[line.site] >= WARMUP:
             self.settled.add(line.site)

@@ -68,7 +68,7 @@ WHERE compiled IS NOT NULL
 -- behind them, so that it was not cut there.
 CREATE TABLE runtime_counts AS
 SELECT c.process FROM counter c LEFT JOIN metric_meaning m USING (name)
-GROUP BY c.process HAVING max(c.rowid) > max(c.rowid) FILTER (m.meaning = 'handles');
+GROUP BY c.process HAVING max(c.position) > max(c.position) FILTER (m.meaning = 'handles');
 
 -- Processes of which it is known how often operators ran on the CPU. Each time values are fetched: where
 -- few are, no counter is missing. Releases of one registry print counters in order, the runtime's
@@ -79,8 +79,8 @@ SELECT process FROM reported WHERE fetched < 0.1 * coalesce(barriers, launched) 
 SELECT c.process FROM counter c LEFT JOIN metric_meaning m USING (name)
 WHERE c.value IS NOT NULL
 GROUP BY c.process
-HAVING min(c.rowid) FILTER (m.meaning IN ('handles', 'barrier'))
-     < max(c.rowid) FILTER (EXISTS (SELECT 1 FROM own_counter o WHERE starts_with(c.name, o.prefix)));
+HAVING min(c.position) FILTER (m.meaning IN ('handles', 'barrier'))
+     < max(c.position) FILTER (EXISTS (SELECT 1 FROM own_counter o WHERE starts_with(c.name, o.prefix)));
 
 -- Processes of which it is known which operators ran on the CPU, and whether scalars were read.
 CREATE TABLE operator_record AS

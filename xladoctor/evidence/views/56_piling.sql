@@ -32,12 +32,12 @@ cut AS (
 updated AS (  -- the last update in the loop that has the first
     SELECT process, thread, arg_max(site, number) AS site, arg_max(via, number) AS via
     FROM (
-        SELECT o.process, o.thread, o.rowid AS number, site(o) AS site, o.via
+        SELECT o.process, o.thread, o.position AS number, site(o) AS site, o.via
         FROM optimizer o
         LEFT JOIN enclosing_loop e ON e.process = o.process AND e.depth = 0
             AND e.file = o.file AND e.line = o.line
         QUALIFY (e.loop_file, e.first_line) IS NOT DISTINCT FROM
-            first((e.loop_file, e.first_line) ORDER BY o.rowid)
+            first((e.loop_file, e.first_line) ORDER BY o.position)
             OVER (PARTITION BY o.process, o.thread)
     ) GROUP BY process, thread
 ),

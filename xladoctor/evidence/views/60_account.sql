@@ -15,9 +15,9 @@ WITH interval_ AS (
     WHERE NOT s.tail OR NOT l.without_barrier AND s.process IN (FROM cut_short) OR (l.without_barrier AND NOT EXISTS (
         SELECT 1 FROM cut c WHERE c.process = s.process AND c.thread IS NOT DISTINCT FROM s.thread
     ))
-    UNION ALL
+    UNION ALL BY NAME
     SELECT c.process, c.thread, c.begin_ns, c.end_ns, c.duration_ns, c.compile_ns, c.read_ns,
-           coalesce(c.input_ns, 0), c.barrier_ns, c.upload_ns, coalesce(c.save_ns, 0)
+           coalesce(c.input_ns, 0) AS input_ns, c.barrier_ns, c.upload_ns, coalesce(c.save_ns, 0) AS save_ns
     FROM cut c JOIN lead l ON l.process = c.process AND l.thread IS NOT DISTINCT FROM c.thread
     WHERE l.without_barrier AND c.ended_by <> 'end'
 ),

@@ -5,8 +5,9 @@ WITH spent AS (
     SELECT c.process, c.thread, c.step, coalesce(c.user_file, c.file) AS file,
            coalesce(c.user_line, c.line) AS line, c.duration_ns
     FROM compilation c ANTI JOIN late_compilation l USING (process, index)
-    UNION ALL
-    SELECT h.process, h.thread, h.step, coalesce(h.user_file, h.file), coalesce(h.user_line, h.line), h.duration_ns
+    UNION ALL BY NAME
+    SELECT h.process, h.thread, h.step, coalesce(h.user_file, h.file) AS file,
+           coalesce(h.user_line, h.line) AS line, h.duration_ns
     FROM host_sync h
 )
 SELECT p.file, p.line, sum(p.duration_ns)::BIGINT AS duration_ns

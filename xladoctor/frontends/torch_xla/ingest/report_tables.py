@@ -7,24 +7,37 @@ from xladoctor.frontends.torch_xla.ingest.metrics_types import ReportSection
 from xladoctor.ingest.interface import Ingested
 
 
-def add_report(report: MetricsReport, process: int, ingested: Ingested, path: str) -> None:
-    """Append the newest section of a process's own report, as counts are cumulative."""
-    add_section(report.sections[-1], process, ingested)
+def add_report(
+    report: MetricsReport, process: int, ingested: Ingested, path: str
+) -> dict[str, int | None]:
+    """Append the metrics of the newest section of a process's own report, as counts are
+    cumulative; returns its counters.
+    """
+    newest = report.sections[-1]
+    _add_metrics(newest, process, ingested)
     if len(report.sections) > 1:
         ingested.notes.append(
-            f"{path}: {len(report.sections)} reports in it; the newest is used"
-            f" (line {report.sections[-1].line})"
+            f"{path}: {len(report.sections)} reports in it; the newest is used (line {newest.line})"
         )
     ingested.notes.extend(f"{path}: {note}" for note in report.notes)
+    return {counter.name: counter.value for counter in newest.counters}
 
 
 def add_section(
     section: ReportSection, process: int, ingested: Ingested, before: ReportSection | None = None
 ) -> None:
     """Append one report of a process; ``before`` is the previous one, if any."""
+    _add_metrics(section, process, ingested, before)
+    ingested.table("counter")
+    for counter in section.counters:
+        ingested.add("counter", process=process, name=counter.name, value=counter.value)
+
+
+def _add_metrics(
+    section: ReportSection, process: int, ingested: Ingested, before: ReportSection | None = None
+) -> None:
     earlier = {} if before is None else {each.name: each.total_samples for each in before.metrics}
     ingested.table("metric")
-    ingested.table("counter")
     for metric in section.metrics:
         ingested.add(
             "metric",
@@ -38,8 +51,6 @@ def add_section(
             p99=_percentile(metric, 99),
             growth=metric.value_rate,
         )
-    for counter in section.counters:
-        ingested.add("counter", process=process, name=counter.name, value=counter.value)
 
 
 def _since(metric: Metric, earlier: dict[str, int | None]) -> int | None:

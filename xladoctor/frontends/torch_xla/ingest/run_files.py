@@ -36,12 +36,15 @@ def read_log(folder: Path, ingested: Ingested) -> GraphLog:
     return GraphLog(tuple(blocks), torn)
 
 
-def read_metrics(path: Path, number: int, ingested: Ingested) -> None:
-    """Add the metrics report that the capture keeps; an unreadable file counts as lost."""
+def read_metrics(path: Path, number: int, ingested: Ingested) -> dict[str, int | None] | None:
+    """Add the metrics of the report that the capture keeps, and return its counters; an unreadable
+    file counts as lost.
+    """
     with lines_in(path, ingested) as lines:
         if lines is None:
-            return
+            return None
         try:
-            add_report(read_metrics_report(lines), number, ingested, str(path))
+            return add_report(read_metrics_report(lines), number, ingested, str(path))
         except NotAMetricsReport as error:
             ingested.lose(f"{path}: {error}")
+            return None

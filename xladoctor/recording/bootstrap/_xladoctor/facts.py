@@ -6,12 +6,12 @@ which gives unit, SQL type and bounds, and what the value means. From the class 
 whose loss the table suffers from, and the page about the evidence (``xladoctor/facts``).
 
 Facts of the capture are below; they are made in the user's process, so this file needs the standard
-library alone, and no class is compiled at import as those of ``dataclasses`` are. Tables that only
-readers fill are in ``xladoctor/facts``, in the same form.
+library alone, and no class is compiled at import as those of ``dataclasses`` are. What it writes
+without such objects, and what only readers find, is in ``xladoctor/facts``, in the same form.
 """
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 if TYPE_CHECKING or sys.version_info >= (3, 11):
     from typing import dataclass_transform
@@ -33,14 +33,38 @@ class Kind(NamedTuple):
     role: str = ""
 
 
+class Recorded(NamedTuple):
+    """How a record has a field: under another name, or alone."""
+
+    key: str = ""
+    only: bool = False
+
+
+#: Its table has something else instead.
+ONLY_RECORDED = Recorded(only=True)
+
+
+def derived(*, init: Literal[False] = False) -> Any:
+    """The default of a field that a table alone has: readers find its values."""
+    return derived
+
+
 _COUNT = 2**53
 Duration = Annotated[int, Kind("BIGINT", -_COUNT, _COUNT)]  # ns: 104 days; clocks may step back
 Instant = Annotated[int, Kind("BIGINT", 0, 2**62)]  # ns since 1970: the year 2116
 Count = Annotated[int, Kind("BIGINT", -_COUNT, _COUNT)]
 Size = Annotated[int, Kind("BIGINT", 0, _COUNT)]
 Number = Annotated[int, Kind("INTEGER", 0, 2**31 - 1)]  # of a line, a step, a site
+#: Of a table whose rows have an order; the database gives it.
+Position = Annotated[int, Kind("BIGINT", text="order in which rows were recorded, from 0")]
 Shape = Annotated[tuple[Size, ...], Kind("BIGINT[]", most=64)]
+Identity = Annotated[int, Kind("BIGINT", -(2**31), 2**62)]  # of a process or a thread
 ThreadId = Annotated[int, Kind("BIGINT", -(2**31), 2**62, "operating-system id of the thread")]
+Flag = Annotated[int, Kind("BOOLEAN", role="flag")]  # a record has a number
+#: A record has the names, a table how many there are.
+Names = Annotated[tuple[str, ...], Kind("BIGINT", role="count")]
+#: A record's includes its ``compile_ns``, a table's does not.
+NetDuration = Annotated[int, Kind("BIGINT", -_COUNT, _COUNT, "with compile_ns", role="net")]
 #: Of an array, as the framework names it; in a table as HLO text does.
 ElementType = Annotated[str, Kind(role="element type")]
 #: A line by its number in ``call_sites.json``; in a table the seven columns of a line.
@@ -61,6 +85,8 @@ class About(NamedTuple):
         source: where the table's rows come from; empty where it has no table.
         files: patterns of the files whose rows it has, by default the source.
         example: a query that shows what the table is good for.
+        listed: whether a record is no object, but a list: the site if there is one, then the other
+            fields in their order.
     """
 
     event: str = ""
@@ -68,9 +94,10 @@ class About(NamedTuple):
     files: tuple[str, ...] = ()
     example: str = ""
     process: bool = True
+    listed: bool = False
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True)
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(derived,))
 class Fact:
     """A fact; fields without a default have to be given. A class takes what :class:`About` is, and
     has source and files of its base where it takes none.
@@ -85,11 +112,12 @@ class Fact:
         files: tuple[str, ...] = (),
         example: str = "",
         process: bool = True,
+        listed: bool = False,
     ) -> None:
         base = cls.about
         source = source or base.source
         files = files or base.files or (source,)
-        cls.about = About(event, source, files, example, process and base.process)
+        cls.about = About(event, source, files, example, process and base.process, listed)
 
     def __init__(self, **fields: Any) -> None:
         vars(self).update(fields)
@@ -121,6 +149,7 @@ class Optimizer(
 ):
     """An optimizer, and the line that steps it."""
 
+    position: Position = derived()
     thread: ThreadId
     closure: Annotated[Function, "the program's function that it was given to compute the loss"] = (
         None
@@ -181,6 +210,7 @@ class Transfer(
     names.
     """
 
+    position: Position = derived()
     thread: ThreadId
     step: Annotated[Number, "barrier index"]
     direction: Annotated[str, "to_device; a log has to_host and between_devices, too"] = "to_device"

@@ -1,0 +1,46 @@
+"""Files of a captured process that hold facts of several kinds."""
+
+from xladoctor.facts.graphs import IgnoreComment
+from xladoctor.facts.run import EnclosingLoop, Fallback, Launch, ReadOrigin
+from xladoctor.facts.table import NamedLine
+from xladoctor.facts.timeline import HostSample
+from xladoctor.recording.bootstrap._xladoctor.facts import Fact, Number, Size
+
+
+class Site(NamedLine):
+    """A call site, the text of its line, and the loops around it, from inside out."""
+
+    source: str = ""
+    loops: tuple[EnclosingLoop, ...] = ()
+
+
+class CallSitesFile(Fact):
+    """``call_sites.json``.
+
+    Attributes:
+        passing: file, line, and whether it only passes a call on.
+        launches: of frameworks without barriers.
+        beside: sites of single operations, with which steps ended until a loop was found that
+            launches functions of the program.
+        operations: sites that launched nothing but single operations of the framework; None if
+            that is unknown.
+        parts: compiled parts of functions that calls at a site ran; None where functions are
+            compiled whole.
+    """
+
+    sites: tuple[Site, ...]
+    fallbacks: tuple[Fallback, ...]
+    passing: tuple[tuple[str, Number, bool], ...] = ()
+    launches: tuple[Launch, ...] = ()
+    beside: tuple[Number | None, ...] = ()
+    operations: tuple[Number | None, ...] | None = None
+    origins: tuple[ReadOrigin, ...] = ()
+    ignores: tuple[IgnoreComment, ...] = ()
+    parts: tuple[tuple[Number | None, Size], ...] | None = None
+
+
+class HostSamplesFile(Fact):
+    """``host_samples.json``."""
+
+    samples: tuple[HostSample, ...]
+    period_ms: Number = 10

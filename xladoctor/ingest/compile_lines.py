@@ -1,0 +1,193 @@
+"""The lines of a step log about compiling: compilations, their phases, graph breaks, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import zip_longest
+from typing import Any
+
+from xladoctor.ingest.call_sites import CallSites
+from xladoctor.ingest.fact_decoder import decoded
+from xladoctor.ingest.fact_rows import as_hlo
+from xladoctor.ingest.gathered import Gathered
+from xladoctor.recording.bootstrap._xladoctor.facts import (
+    Break,
+    Compile,
+    Fact,
+    Limit,
+    Phases,
+    Unbroken,
+)
+
+_MEMORY = ("argument", "output", "temp", "alias")
+_NOTHING = ("nothing", "", "", "")  # differs, so the graph was thrown away meanwhile
+
+
+class CompileLines:
+    """Takes the lines of a process about compiling.
+
+    Attributes:
+        times: ``compilation``, whose rows lack their graphs.
+        handlers: what takes a line, by its decoded type.
+    """
+
+    def __init__(self, sites: CallSites, process: int, rows: Gathered) -> None:
+        self.times = Gathered()
+        self.handlers: dict[type[Fact], Callable[[Any], None]] = {
+            decoded(Compile): self._compile,
+            decoded(Phases): self._phases,
+            decoded(Break): self._take_break,
+            decoded(Unbroken): self._take_unbroken,
+            decoded(Limit): self._limit,
+        }
+        self._sites = sites
+        self._process = process
+        self._rows = rows
+        self._compilations = 0
+        self._breaks: list[Break] = []
+        self._unbroken: set[tuple[int | None, str]] = set()  # sites and functions
+
+    def finish(self) -> None:
+        """Add what is certain only after the last line."""
+        for line in self._breaks:
+            self._break(line)
+        if self._sites.parts is not None:
+            self._rows.table("graph_break")
+            self._rows.table("compile_limit")
+
+    def _compile(self, line: Compile) -> None:
+        self.times.add(
+            "compilation",
+            process=self._process,
+            thread=line.thread,
+            step=line.step,
+            during=line.during,
+            end_ns=line.end_ns,
+            duration_ns=line.duration_ns,
+            ordinal=line.ordinal,
+            launches=self._sites.launches.get(line.site),
+            compiled=line.function,
+            memory_bytes=_memory(line.memory),
+            callbacks=line.callbacks if line.function else None,
+            cached=line.cached,
+            site=line.site,
+        )
+        self._add_phases(self._compilations, line.phases)
+        if line.function is not None:  # its key is known
+            self._rows.table("key_change")
+        if line.against is not None:
+            self._changes(line, line.against)
+        if line.repeated is not None:
+            site, op, copies, operations, part = line.repeated
+            self._rows.add(
+                "repeated_line",
+                process=self._process,
+                index=self._compilations,
+                op=op,
+                copies=copies,
+                operations=operations,
+                part=min(1.0, part),
+                site=site,
+            )
+        self._compilations += 1
+
+    def _changes(self, line: Compile, against: int) -> None:
+        changes = line.changes or (_NOTHING,)
+        for nth, ((what, argument, was, now), made) in enumerate(
+            zip_longest(changes, line.made[: len(changes)])
+        ):
+            site = line.used if made is None else made
+            role = None if site is None else "used" if made is None else "made"
+            self._rows.add(
+                "key_change",
+                process=self._process,
+                index=self._compilations,
+                nth=nth,
+                against=against - 1,
+                what=what,
+                argument=argument,
+                was=as_hlo(was),
+                now=as_hlo(now),
+                hint=line.hint or None,
+                role=role,
+                site=site,
+            )
+
+    def _phases(self, line: Phases) -> None:
+        number = None if line.number is None else line.number - 1
+        if number is not None and 0 <= number < self._compilations:
+            spent = self.times.table("compilation")["duration_ns"]
+            spent[number] += sum(line.phases.values())
+        else:
+            number = None
+        self._add_phases(number, line.phases)
+
+    def _add_phases(self, compilation: int | None, phases: Mapping[str, int]) -> None:
+        for phase, nanoseconds in phases.items():
+            self._rows.add(
+                "compile_phase",
+                process=self._process,
+                compilation=compilation,
+                phase=phase,
+                duration_ns=nanoseconds,
+            )
+
+    def _take_break(self, line: Break) -> None:
+        self._breaks.append(line)
+
+    def _take_unbroken(self, line: Unbroken) -> None:
+        self._unbroken.add((line.site, line.function))
+
+    def _break(self, line: Break) -> None:
+        calls = self._sites.launches.get(line.site)
+        parts = (self._sites.parts or {}).get(line.site)
+        count = None if calls is None else max(0, calls - line.ordinal)
+        unbroken = (line.site, line.function) in self._unbroken
+        if count and parts is not None and unbroken and not line.whole:  # split: one part more
+            count = min(count, max(0, parts - (calls or 0)))
+        self._rows.add(
+            "graph_break",
+            process=self._process,
+            compiled=line.function,
+            reason=line.reason,
+            hint=line.hint or None,
+            whole=line.whole,
+            count=count,
+            per_call=None if not calls or parts is None else max(0.0, parts / calls - 1),
+            frame=None,
+            site=line.place,
+        )
+
+    def _limit(self, line: Limit) -> None:
+        what, argument, was, now = line.changes[0] if line.changes else (None,) * 4
+        defined, used = self._sites[line.defined], self._sites[line.used]
+        self._rows.add(
+            "compile_limit",
+            process=self._process,
+            compiled=line.function,
+            defined_file=defined.file,
+            defined_line=defined.line,
+            name=line.name,
+            size=line.size,
+            ordinal=line.ordinal,
+            launches=self._sites.launches.get(line.site),
+            what=what,
+            argument=argument,
+            was=was and as_hlo(was),
+            now=now and as_hlo(now),
+            dynamic=line.dynamic,
+            aborts=line.aborts,
+            hint=line.hint or None,
+            used_file=used.file,
+            used_line=used.line,
+            used_function=used.function,
+            site=line.site,
+        )
+
+
+def _memory(memory: Mapping[str, int] | None) -> int | None:
+    """Bytes of the device that a graph takes with its arguments and results."""
+    if memory is None:
+        return None
+    argument, output, temp, alias = (memory.get(name, 0) for name in _MEMORY)
+    return argument + output + temp - alias

@@ -1,0 +1,81 @@
+"""Says why a run directory has nothing to diagnose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from xladoctor.frontends.vocabulary import Vocabulary, captured, vocabulary
+from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.process_record import first_fault
+from xladoctor.ingest.regular import read_text
+from xladoctor.recording.bootstrap._xladoctor.redaction import redact_text
+
+LAYOUT = "a run directory holds run.json and a folder process-<pid> for each process"
+_HINT_WHERE_LOST = (
+    f"{LAYOUT}; if the disk was full, or something removed these files, run it again with --output"
+    " on another disk"
+)
+
+
+def read_python_log(path: Path, ingested: Ingested) -> str | None:
+    """What Python processes said as they began; None without the file."""
+    try:
+        return read_text(path, errors="replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        ingested.lose(f"{path}: cannot be read ({error.strerror})")
+        return None
+
+
+def faults_at_start(log: Path, text: str, ingested: Ingested) -> list[str]:
+    """Faults of the capture in processes that have no folder, or have it no more."""
+    faults = re.findall(r"^(\d+) \d+ fault (.*)$", redact_text(text), re.MULTILINE)
+    told = [f"{log}: process {pid} could not be captured: {fault}" for pid, fault in faults]
+    if fault := first_fault(log.parent, ingested):
+        told.append(f"{log.parent / 'faults.log'}: a process could not be captured: {fault}")
+    return told
+
+
+def nothing_captured(
+    path: Path, folders: list[Path], started: str | None, notes: list[str]
+) -> tuple[str | list[str], str]:
+    """The message, and what to do, where no process in a run directory has evidence.
+
+    Args:
+        path: the run directory.
+        folders: those of its processes.
+        started: from :func:`read_python_log`.
+        notes: on what was lost.
+    """
+    if notes:
+        return notes, _HINT_WHERE_LOST
+    known = captured()
+    used = [each for each in known if f" imported {each.package}\n" in (started or "")]
+    used = [each for each in used if "idle" not in each.words] or used  # others import it, too
+    if folders and not used:  # the log is gone
+        used = [vocabulary()]
+    if used:
+        return (
+            f"{path}: the program imported {_names(used, 'and')},"
+            f" {used[0].words.get('idle', 'but no computation ran on an XLA device')}",
+            "\n".join(each.words["unused"] for each in used),
+        )
+    if started is not None:
+        return (
+            f"{path}: the program never imported {_names(known, 'or')}, so there is nothing to"
+            " diagnose",
+            f"xladoctor looks at {' and '.join(each.title for each in known)} programs; if this is"
+            f" one, check that the interpreter it starts has {_names(known, 'or')}",
+        )
+    return (
+        f"{path}: no Python process reported, so there is nothing to diagnose",
+        "an interpreter started with -E, -I or -S, or without its PYTHONPATH, cannot be captured"
+        ' from outside, only from inside: with xladoctor.capture("out"): …',
+    )
+
+
+def _names(frontends: Iterable[Vocabulary], joint: str) -> str:
+    return f" {joint} ".join(each.package for each in frontends)
