@@ -5,7 +5,7 @@ columns of numbers, or of indices of repeated values.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, overload
 
@@ -100,11 +100,15 @@ class Gathered:
 
     def add(self, table: str, /, **values: Any) -> None:
         """Append one row; its keys are the table's columns, in the same order in each call."""
+        self.add_row(table, values)
+
+    def add_row(self, table: str, row: Mapping[str, Any]) -> None:
+        """The same for a row that is a mapping already."""
         rows = self._rows.get(table)
         if rows is None:
             rows = self._rows[table] = []
-            self._names[table] = tuple(values)
-        rows.append(tuple(values.values()))
+            self._names[table] = tuple(row)
+        rows.append(tuple(row.values()))
         if len(rows) == _ROWS:
             self.table(table)
 

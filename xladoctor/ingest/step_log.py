@@ -191,7 +191,8 @@ class StepLog:
         """Add a fact that is a row already, but for these columns."""
         table, fact = _TABLES[type(record)]
         columns |= row(record, fact, self._sites)
-        self._rows.add(table, process=self._process, **columns)
+        columns["process"] = self._process
+        self._rows.add_row(table, columns)
 
     def _renumbered(self, line: Fact) -> Fact:
         """Make steps that negligible launches ended a part of the next step, by its number."""
