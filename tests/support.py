@@ -9,7 +9,7 @@ from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.ingest.interface import Columns
 from xladoctor.rule_cases.defaults import defaults
-from xladoctor.rule_cases.made import Row, Tables, complete, evidence, ingested
+from xladoctor.rule_cases.evidence import Row, Tables, complete, evidence, ingested
 
 __all__ = [
     "PACK",

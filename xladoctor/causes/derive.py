@@ -122,7 +122,7 @@ def _compared(
         nearest.items(), _contrasts(sites, nearest, graphs), strict=True
     ):
         changes[new] = contrast.operations[:_MOST_CHANGES]
-        known = contrast.told_apart(partial(uploads.was_there, new))
+        known = contrast.without_noise(partial(uploads.was_there, new))
         causes[new] = cause_of(known, old, new, dynamic[new.process], graphs)
     return causes, changes
 

@@ -20,7 +20,7 @@ from xladoctor.causes.interface import (
     Parameter,
     Place,
 )
-from xladoctor.causes.operations import DULL, Uneven, number_differing
+from xladoctor.causes.operations import DULL, CountDifference, number_differing
 from xladoctor.causes.vocabulary import Vocabulary
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.database import Database
@@ -199,17 +199,19 @@ def _by_line(changes: Iterable[Change]) -> Iterator[LineChange]:
 
 
 def _operation(change: Change) -> OperationChange:
-    was, now = (tuple(sorted(texts, key=_telling)) for texts in (change.was, change.now))
+    was, now = (
+        tuple(sorted(texts, key=_most_informative_first)) for texts in (change.was, change.now)
+    )
     return OperationChange(change.op or None, was, now, change.was_count, change.now_count)
 
 
-def _telling(text: str) -> tuple[bool, str, str]:
+def _most_informative_first(text: str) -> tuple[bool, str, str]:
     """A sort key that is the same on both sides; uninformative texts come last."""
     kind = text.split(" ", 1)[-1]
     return re.split(r"\W", kind, maxsplit=1)[0] in DULL, kind, text
 
 
-def _nameless(instructions: Iterable[Uneven]) -> list[Change]:
+def _nameless(instructions: Iterable[CountDifference]) -> list[Change]:
     """Instructions without an operation of the framework, as one change; mostly reducers."""
     was, now = Counter[str](), Counter[str]()
     for token, before, after, _ in instructions:

@@ -69,7 +69,7 @@ def _common(
     pass
 
 
-class _Harmless:
+class _Sanitized:
     """Standard error as it is, but for what terminals and CI systems obey.
 
     What the option parser and Python itself say does not pass through :func:`emit`. Progress, which
@@ -91,7 +91,7 @@ def _open_streams() -> None:
     """Streams that the caller closed are as if nobody read them."""
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
-    sys.stderr = cast(TextIO, _Harmless(stderr))
+    sys.stderr = cast(TextIO, _Sanitized(stderr))
 
 
 def main() -> None:

@@ -69,14 +69,14 @@ def new(
 
     from xladoctor import doctor
     from xladoctor.diagnosis.rule import Rule
-    from xladoctor.diagnosis.rule_file import told
+    from xladoctor.diagnosis.rule_file import message_of
     from xladoctor.diagnosis.rule_schema import schema
     from xladoctor.rule_cases.template import SCHEMA_FILE, rule_data, rule_text
 
     try:
         Rule.model_validate(rule_data(rule_id, name))
     except ValidationError as error:
-        wrong = [f"{item['loc'][0]}: {told(item, Rule)}" for item in error.errors()]
+        wrong = [f"{item['loc'][0]}: {message_of(item, Rule)}" for item in error.errors()]
         raise XladoctorError(wrong) from error
     if rule_id in {rule.id for rule in doctor.rules(configured(ConfigOptions()))}:
         raise XladoctorError(f"{rule_id}: there is such a rule", "take letters of your own")

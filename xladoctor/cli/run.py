@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.cli.boundary import OWN_FAULT, told
+from xladoctor.cli.boundary import OWN_FAULT, report_error
 from xladoctor.cli.configured import ConfigOptions, configured
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.judging import decided, delivered, policy_of
@@ -165,7 +165,7 @@ def run(
         if adds_ignores:
             add_ignores(diagnoses)
     except Exception as error:  # whatever it is, the program's status outlives it
-        status = told(error)
+        status = report_error(error)
         if status == OWN_FAULT and not gate:
             status = 0
     raise SystemExit(outcome.status or status)

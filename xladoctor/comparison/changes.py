@@ -16,7 +16,7 @@ from xladoctor.comparison.interface import (
     State,
 )
 from xladoctor.comparison.matching import Seen, matched
-from xladoctor.diagnosis.frequency import Often, growth, rate_growth, sign
+from xladoctor.diagnosis.frequency import Frequency, growth, rate_growth, sign
 from xladoctor.diagnosis.interface import Count, Finding, Ignored
 from xladoctor.diagnosis.ranking import LEVELS, reaches
 
@@ -131,7 +131,7 @@ def _in_both(a: Finding, b: Finding, runs: tuple[Run, Run], by: JudgedBy) -> tup
     if steps[0] is None or steps[1] is None:
         return "same", "frequencies cannot be compared: the number of steps is not known"
     often = [
-        Often(finding.recurs, finding.count, finding.per_step, number)
+        Frequency(finding.recurs, finding.count, finding.per_step, number)
         for finding, number in zip((a, b), steps, strict=True)
     ]
     state = _TOWARD[growth(*often)]

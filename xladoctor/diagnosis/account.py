@@ -75,7 +75,7 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     python = max(0.0, seconds["python"] - seconds["setup"])
     eager = min(python, _eager_compile(evidence, row["process"]))
     python -= eager
-    of_loop = told_apart(evidence, row).of(seconds["barrier"], python, seconds["upload"])
+    of_loop = loop_shares(evidence, row).of(seconds["barrier"], python, seconds["upload"])
     parts = TimeParts(
         warmup_compile_s=warmup,
         compile_s=seconds["compile"] - warmup + eager,
@@ -146,7 +146,7 @@ class Shares(NamedTuple):
         }
 
 
-def told_apart(evidence: Evidence, loop: dict[str, Any]) -> Shares:
+def loop_shares(evidence: Evidence, loop: dict[str, Any]) -> Shares:
     """The shares of a loop, given as a row of ``account``."""
     in_framework = _tracing_share(evidence, loop)
     launching = _waits(evidence, loop["process"])["dispatch"]

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from xladoctor import __version__
-from xladoctor.diagnosis import account, devices, facts, findings, ranking, stranger
+from xladoctor.diagnosis import account, devices, facts, findings, ranking, third_party
 from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.interface import (
     DeviceUse,
@@ -110,7 +110,7 @@ def diagnose(
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RuleResults:
     """The results of the rules, without the other facts about the run.
 
     Attributes:
@@ -148,7 +148,7 @@ def judge_all(
     ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}),
     *,
     strict: bool = True,
-) -> Judged:
+) -> RuleResults:
     """The findings of all rules. Arguments are those of :func:`diagnose`, which adds the run."""
     evidence.database.close_to_the_outside()
     known = [*(rule.id for rule in rules), *off]
@@ -170,7 +170,7 @@ def judge_all(
     ordered, _ = savings.in_order(ranked)
     to_fix, limit = savings.in_order([each for each in ranked if each.severity != "info"])
     outcomes = _outcomes(judged, not_checked, off)
-    return Judged(
+    return RuleResults(
         time,
         steps,
         savings,
@@ -263,7 +263,7 @@ def judge(
     """
     database, parameters = evidence.database, rule.parameters(thresholds or {})
     if rule.foreign:
-        return stranger.rows_of(rule, evidence, parameters)
+        return third_party.rows_of(rule, evidence, parameters)
     try:
         return database.within(_PATIENCE_S, lambda: database.rows(rule.query, parameters))
     except TimeoutError as error:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from xladoctor.diagnosis import barriers, ranking, stranger
+from xladoctor.diagnosis import barriers, ranking, third_party
 from xladoctor.diagnosis.expression import Expression, expression
 from xladoctor.diagnosis.fingerprint import distinct, fingerprint
 from xladoctor.diagnosis.interface import (
@@ -51,7 +51,7 @@ def from_rows(
     groups = list(places.values())
     told = [_message_values(_worst(group), evidence) for group in groups]
     messages = (
-        stranger.messages_of(rule, told)
+        third_party.messages_of(rule, told)
         if rule.foreign
         else [_rendered(rule, rule.message, values) for values in told]
     )

@@ -26,7 +26,7 @@ from pydantic import (
 
 from xladoctor.diagnosis.case import Case, Frontend, known_frontend
 from xladoctor.errors import XladoctorError
-from xladoctor.evidence.allowed import not_of_the_evidence
+from xladoctor.evidence.allowlist import not_of_the_evidence
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.schema import TABLES
 from xladoctor.frontends.vocabulary import (

@@ -140,14 +140,15 @@ def read_model(path: Path, model: type[Model], context: str | None = None) -> Re
         whole = model.__name__.lower()
         wrong = [
             document.fault(
-                item["loc"], f"{'.'.join(map(str, item['loc'])) or whole}: {told(item, model)}"
+                item["loc"],
+                f"{'.'.join(map(str, item['loc'])) or whole}: {message_of(item, model)}",
             )
             for item in error.errors()
         ]
         return Read(document, None, [*faults, *wrong])
 
 
-def told(item: Any, model: type[BaseModel]) -> str:
+def message_of(item: Any, model: type[BaseModel]) -> str:
     """A pydantic error in our own words."""
     if item["type"] == "string_pattern_mismatch":
         examples = model.model_fields[item["loc"][0]].examples or []

@@ -46,11 +46,11 @@ def write(parts: Iterable[RenderableType], output: TextIO, style: Style) -> None
         emoji=False,
         markup=False,
     )
-    console.print(_Cleaned(Group(*parts)), crop=False)  # texts to copy may be longer
+    console.print(_Sanitized(Group(*parts)), crop=False)  # texts to copy may be longer
     output.writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
-class _Cleaned:
+class _Sanitized:
     """A renderable without control characters, except the ones that rich itself adds."""
 
     def __init__(self, drawn: RenderableType) -> None:

@@ -28,7 +28,7 @@ _KNOWN = (*ACTIVITIES, UNRECORDED)
 _REASONS = [*_KNOWN, "python"]
 
 
-class Numbered(NamedTuple):
+class StepNumbers(NamedTuple):
     """The number of each step in ``timeline_step``, and whether it is that of the step log."""
 
     number: Times
@@ -37,7 +37,7 @@ class Numbered(NamedTuple):
 
 def add_steps(
     doing: dict[str, Intervals], steps: Steps, process: int, ingested: Ingested
-) -> Numbered:
+) -> StepNumbers:
     """Fill ``timeline_step``.
 
     Args:
@@ -71,7 +71,7 @@ def add_steps(
             "other_ns": lasted - known,
         },
     )
-    return Numbered(number, log["joined"])
+    return StepNumbers(number, log["joined"])
 
 
 def add_devices(  # noqa: PLR0913  # a timeline, and what was found in it

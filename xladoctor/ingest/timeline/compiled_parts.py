@@ -219,7 +219,7 @@ class _Parts:
                 in_a_row.append([])
             chains[-1].append(place)
             in_a_row[-1].append(place)
-        tells = next(
+        command = next(
             words.words["breaks"] for words in vocabularies().values() if "breaks" in words.words
         )
         counts = Counter(tuple(frame[call] for call in chain) for chain in chains if len(chain) > 1)
@@ -230,7 +230,7 @@ class _Parts:
                 ingested.notes.append(
                     f"{file}: compiled functions {named} follow one another {count} times:"
                     f" {breaks} graph break{'s' * (breaks > 1)}, or {len(functions)} functions that"
-                    f" are compiled one by one; {tells} tells"
+                    f" are compiled one by one; {command} shows which"
                 )
         repeated = Counter((frame[calls[0]], len(calls)) for calls in in_a_row if len(calls) > 1)
         for (function, calls), count in repeated.items():
@@ -239,7 +239,7 @@ class _Parts:
                     f"{file}: compiled function {self.frames[function]} is called {calls} times in"
                     f" a row, {count} times: a part that is compiled by itself, such as a layer, or"
                     " all that is compiled of a function that calls it in a loop with a graph break"
-                    f" in it; {tells} tells"
+                    f" in it; {command} shows which"
                 )
 
 

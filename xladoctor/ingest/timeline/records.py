@@ -14,7 +14,7 @@ import numpy as np
 from xladoctor.frontends.vocabulary import called, events
 from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import Columns, Ingested
-from xladoctor.ingest.timeline.breakdown import Numbered, spent
+from xladoctor.ingest.timeline.breakdown import StepNumbers, spent
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.compiling import Compiled
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
@@ -77,7 +77,7 @@ def add_reads(
     timeline: Timeline,
     lines: list[Line],
     steps: Steps,
-    numbered: Numbered,
+    numbered: StepNumbers,
     doing: dict[str, Intervals],
     process: int,
     ingested: Ingested,

@@ -18,7 +18,7 @@ from xladoctor.frontends.torch.ingest.text_records import (
     FOLDERS,
     FRONTEND,
     Break,
-    Defined,
+    FunctionDefinition,
     Record,
     after,
     broken,
@@ -52,7 +52,7 @@ class _Function:
         numbers: the numbers of its compilations, in order; the first is not logged.
     """
 
-    defined: Defined | None
+    defined: FunctionDefinition | None
     numbers: dict[str, None] = field(default_factory=dict)
     failed: FailedGuards = field(default_factory=FailedGuards)
     limit: _Limit | None = None
@@ -105,7 +105,7 @@ class TextLog(CompilerLog):
 
     def __init__(self) -> None:
         self._open: Record | None = None
-        self._functions: dict[Defined | str, _Function] = {}
+        self._functions: dict[FunctionDefinition | str, _Function] = {}
         self._orphans: list[tuple[str, list[str]]] = []  # reasons whose function was cut off
         self._breaks: dict[tuple[str | None, int | None, str], Break] = {}
 
@@ -143,7 +143,7 @@ class TextLog(CompilerLog):
         elif found := broken(record):
             self._breaks.setdefault((found.site.file, found.site.line, found.reason), found)
 
-    def _function(self, defined: Defined) -> _Function:
+    def _function(self, defined: FunctionDefinition) -> _Function:
         return self._functions.setdefault(defined, _Function(defined))
 
     def _recompiled(self, record: Record) -> None:

@@ -28,7 +28,7 @@ from typing import Any
 from . import clock
 from .call_site import CallSites
 from .compilation_log import CompilationLog
-from .compilations import Compilations, ToldCompilations
+from .compilations import Compilations, ReportedCompilations
 from .facts import (
     EmptyPass,
     Fact,
@@ -63,8 +63,8 @@ class Recorder:
 
     def reset(self) -> None:
         """Begin anew, sharing nothing with what was before."""
-        kind = ToldCompilations if self._counters.tells_each else Compilations
-        self.compilations: Any = kind(self._counters, self.tell)
+        kind = ReportedCompilations if self._counters.reports_each else Compilations
+        self.compilations: Any = kind(self._counters, self.log_fact)
         self.log = CompilationLog()
         self._growth = Growth(self._counters)
         self._local = threading.local()
@@ -219,7 +219,7 @@ class Recorder:
         self._shapes_of[site] = count + 1
         self._shapes.add((site, array.shape, array.dtype))
         dtype = str(array.dtype).rpartition(".")[2]  # without the framework's name
-        self.tell(
+        self.log_fact(
             Transfer(
                 thread=state.id, step=state.index, site=site, shape=tuple(array.shape), dtype=dtype
             )
@@ -265,7 +265,7 @@ class Recorder:
 
     def idle_optimizer(self, state: ThreadState) -> None:
         """An optimizer has stepped several times, and had no parameter to update."""
-        self.tell(IdleOptimizer(thread=state.id, site=self._sites.here(5)))
+        self.log_fact(IdleOptimizer(thread=state.id, site=self._sites.here(5)))
 
     def loader(self, loader: Loader) -> None:
         """A loader was made; logged once for each line and size of batch."""
@@ -278,11 +278,11 @@ class Recorder:
     def _log_once(self, fact: Fact, *key: Any) -> None:
         if (type(fact), *key) not in self._logged_once:
             self._logged_once.add((type(fact), *key))
-            self.tell(fact)
+            self.log_fact(fact)
 
     def outlier(self, state: ThreadState, duration: int, typical: float, traced: bool) -> None:
         """A step took much longer than usual."""
-        self.tell(
+        self.log_fact(
             Outlier(
                 thread=state.id,
                 step=state.index - 1,
@@ -339,7 +339,7 @@ class Recorder:
         elif state.index or line.keys() & {"reads", "uploads", "saves", "compilations", "input"}:
             self._emit_event(line)
 
-    def tell(self, fact: Fact) -> None:
+    def log_fact(self, fact: Fact) -> None:
         """Log a fact."""
         self._emit_event(as_line(fact))
 

@@ -24,16 +24,16 @@ from ..patches import Patches
 from ..pytorch.loaders import Loaders
 from ..step import ThreadState
 from . import buffers
-from .assigned import Place
-from .configured import Configured
+from .assignments import Place
+from .config_changes import ConfigChanges
 from .keys import Key, KeyReader, Keys, is_operation
 from .modules import Modules
 from .origins import Origins
-from .repeated import repeated
 from .settings import ENTRIES, WRAPPERS
+from .unrolled import repeated
 
 if TYPE_CHECKING:
-    from ..told import Counters
+    from ..event_counters import EventCounters
 
 #: Function that reads an array's value -> the kind of read that is recorded.
 _READS = {
@@ -74,7 +74,9 @@ class _Miss:
 class Adapter:
     """Installs the hooks, which report to ``calls``."""
 
-    def __init__(self, module: Any, counters: Counters, modules: Modules, calls: Calls) -> None:
+    def __init__(
+        self, module: Any, counters: EventCounters, modules: Modules, calls: Calls
+    ) -> None:
         self._jax = module
         self._counters = counters
         self._modules = modules
@@ -85,7 +87,7 @@ class Adapter:
         self._undo: list[Callable[[], None]] = []
         self._local = threading.local()
         self._keys = Keys()
-        self.configured = Configured(calls, counters)
+        self.config_changes = ConfigChanges(calls, counters)
         self._work = calls.sites.work
         #: By id of functions and of their executables: the work, and whether it is a single
         #: operation.
@@ -313,7 +315,7 @@ class Adapter:
         launches = self._calls.sites.launches.get(site, 0)
         known = self._changed(miss, site)
         first = self._first.setdefault((site, known.get("function", details.name)), launches)
-        number = self._recorder.compilations.one(
+        number = self._recorder.compilations.record(
             state,
             state.inside or "launch",
             site,
@@ -577,7 +579,7 @@ class Adapter:
         return batched_device_put
 
     def _install_settings(self) -> None:
-        self.configured.install(self._patches)
+        self.config_changes.install(self._patches)
 
     def _install_steps(self) -> None:
         """Hook the program's own step marks for the profiler: they are the best source of steps."""

@@ -13,9 +13,9 @@ from types import CodeType
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 from ..call_site import FRAMEWORK, USER
-from .assigned import Assigned, Place, defined, made_on_the_stack
-from .passed import Passed
+from .assignments import Assignments, Place, defined, made_on_the_stack
 from .static import Static, is_jaxpr, short, static, without_addresses
+from .wrapped_arguments import WrappedArguments
 
 _KEPT = 64  # keys of a function that are kept
 _MOST_CHANGES = 12  # differences that are recorded
@@ -228,8 +228,8 @@ class KeyReader:
         from jax._src import config, core
 
         self._tree = jax.tree_util
-        self._passed = Passed(jax.tree_util, kind)
-        self._assigned = Assigned(kind)
+        self._passed = WrappedArguments(jax.tree_util, kind)
+        self._assigned = Assignments(kind)
         self._config = config
         self._tracer = core.Tracer
         self._abstract = getattr(core, "shaped_abstractify", None) or core.get_aval

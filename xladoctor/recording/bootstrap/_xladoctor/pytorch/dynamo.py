@@ -365,7 +365,7 @@ class Listener:
         if broken not in ways:
             ways.add(broken)
             if len(ways) > 1:
-                self._recorder.tell(Unbroken(site=attempt.site, function=attempt.function))
+                self._recorder.log_fact(Unbroken(site=attempt.site, function=attempt.function))
 
     def broken(
         self, site: int | None, place: int | None, function: str, why: str, hint: str, whole: bool
@@ -375,7 +375,7 @@ class Listener:
             return
         if (place, why) not in self._told:
             self._told.add((place, why))
-            self._recorder.tell(
+            self._recorder.log_fact(
                 Break(
                     site=site,
                     place=place,
@@ -393,7 +393,7 @@ class Listener:
         if not self._calls.events.awake or code is None or (code, "limit") in self._told:
             return
         self._told.add((code, "limit"))
-        self._recorder.tell(
+        self._recorder.log_fact(
             Limit(
                 site=attempt.site,
                 function=attempt.function,

@@ -29,7 +29,7 @@ class Place(NamedTuple):
     function: str
 
 
-class Assigned:
+class Assignments:
     """Searches the current stack."""
 
     def __init__(self, kind: Callable[[str], int]) -> None:
