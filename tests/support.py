@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xladoctor.diagnosis.interface import Cost, Finding, Location, Saving
+from xladoctor.diagnosis.finding import Cost, Finding, Location, Saving
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.ingest.interface import Columns

@@ -19,7 +19,8 @@ from xladoctor.repository import from_here
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
     from xladoctor.configuration.selection import Selection
-    from xladoctor.diagnosis.interface import Diagnosis, Finding
+    from xladoctor.diagnosis.finding import Finding
+    from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.diagnosis.rule import Rule
     from xladoctor.evidence.interface import Evidence, Origin, Period
     from xladoctor.ingest.interface import Ingested, Progress

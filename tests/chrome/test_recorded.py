@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from xladoctor.diagnosis.engine import diagnose
-from xladoctor.diagnosis.interface import Diagnosis, Finding
+from xladoctor.diagnosis.finding import Finding
+from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.doctor import load_evidence
 

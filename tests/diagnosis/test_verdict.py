@@ -8,16 +8,11 @@ from typing import Any
 import pytest
 
 from tests.support import PACK, finding
+from xladoctor.diagnosis.finding import NO_SAVING, Claim, Cost, Finding, Saving, SavingBasis
 from xladoctor.diagnosis.interface import (
-    NO_SAVING,
-    Claim,
-    Cost,
     Explained,
-    Finding,
     LineTime,
     RunFacts,
-    Saving,
-    SavingBasis,
     Steps,
     TimeParts,
     TimeSpent,

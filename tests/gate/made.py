@@ -8,11 +8,11 @@ from typing import Any, get_args
 
 from tests.support import PACK
 from xladoctor.configuration.interface import Configuration
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.interface import (
     Count,
     CountName,
     Diagnosis,
-    Finding,
     RuleOutcomes,
     RunFacts,
     Steps,

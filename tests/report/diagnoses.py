@@ -5,22 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.support import PACK, finding, location
+from xladoctor.diagnosis.device_use import DeviceOp, DeviceScope, DeviceUse, LabelTime
+from xladoctor.diagnosis.finding import Cost, Ignored, NotChecked, Saving
 from xladoctor.diagnosis.interface import (
     Consumer,
-    Cost,
     Count,
-    DeviceOp,
-    DeviceScope,
-    DeviceUse,
     Diagnosis,
     Explained,
-    Ignored,
-    LabelTime,
     LineTime,
-    NotChecked,
     RuleOutcomes,
     RunFacts,
-    Saving,
     StepGroup,
     Steps,
     TimeParts,

@@ -7,7 +7,8 @@ from typing import Literal
 
 from tests.report.diagnoses import SICK
 from tests.support import finding, location
-from xladoctor.diagnosis.interface import Consumer, NotChecked, RuleOutcomes
+from xladoctor.diagnosis.finding import NotChecked
+from xladoctor.diagnosis.interface import Consumer, RuleOutcomes
 from xladoctor.gate.interface import (
     BudgetOutcome,
     GateOutcome,

@@ -16,8 +16,9 @@ from xladoctor.comparison.interface import (
     State,
 )
 from xladoctor.comparison.matching import Seen, matched
+from xladoctor.diagnosis.finding import Finding, Ignored
 from xladoctor.diagnosis.frequency import Frequency, growth, rate_growth, sign
-from xladoctor.diagnosis.interface import Count, Finding, Ignored
+from xladoctor.diagnosis.interface import Count
 from xladoctor.diagnosis.ranking import LEVELS, reaches
 
 JudgedBy = Literal["counts", "time"]

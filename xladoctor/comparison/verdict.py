@@ -14,7 +14,8 @@ from xladoctor.comparison.interface import (
     StepTime,
     Verdict,
 )
-from xladoctor.diagnosis.interface import CountName, NotChecked
+from xladoctor.diagnosis.finding import NotChecked
+from xladoctor.diagnosis.interface import CountName
 from xladoctor.quantities import duration
 
 REGRESSION = 1

@@ -12,15 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any, NamedTuple
 
-from xladoctor.diagnosis.interface import (
-    Explained,
-    Finding,
-    LineTime,
-    TimeParts,
-    TimeSpent,
-    Unexplained,
-    What,
-)
+from xladoctor.diagnosis.finding import Finding, What
+from xladoctor.diagnosis.interface import Explained, LineTime, TimeParts, TimeSpent, Unexplained
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
 from xladoctor.facts.parts import PartName

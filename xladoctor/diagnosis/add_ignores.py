@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 
-from xladoctor.diagnosis.interface import Finding, Location
+from xladoctor.diagnosis.finding import Finding, Location
 from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.suppression import ASKING, parsed
 from xladoctor.evidence.interface import Evidence

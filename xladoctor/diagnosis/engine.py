@@ -12,17 +12,9 @@ import duckdb
 from xladoctor import __version__
 from xladoctor.diagnosis import account, devices, facts, findings, ranking, third_party
 from xladoctor.diagnosis.counts import counts
-from xladoctor.diagnosis.interface import (
-    DeviceUse,
-    Diagnosis,
-    Finding,
-    Ignored,
-    NotChecked,
-    RuleOutcomes,
-    Steps,
-    TimeSpent,
-    Tool,
-)
+from xladoctor.diagnosis.device_use import DeviceUse
+from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
+from xladoctor.diagnosis.interface import Diagnosis, RuleOutcomes, Steps, TimeSpent, Tool
 from xladoctor.diagnosis.labels import label_times
 from xladoctor.diagnosis.reach import few_steps, reach, unjudged
 from xladoctor.diagnosis.rule import Rule, RuleError

@@ -10,15 +10,9 @@ from typing import Any
 
 from xladoctor.diagnosis import barriers, ranking, third_party
 from xladoctor.diagnosis.expression import Expression, expression
+from xladoctor.diagnosis.finding import NO_SAVING, Cost, CostBasis, Finding, Location
 from xladoctor.diagnosis.fingerprint import distinct, fingerprint
-from xladoctor.diagnosis.interface import (
-    NO_SAVING,
-    Cost,
-    CostBasis,
-    Finding,
-    Location,
-    TimeSpent,
-)
+from xladoctor.diagnosis.interface import TimeSpent
 from xladoctor.diagnosis.place import place_of
 from xladoctor.diagnosis.rule import TEMPLATES, Rule, RuleError, Severity
 from xladoctor.diagnosis.rule_row import ROW_COLUMNS

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xladoctor.diagnosis.interface import Finding, Location
+from xladoctor.diagnosis.finding import Finding, Location
 from xladoctor.diagnosis.source_line import code
 from xladoctor.evidence.interface import Evidence
 

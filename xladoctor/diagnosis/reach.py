@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xladoctor.diagnosis.interface import NotChecked, RunFacts, Steps
+from xladoctor.diagnosis.finding import NotChecked
+from xladoctor.diagnosis.interface import RunFacts, Steps
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from xladoctor.diagnosis.interface import Finding, Ignored, Location
+from xladoctor.diagnosis.finding import Finding, Ignored, Location
 from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.source_line import comment
 from xladoctor.evidence.interface import Evidence

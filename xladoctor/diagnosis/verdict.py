@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xladoctor.diagnosis.interface import (
-    Finding,
-    Saving,
-    SavingBasis,
-    Steps,
-    TimeSpent,
-    Verdict,
-)
+from xladoctor.diagnosis.finding import Finding, Saving, SavingBasis
+from xladoctor.diagnosis.interface import Steps, TimeSpent, Verdict
 from xladoctor.diagnosis.rule import BoundBy, Rule
 from xladoctor.quantities import duration, percent
 

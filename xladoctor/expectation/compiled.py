@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.doctor import judge
 from xladoctor.evidence.database import Database
 from xladoctor.expectation.builder import FindingBuilder, Row

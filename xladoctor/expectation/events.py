@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.doctor import evidence_of, judge
 from xladoctor.expectation.builder import FindingBuilder, Row

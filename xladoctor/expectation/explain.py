@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.doctor import evidence_of
 from xladoctor.evidence.interface import Evidence, Period
 from xladoctor.expectation.builder import FindingBuilder

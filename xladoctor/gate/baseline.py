@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.frequency import Frequency, growth
 from xladoctor.diagnosis.identity import Sighting, same, sightings
-from xladoctor.diagnosis.interface import Diagnosis, Finding, RunFacts
+from xladoctor.diagnosis.interface import Diagnosis, RunFacts
 from xladoctor.diagnosis.rule import Severity
 from xladoctor.gate.interface import GateError, StaleEntry
 from xladoctor.gate.seen import unseen

@@ -11,7 +11,8 @@ from typing import Literal
 
 from xladoctor.configuration.interface import Configuration, Level
 from xladoctor.configuration.selection import level_of
-from xladoctor.diagnosis.interface import Diagnosis, Finding
+from xladoctor.diagnosis.finding import Finding
+from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.ranking import reaches
 from xladoctor.diagnosis.rule import Rule, Severity
 from xladoctor.gate import baseline as baselines

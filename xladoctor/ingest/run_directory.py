@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from xladoctor.frontends.vocabulary import Vocabulary, captured, vocabulary
+from xladoctor.frontends.vocabulary import captured, vocabulary
+from xladoctor.frontends.vocabulary_file import Vocabulary
 from xladoctor.ingest import agreement, compilations
 from xladoctor.ingest.formats import Formats, formats_of
 from xladoctor.ingest.frames import Folders

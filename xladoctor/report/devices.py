@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from xladoctor.diagnosis.interface import DeviceOp, DeviceUse
+from xladoctor.diagnosis.device_use import DeviceOp, DeviceUse
 from xladoctor.facts.parts import IDLE_FOR
 from xladoctor.quantities import percent
 

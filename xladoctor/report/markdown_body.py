@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from xladoctor.diagnosis.interface import Diagnosis, Finding, Location
+from xladoctor.diagnosis.finding import Finding, Location
+from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome
 from xladoctor.report.alerts import Alert, alerts, consumer_text
 from xladoctor.report.interface import Report, Style

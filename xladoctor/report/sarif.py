@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-from xladoctor.diagnosis.interface import Location
+from xladoctor.diagnosis.finding import Location
 from xladoctor.foreign import as_json
 from xladoctor.report.alerts import Alert, alerts, missing
 from xladoctor.report.interface import Report, Style

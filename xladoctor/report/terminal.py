@@ -14,7 +14,8 @@ from rich.style import Style as RichStyle
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.diagnosis.interface import Diagnosis, Finding, Location, TimeParts
+from xladoctor.diagnosis.finding import Finding, Location
+from xladoctor.diagnosis.interface import Diagnosis, TimeParts
 from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.quantities import duration, percent

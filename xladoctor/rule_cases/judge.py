@@ -12,7 +12,7 @@ import yaml
 
 from xladoctor.diagnosis.case import Case
 from xladoctor.diagnosis.engine import RuleResults, judge_all
-from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.rule_cases.defaults import defaults
 from xladoctor.rule_cases.evidence import CaseError, Row, complete

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from xladoctor.frontends.vocabulary import Event, events
+from xladoctor.frontends.vocabulary import events
+from xladoctor.frontends.vocabulary_file import Event
 from xladoctor.ingest.interface import Ingested, Interned
 from xladoctor.ingest.timeline.activity import input_names
 from xladoctor.ingest.timeline.breakdown import step_of

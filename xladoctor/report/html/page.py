@@ -17,7 +17,8 @@ from typing import Any, TextIO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from xladoctor.diagnosis.interface import Diagnosis, Finding
+from xladoctor.diagnosis.finding import Finding
+from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pictures.interface import Lane, Pictures, ProcessStep, Row, StepSeries
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import clean

@@ -27,7 +27,7 @@ from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
-from xladoctor.recording.bootstrap._xladoctor.pytorch.dynamo import ABORTS, limit_in, phases_of
+from xladoctor.recording.bootstrap._xladoctor.pytorch.listener import ABORTS, limit_in, phases_of
 
 FRONTEND = "torch"
 _HEAD = re.compile(r"[VDIWE]\d{4} \d\d:\d\d:\d\d\.\d+ (\d+) [^\]]*\] (?=\{)")

@@ -17,8 +17,9 @@ from ..event_counters import EventCounters
 from ..facts import Phases
 from ..patches import Patches
 from ..pytorch import guards
-from ..pytorch.dynamo import Attempt, Dynamo, Listener, generated_code
+from ..pytorch.dynamo import Dynamo, generated_code
 from ..pytorch.hiding import hide_from_dynamo
+from ..pytorch.listener import Attempt, Listener
 from ..pytorch.loaders import Loaders
 from ..step import ThreadState
 from .settings import ENTRIES, WRAPPERS
