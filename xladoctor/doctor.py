@@ -72,7 +72,6 @@ def evidence_of(
     """The evidence from a reader's result, with the causes of its compilations.
 
     Args:
-        ingested: the reader's result.
         path, origin: as in :class:`Evidence`.
         within: the part of the run that is judged, if not all of it.
     """
@@ -92,8 +91,6 @@ def diagnose(
     """Judge evidence by the selected rules; a rule that fails counts as not evaluated.
 
     Args:
-        evidence: the evidence.
-        selection: the selected rules.
         total_steps: length of a run to project savings to.
         pictures: whether an output format draws; otherwise only excerpts are made.
     """

@@ -43,7 +43,6 @@ def derive(evidence: Evidence, within: Period | None = None) -> Evidence:
     ``recompilation`` gets a row for each compilation after the first of its call site.
 
     Args:
-        evidence: the evidence.
         within: the part of the run that will be judged, if not all of it.
     """
     database = evidence.database

@@ -174,7 +174,6 @@ def with_origins(
     """Mark the changes at which graphs diverge, as opposed to consequences, if there are several.
 
     Args:
-        changes: as returned by :func:`operations`.
         made_of: returns for spots the types and shapes of their operands in either graph.
     """
     candidates = [

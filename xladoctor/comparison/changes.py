@@ -33,8 +33,6 @@ def finding_changes(
     """Each finding of either run once: new and worse ones first, then fixed, better, and so on.
 
     Args:
-        a: run A.
-        b: run B.
         judged_by: by rule, whether it judges by counts or by time.
         demand: the lowest severity at which a new or worse finding fails.
     """

@@ -218,8 +218,6 @@ def _busy_share(evidence: Evidence, process: int, waited: float) -> float | None
     typical: a program that reads at the end of an epoch waits there, and in no step before.
 
     Args:
-        evidence: the evidence.
-        process: the process's number.
         waited: seconds of waits in all steps.
     """
     waits = _waits(evidence, process)
@@ -304,9 +302,6 @@ def explain(
     """Add what accounts for the time, and name the lines of what is left.
 
     Args:
-        evidence: the evidence.
-        time: the time spent.
-        findings: all findings.
         pack: the rules of the findings, by id.
     """
     if time.parts is None:

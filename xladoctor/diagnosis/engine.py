@@ -48,7 +48,6 @@ def diagnose(
 
     Args:
         evidence: the evidence, complete with causes.
-        rules: all rules.
         total_steps: length of a run to project the savings to.
         off: ids of rules that are switched off.
         errors: ids of rules whose findings are all errors.
@@ -246,8 +245,6 @@ def judge(
     """The rows that a rule's query returns: a finding each, not yet merged.
 
     Args:
-        rule: the rule.
-        evidence: the evidence.
         thresholds: values that replace the rule's thresholds of the same name.
 
     Raises:

@@ -29,8 +29,6 @@ def reach(run: RunFacts, steps: Steps | None, waited: float) -> str:
     never left warm-up, or other programs occupied the machine.
 
     Args:
-        run: the facts about the run.
-        steps: the steps of its loop.
         waited: the share of the loop in which it waited for a processor.
     """
     if run.incomplete:

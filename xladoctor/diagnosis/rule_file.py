@@ -101,7 +101,6 @@ def read_rule(path: Path, *, foreign: bool = True) -> Read:
     """Read a rule file, without the checks that need evidence.
 
     Args:
-        path: the file.
         foreign: whether it is a third-party rule.
     """
     read = read_model(path, Rule, FOREIGN if foreign else None)

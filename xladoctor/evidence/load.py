@@ -58,7 +58,6 @@ def build(ingested: Ingested, path: str, origin: Origin, frontend: str | None = 
     """Fill a database with what was read, and create the views over it.
 
     Args:
-        ingested: what was read.
         path, origin: as in :class:`Evidence`.
         frontend: that of the program, if no process names one.
     """

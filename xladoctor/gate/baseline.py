@@ -202,9 +202,6 @@ def merged(
 
     Args:
         baseline: the baseline so far.
-        name: the program's name in it.
-        diagnosis: the program's diagnosis.
-        entries: the new entries.
         judges: whether the gate judges a rule, given its id.
     """
     before = baseline.scripts.get(name)

@@ -30,10 +30,6 @@ def check(
     """Note that the end of a step log is lost, if that is certain.
 
     Args:
-        path: the log.
-        logged: the contents of the log.
-        record: the record of its process.
-        number: the process's number in the tables.
         ingested: holds the counters of the report, and the timeline.
     """
     if any(note.startswith(f"{path}:") for note in ingested.lost):

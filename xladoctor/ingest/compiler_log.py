@@ -73,7 +73,6 @@ def add_process(
     """Add a process that is known only from a log.
 
     Args:
-        number: the process's number in the tables.
         frontend: the framework whose compiler wrote the log.
     """
     ingested.add(

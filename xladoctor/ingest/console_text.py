@@ -95,10 +95,7 @@ def add_logs(logs: Sequence[GraphLog], times: Columns, process: int, ingested: I
     """Fill ``compilation`` and ``execution`` of a process from its logs and its timeline.
 
     Args:
-        logs: the process's logs.
         times: the times of the compilations in the timeline, in the form of a step log.
-        process: the process's number.
-        ingested: the tables to fill.
     """
     blocks = tuple(block for log in logs for block in log.blocks)
     ingested.table("compilation")

@@ -60,7 +60,6 @@ def read_elsewhere(
     """Read all evidence in these files and directories, as evidence of one program.
 
     Args:
-        paths: files and directories.
         session: the session of timelines to read; by default the newest.
         progress: receives how far large files have been read.
 
@@ -202,9 +201,7 @@ def add_texts(texts: Sequence[Text], times: Sequence[Columns | None], ingested: 
     each further report of a process.
 
     Args:
-        texts: the texts.
         times: times of the compilations of each timeline, by the number of its process.
-        ingested: the tables to fill.
     """
     first = len(times) if len(times) > 1 else 0
     others = count(max(len(times), first + 1))

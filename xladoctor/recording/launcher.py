@@ -67,8 +67,6 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
     """Run the program until it ends, in whatever way.
 
     Args:
-        request: what to run.
-        observer: follows its progress.
         end: ends the program once it has taken ``request.timeout_s``.
 
     Raises:

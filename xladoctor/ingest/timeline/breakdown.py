@@ -42,8 +42,6 @@ def add_steps(
 
     Args:
         doing: when the loop's thread did each activity, and when that is not recorded.
-        steps: the steps.
-        process: the process's number.
         ingested: the tables to fill; the step log is read.
     """
     log = _of_log(steps, process, ingested)
@@ -264,9 +262,7 @@ def _places(timeline: Timeline, main: Line | None, gaps: Intervals, python: Time
     """The functions that the host was in during long gaps, as columns of a site.
 
     Args:
-        timeline: the timeline.
         main: the loop's thread.
-        gaps: all gaps.
         python: numbers of the gaps in which the host mostly ran Python.
     """
     long = python[(gaps.end - gaps.begin)[python] >= _LONG_NS][:_MOST_PLACED]

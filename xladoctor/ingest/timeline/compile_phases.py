@@ -30,9 +30,7 @@ def compile_phases(
     """Tables ``compilation`` and ``compile_phase``.
 
     Args:
-        timeline: the timeline.
         phases: the phase of each event, by its name.
-        process: the process's number.
         ingested: has the process's steps and calls already.
     """
     rows = Gathered()

@@ -40,12 +40,9 @@ def add_compiled_parts(
     """Fill ``compiled_part`` and ``split_call``, if such calls are in the timeline.
 
     Args:
-        timeline: the timeline.
         doing: when the loop's thread did each activity.
         steps: the steps, if there are any.
         numbers: their numbers in ``timeline_step``.
-        process: the process's number.
-        ingested: the tables to fill.
     """
     names = timeline.events.names
     parts = {name: part for name in names if (part := part_of(name))}
@@ -203,7 +200,6 @@ class _Parts:
         Args:
             apart: when the thread ran something that separates functions.
             file: the file's name, for the note.
-            ingested: gets the note.
         """
         outer = np.flatnonzero(self.parent < 0)
         begin, end, frame = self.begin[outer], self.end[outer], self.frame[outer].tolist()

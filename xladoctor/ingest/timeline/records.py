@@ -50,13 +50,11 @@ def add_records(
     Without events of a frontend in the timeline the tables stay absent: nothing was recorded.
 
     Args:
-        timeline: the timeline.
         lines: the threads of the loop, its own first.
         steps: the steps found; only steps ended by barriers count here, and those of a program that
             calls compiled functions, which needs no barriers.
         doing: when these threads did each activity.
         compiled: the compilations of all threads, in order of time.
-        process: the process's number.
         ingested: the tables to fill; ``hlo_frame`` has the folders of files, which tracers omit.
 
     Returns:

@@ -106,7 +106,6 @@ def repeated_steps(
     show what recurs: some programs mark a whole epoch, or the run, as one.
 
     Args:
-        timeline: the timeline.
         lines: the threads of the loop, its own first.
         doing: when they did each activity.
         found: the steps found by marks or calls, if any.

@@ -125,8 +125,6 @@ def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
 
     Args:
         file: the log, compressed or not.
-        process: the process's number in the tables.
-        ingested: the tables to fill.
 
     Raises:
         IngestError: the file cannot be read.

@@ -98,7 +98,6 @@ def read_analysis_log(lines: Iterable[str], begin: int = 0, *, excerpt: bool = F
     """Read a log of any length; other lines between the blocks are skipped.
 
     Args:
-        lines: the log's lines.
         begin: bytes of the log before them, in other files.
         excerpt: whether somebody may have cut the text, so that the first block may lack its
             beginning, and the last its end; the rest counts if it names the graph or a line.

@@ -61,9 +61,7 @@ class Compilations:
         """Log what was compiled since the last call.
 
         Args:
-            state: the thread's state.
             during: the call that compiled: ``barrier``, ``read``, ``save`` or ``other``.
-            site: its call site.
             within: nanoseconds that the call took.
 
         Returns:
@@ -119,10 +117,7 @@ class ReportedCompilations(Compilations):
         """Record and log a compilation that has ended.
 
         Args:
-            state: its thread's state.
             during: the call that compiled: ``launch``, or as for :meth:`note`.
-            site: where that was.
-            spent: nanoseconds.
             details: other fields of :class:`~.facts.Compile`.
 
         Returns:

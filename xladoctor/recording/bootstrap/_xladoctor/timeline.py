@@ -113,7 +113,6 @@ class Timeline:
 
         Args:
             barriers: the steps that it has closed.
-            quiet: the steps since the last compilation.
         """
         self._barriers = True
         if self._following is not None:

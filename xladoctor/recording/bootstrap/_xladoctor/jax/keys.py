@@ -98,9 +98,7 @@ class Keys:
         A primitive that is called by itself counts as one function per line.
 
         Args:
-            number: the number of the compilation.
             key: the key of the call that compiled.
-            site: the site of the call.
             call: which call on that line; among equally similar compilations its own come first.
         """
         function = key.function
@@ -222,7 +220,6 @@ class KeyReader:
     def __init__(self, jax: Any, kind: Callable[[str], int] = lambda _: USER) -> None:
         """
         Args:
-            jax: the imported module.
             kind: classifies a file, see :mod:`..call_site`.
         """
         from jax._src import config, core
@@ -238,10 +235,7 @@ class KeyReader:
         """The key of a call.
 
         Args:
-            function: the compiled function.
             info: JAX's own record of it, with ``static_argnums`` and ``static_argnames``.
-            args: the call's positional arguments.
-            kwargs: the call's keyword arguments.
         """
         values = _parameters(function)
         compiled = _function(function)
@@ -373,7 +367,6 @@ def is_operation(function: Any, kind: Callable[[str], int]) -> bool:
     """Whether a compiled function is the framework's own and contains no function of the program.
 
     Args:
-        function: the compiled function.
         kind: classifies a file, see :mod:`..call_site`.
     """
     for layer in _layers(function):

@@ -167,7 +167,6 @@ def phases_of(metrics: dict[str, Any], spent: int) -> dict[str, int]:
     """Nanoseconds of each phase, without the phases within it.
 
     Args:
-        metrics: as Dynamo collects them.
         spent: nanoseconds in total.
     """
     times = {name: int(metrics.get(key) or 0) * 1000 for name, key in _PHASES.items()}
