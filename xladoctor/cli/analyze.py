@@ -10,8 +10,7 @@ from xladoctor.cli.configured import ConfigOptions, configured
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import (
     AddIgnoresOption,
-    DetailOptions,
-    OutputOptions,
+    ReportOptions,
     SessionOption,
     TotalStepsOption,
     add_ignores,
@@ -36,9 +35,8 @@ def analyze(
     session: SessionOption = None,
     total_steps: TotalStepsOption = None,
     config: ConfigOptions,
-    detail: DetailOptions,
     adds_ignores: AddIgnoresOption = False,
-    output: OutputOptions,
+    report: ReportOptions,
 ) -> None:
     """Print ranked findings from a run directory or from what other tools captured.
 
@@ -48,12 +46,12 @@ def analyze(
     from xladoctor.cli.progress_bar import progress_bar
     from xladoctor.report.interface import Report
 
-    outputs = output.with_detail(detail)
+    outputs = report.outputs()
     chosen = doctor.selection(configured(config))
     with progress_bar() as bar:
         diagnosis = doctor.examine(
             paths, chosen, total_steps, session=session, progress=bar, pictures=draws(outputs)
         )
-    deliver([Report(diagnosis)], outputs, output.color)
+    deliver([Report(diagnosis)], outputs, report.color)
     if adds_ignores:
         add_ignores([diagnosis])

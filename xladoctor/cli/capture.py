@@ -10,7 +10,7 @@ import typer
 
 from xladoctor.cli.configured import ConfigOptions, configured
 from xladoctor.cli.groups import grouped
-from xladoctor.cli.output import DetailOptions, OutputOptions, TotalStepsOption, draws
+from xladoctor.cli.output import ReportOptions, TotalStepsOption, draws
 from xladoctor.report.output import deliver, say
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def capture(
     recording: RecordingOptions,
     total_steps: TotalStepsOption = None,
     config: ConfigOptions,
-    detail: DetailOptions,
-    report: OutputOptions,
+    report: ReportOptions,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
     """Record a program that is already running, and print what costs it time.
@@ -81,7 +80,7 @@ def capture(
     from xladoctor.recording.remote.interface import RemoteRequest
     from xladoctor.report.interface import Report
 
-    outputs = report.with_detail(detail)
+    outputs = report.outputs()
     chosen = doctor.selection(configured(config))
     request = RemoteRequest(
         addresses=parse_addresses(addresses),

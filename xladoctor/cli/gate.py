@@ -16,9 +16,8 @@ from xladoctor.cli.groups import grouped
 from xladoctor.cli.judging import decided, delivered, policy_of
 from xladoctor.cli.output import (
     AddIgnoresOption,
-    DetailOptions,
-    OutputOptions,
     QuietOption,
+    ReportOptions,
     add_ignores,
     draws,
 )
@@ -156,9 +155,8 @@ def gate(
     ] = False,
     command: CommandOptions,
     config: ConfigOptions,
-    detail: DetailOptions,
     adds_ignores: AddIgnoresOption = False,
-    report: OutputOptions,
+    report: ReportOptions,
     quiet: QuietOption = False,
 ) -> None:
     """Judge a program before it is merged, by what it does and not by how fast the machine is.
@@ -170,7 +168,7 @@ def gate(
     """
     from xladoctor.recording import launcher
 
-    outputs = report.with_detail(detail)
+    outputs = report.outputs()
     with launcher.signals_kept():  # libraries start threads when they are imported
         from xladoctor.gate.programs import programs
 

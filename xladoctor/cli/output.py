@@ -43,8 +43,6 @@ ColorOption = Annotated[
     Color,
     typer.Option("--color", help="When to use colours; overrides NO_COLOR and FORCE_COLOR."),
 ]
-
-
 TotalStepsOption = Annotated[
     int | None,
     typer.Option(
@@ -54,8 +52,6 @@ TotalStepsOption = Annotated[
         help="Say what each fix saves in a run of N steps.",
     ),
 ]
-
-
 ShowIgnoredOption = Annotated[
     bool, typer.Option("--show-ignored", help="List the findings that are ignored, and why.")
 ]
@@ -67,8 +63,6 @@ AddIgnoresOption = Annotated[
         " now on.",
     ),
 ]
-
-
 EvidenceArgument = typer.Argument(
     metavar="PATH",
     help="A run, log directory, .xplane.pb or text file, as for analyze. - reads"
@@ -83,8 +77,8 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no status
 
 
 @dataclass(frozen=True)
-class DetailOptions:
-    """How much a report shows."""
+class ReportOptions:
+    """How much a report shows, its formats, where each is written, and in which colours."""
 
     show_ignored: ShowIgnoredOption = False
     verbose: Annotated[
@@ -100,18 +94,12 @@ class DetailOptions:
         int | None,
         typer.Option(min=1, show_default=False, help="Show the first N findings in full."),
     ] = None
-
-
-@dataclass(frozen=True)
-class OutputOptions:
-    """Formats of a report, where each is written, and in which colours."""
-
     formats: FormatOption = field(default_factory=list)
     color: ColorOption = Color.auto
 
-    def with_detail(self, shown: DetailOptions) -> list[Output]:
+    def outputs(self) -> list[Output]:
         """What ``--format`` asks for, with as much of it as other options say."""
-        detail = Detail(shown.show_ignored, shown.verbose, shown.top)
+        detail = Detail(self.show_ignored, self.verbose, self.top)
         return parse_outputs(self.formats, detail=detail)
 
 
