@@ -16,6 +16,7 @@ from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.timeline.python_frames import PythonFrames
+from xladoctor.ingest.timeline.reading import Reading
 from xladoctor.ingest.timeline.steps import SPAN, Steps
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
@@ -72,25 +73,18 @@ def add_steps(
     return StepNumbers(number, log["joined"])
 
 
-def add_devices(  # noqa: PLR0913  # a timeline, and what was found in it
-    timeline: Timeline,
-    main: Line | None,
-    doing: dict[str, Intervals],
-    steps: Steps | None,
-    numbers: Times | None,
-    devices: list[Device],
-    process: int,
-    ingested: Ingested,
-) -> None:
-    """Fill ``device``, ``device_op``, ``device_step`` and ``idle_gap``.
-
-    Args:
-        main: the loop's thread.
-    """
+def add_devices(reading: Reading) -> None:
+    """Fill ``device``, ``device_op``, ``device_step`` and ``idle_gap``."""
+    steps, numbers, process, ingested = (
+        reading.steps,
+        reading.numbers,
+        reading.process,
+        reading.ingested,
+    )
     for table in ("device", "device_op", "device_step", "idle_gap"):
         ingested.table(table)
-    for device in devices:
-        begin, end = _span(timeline, steps, device)
+    for device in reading.devices:
+        begin, end = _span(reading.timeline, steps, device)
         busy = device.busy.within(begin, end)
         ingested.add(
             "device",
@@ -109,24 +103,13 @@ def add_devices(  # noqa: PLR0913  # a timeline, and what was found in it
             {"process": [process] * count, "device": [device.number] * count, **device.ops},
         )
         gaps = busy.gaps(begin, end)
-        parts = _parts(gaps, doing)
+        parts = _parts(gaps, reading.doing)
         python = np.flatnonzero(parts.argmax(axis=0) == _REASONS.index("python"))
-        places = _places(timeline, main, gaps, python)
-        _add_gaps(
-            gaps, parts, step_of(steps, numbers, gaps.begin), places, device, process, ingested
-        )
+        places = _places(reading.timeline, reading.main, gaps, python)
+        _add_gaps(gaps, parts, reading.step_of(gaps.begin), places, device, process, ingested)
         if steps is not None and numbers is not None:
-            idle = {name: gaps.common(times) for name, times in doing.items()}
+            idle = {name: gaps.common(times) for name, times in reading.doing.items()}
             _add_steps_of(device, busy, idle, steps, numbers, process, ingested)
-
-
-def step_of(steps: Steps | None, numbers: Times | None, instants: Times) -> Times:
-    """The number of the step at each instant; -1 for none."""
-    if steps is None or numbers is None:
-        return np.full(len(instants), -1, np.int64)
-    at = np.searchsorted(steps.begin, instants, side="right") - 1
-    inside = (at >= 0) & (instants < steps.end[np.maximum(at, 0)])
-    return np.where(inside, numbers[np.maximum(at, 0)], -1)
 
 
 def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:

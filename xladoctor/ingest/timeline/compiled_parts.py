@@ -8,7 +8,6 @@ by one follow each other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +15,10 @@ import numpy as np
 from xladoctor.frontends.vocabulary import events, part_of, resumed, vocabularies
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested, Interned
-from xladoctor.ingest.timeline.breakdown import step_of
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.timeline.python_frames import PythonFrames
-from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.ingest.timeline.reading import Reading
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.nesting import nest
 from xladoctor.ingest.xplane.space import Line
@@ -29,21 +27,9 @@ _RECURS = 3  # fewer times that parts follow each other may be chance
 _THEN = " > "  # between the numbers of parts
 
 
-def add_compiled_parts(
-    timeline: Timeline,
-    doing: Mapping[str, Intervals],
-    steps: Steps | None,
-    numbers: Times | None,
-    process: int,
-    ingested: Ingested,
-) -> None:
-    """Fill ``compiled_part`` and ``split_call``, if such calls are in the timeline.
-
-    Args:
-        doing: when the loop's thread did each activity.
-        steps: the steps, if there are any.
-        numbers: their numbers in ``timeline_step``.
-    """
+def add_compiled_parts(reading: Reading) -> None:
+    """Fill ``compiled_part`` and ``split_call``, if such calls are in the timeline."""
+    timeline, ingested = reading.timeline, reading.ingested
     names = timeline.events.names
     parts = {name: part for name in names if (part := part_of(name))}
     if not parts:
@@ -62,11 +48,11 @@ def add_compiled_parts(
     name = np.concatenate([thread.name for thread in threads])
     order = np.lexsort((begin - end, begin))
     begin, end, name = begin[order], end[order], name[order]
-    step = step_of(steps, numbers, begin)
+    step = reading.step_of(begin)
     ingested.append(
         "compiled_part",
         {
-            "process": np.full(len(begin), process),
+            "process": np.full(len(begin), reading.process),
             "compile_id": Interned(name, texts),
             "step": np.ma.masked_array(step, step < 0),
             "begin_ns": begin,
@@ -75,7 +61,7 @@ def add_compiled_parts(
     )
     ingested.table("split_call")
     for line, thread in zip(lines, threads, strict=True):
-        thread.add_split(timeline, line, doing["compile"], process, ingested)
+        thread.add_split(timeline, line, reading.doing["compile"], reading.process, ingested)
         thread.add_note(_what_separates(timeline, line), str(timeline.space.path), ingested)
 
 

@@ -11,10 +11,10 @@ from collections import Counter
 import numpy as np
 
 from xladoctor.frontends.vocabulary import events
-from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Times, covering
 from xladoctor.ingest.timeline.python_frames import PythonFrames
+from xladoctor.ingest.timeline.reading import Reading
 from xladoctor.ingest.timeline.steps import outermost
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
@@ -22,10 +22,9 @@ from xladoctor.ingest.xplane.space import Line
 _MOST = 50_000  # tasks that are examined, evenly spread
 
 
-def add_kernel_sites(
-    timeline: Timeline, lines: list[Line], process: int, ingested: Ingested
-) -> None:
+def add_kernel_sites(reading: Reading) -> None:
     """Fill ``kernel_site``, if calls are joined with work and Python functions recorded."""
+    timeline, lines = reading.timeline, reading.lines
     calls, works = timeline.space.joined(timeline.events)
     frames = PythonFrames.of(timeline, lines[0]) if len(calls) and lines else None
     if frames is None or not frames.frames:
@@ -47,9 +46,9 @@ def add_kernel_sites(
             spent[names[at], *where, site.user_function or site.function or ""] += lasted[at]
     for (name, file, line, function), duration in spent.items():
         share = duration / max(1, whole[name])
-        ingested.add(
+        reading.ingested.add(
             "kernel_site",
-            process=process,
+            process=reading.process,
             hlo_op=timeline.events.names[name],
             file=file,
             line=line,
