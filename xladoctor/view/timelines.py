@@ -10,7 +10,8 @@ import numpy as np
 
 from xladoctor.evidence.interface import Evidence
 from xladoctor.foreign import encodable
-from xladoctor.ingest.chrome.space import ChromeSpace, read_chrome
+from xladoctor.ingest.chrome.read import read_chrome
+from xladoctor.ingest.chrome.space import ChromeSpace
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.recognition import Kind, kind_of
 from xladoctor.ingest.timeline.clock import Timeline
