@@ -12,7 +12,8 @@ from ..calls import Calls
 from ..patches import Patches
 from .assignments import Place
 from .executable import Executable
-from .keys import Key, KeyReader, Keys, is_operation
+from .key_reader import KeyReader, is_operation
+from .keys import Key, Keys
 from .modules import Modules
 from .unrolled import repeated
 
