@@ -14,13 +14,21 @@ from xladoctor.diagnosis import account, devices, facts, findings, ranking, thir
 from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.device_use import DeviceUse
 from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
-from xladoctor.diagnosis.interface import Diagnosis, RuleOutcomes, Steps, TimeSpent, Tool
+from xladoctor.diagnosis.interface import (
+    Diagnosis,
+    RuleOutcomes,
+    RunFacts,
+    Steps,
+    TimeSpent,
+    Tool,
+)
 from xladoctor.diagnosis.labels import label_times
 from xladoctor.diagnosis.reach import few_steps, reach, unjudged
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
 from xladoctor.diagnosis.suppression import Suppression
+from xladoctor.diagnosis.unexplained import explain
 from xladoctor.diagnosis.verdict import Basis, verdict
 from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.busy import waited_share
@@ -58,37 +66,18 @@ def diagnose(
         RuleError: a rule's query or message fails on this evidence.
     """
     judged = judge_all(evidence, rules, total_steps, off, errors, ignored_in, strict=strict)
-    time, steps, ordered, pack = judged.time, judged.steps, judged.findings, judged.pack
     run, used = facts.run(evidence), devices.device_use(evidence)
-    busy = _busy(evidence, judged.savings, used)
-    so_far = reach(run, steps, waited_share(evidence.database))
-    time = account.explain(evidence, time, ordered, pack)
-    basis = Basis(
-        time,
-        ordered,
-        judged.to_fix,
-        pack,
-        judged.counted,
-        judged.limit,
-        busy,
-        so_far,
-        unjudged(evidence, list(pack.values()), judged.not_checked),
-        vocabulary(evidence.frontend).words.get("dispatch"),
-        len(off),
-        once=steps is None and "launch" in evidence.available,
-        steps=steps,
-        reported="" if time.parts else facts.reported(evidence),
-    )
+    time = explain(evidence, judged.time, judged.findings, judged.pack)
     return Diagnosis(
         schema_version=SCHEMA_VERSION,
         tool=Tool("xladoctor", __version__),
         run=run,
-        verdict=verdict(basis),
+        verdict=verdict(_basis(evidence, judged, run, time, used, off)),
         time=time,
-        steps=steps,
+        steps=judged.steps,
         devices=used,
-        counts=counts(evidence, steps),
-        findings=ordered,
+        counts=counts(evidence, judged.steps),
+        findings=judged.findings,
         rules=judged.outcomes,
         not_checked=judged.not_checked,
         ignored=judged.ignored,
@@ -96,7 +85,7 @@ def diagnose(
         total_steps=total_steps,
         labels=label_times(evidence),
         step_groups=facts.step_groups(evidence),
-        pack=pack,
+        pack=judged.pack,
     )
 
 
@@ -173,6 +162,32 @@ def judge_all(
         outcomes,
         not_checked,
         {rule.id: rule for rule in rules},
+    )
+
+
+def _basis(
+    evidence: Evidence,
+    judged: RuleResults,
+    run: RunFacts,
+    time: TimeSpent,
+    used: Sequence[DeviceUse],
+    off: Sequence[str],
+) -> Basis:
+    return Basis(
+        time,
+        judged.findings,
+        judged.to_fix,
+        judged.pack,
+        judged.counted,
+        judged.limit,
+        _busy(evidence, judged.savings, used),
+        reach(run, judged.steps, waited_share(evidence.database)),
+        unjudged(evidence, list(judged.pack.values()), judged.not_checked),
+        vocabulary(evidence.frontend).words.get("dispatch"),
+        len(off),
+        once=judged.steps is None and "launch" in evidence.available,
+        steps=judged.steps,
+        reported="" if time.parts else facts.reported(evidence),
     )
 
 
