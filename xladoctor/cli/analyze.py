@@ -26,10 +26,10 @@ def analyze(
         list[str],
         typer.Argument(
             metavar="PATH…",
-            help="A run: its directory, last, last~1 (the one before it) or its script's name; or"
-            " what other tools recorded of one program: an XProf log"
-            " directory, .xplane.pb files, texts with metrics reports or analysis logs, or a"
-            " directory with any of these. - reads text from standard input.",
+            help="A run: its directory, last (the newest), last~1 (the one before) or its"
+            " script's name. Or what other tools recorded of one program: an XProf log"
+            " directory, .xplane.pb files, Chrome traces, text files with metrics reports or"
+            " logs, or a directory with any of these. - reads text from standard input.",
         ),
     ],
     session: SessionOption = None,

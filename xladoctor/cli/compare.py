@@ -42,8 +42,8 @@ class JudgingOptions:
         typer.Option(
             metavar="WHAT",
             show_default=False,
-            help="Judge despite this difference between the runs, named as in the"
-            " output. May be repeated.",
+            help="Compare despite this difference between the runs, named as in the output. May"
+            " be repeated.",
         ),
     ] = field(default_factory=list)
 

@@ -38,7 +38,7 @@ RulesOption = Annotated[
         envvar="XLADOCTOR_RULES",
         metavar="DIR",
         show_default=False,
-        help="Folder of more rules, besides those of the configuration. May be repeated.",
+        help="Folder with more rules, in addition to those of the configuration. May be repeated.",
     ),
 ]
 SelectOption = Annotated[
@@ -48,7 +48,8 @@ SelectOption = Annotated[
         envvar="XLADOCTOR_SELECT",
         metavar="RULES",
         show_default=False,
-        help="Rules or families to judge, separated by commas; a family is the beginning of an id.",
+        help="Rules or families to evaluate, separated by commas. A family is the beginning of"
+        " ids, such as XD2.",
     ),
 ]
 IgnoreOption = Annotated[
@@ -58,8 +59,8 @@ IgnoreOption = Annotated[
         envvar="XLADOCTOR_IGNORE",
         metavar="RULES[:GLOB]",
         show_default=False,
-        help="Rules or families not to judge, separated by commas. RULE:GLOB leaves out its"
-        " findings in the files that match, such as third_party/**.",
+        help="Rules or families to leave out, separated by commas. RULE:GLOB ignores only"
+        " findings in matching files, such as third_party/**.",
     ),
 ]
 

@@ -43,7 +43,7 @@ class JudgingOptions:
             metavar="RULE=off|info|warning|error",
             show_default=False,
             envvar="XLADOCTOR_LEVEL",
-            help="How to treat a rule or family, whatever its severity.",
+            help="Report a rule or family at this level, whatever its severity.",
         ),
     ] = field(default_factory=list)
     budget: Annotated[
@@ -59,7 +59,7 @@ class JudgingOptions:
     time: Annotated[
         bool | None,
         typer.Option(
-            "--time", envvar="XLADOCTOR_TIME", help="Also judge the rules that go by time."
+            "--time", envvar="XLADOCTOR_TIME", help="Also judge by rules that depend on time."
         ),
     ] = None
     allow_missing: Annotated[
@@ -115,7 +115,9 @@ class CommandOptions:
     ] = None
     timeout: Annotated[
         str | None,
-        typer.Option(show_default=False, help="Treat the program as hung after this long."),
+        typer.Option(
+            show_default=False, help="Treat the program as hung after this long (90s, 30m, 2h)."
+        ),
     ] = None
 
     def outputs(self) -> list[Path | None]:

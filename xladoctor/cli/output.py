@@ -49,24 +49,23 @@ TotalStepsOption = Annotated[
         "--total-steps",
         min=1,
         show_default=False,
-        help="Say what each fix saves in a run of N steps.",
+        help="Also project the saving of each fix to a run of N steps.",
     ),
 ]
 ShowIgnoredOption = Annotated[
-    bool, typer.Option("--show-ignored", help="List the findings that are ignored, and why.")
+    bool, typer.Option("--show-ignored", help="List the ignored findings, each with the reason.")
 ]
 AddIgnoresOption = Annotated[
     bool,
     typer.Option(
         "--add-ignores",
-        help="Write a comment into the program's files for each finding, so that it is ignored from"
-        " now on.",
+        help="Add a comment to the program's files for each finding, which ignores it from now on.",
     ),
 ]
 EvidenceArgument = typer.Argument(
     metavar="PATH",
-    help="A run, log directory, .xplane.pb or text file, as for analyze. - reads"
-    " text from standard input.",
+    help="A run, log directory, timeline or text file, as for analyze. - reads text from"
+    " standard input.",
     show_default=False,
 )
 SessionOption = Annotated[
@@ -86,7 +85,7 @@ class ReportOptions:
         typer.Option(
             "--verbose",
             "-v",
-            help="Show all that is known: values of causes, examples, each rule that was not"
+            help="Show everything: details of causes, examples, each rule that could not be"
             " evaluated.",
         ),
     ] = False

@@ -49,7 +49,7 @@ class LaunchOptions:
         ),
     ] = None
     trace_steps: Annotated[
-        int, typer.Option(min=0, help="How many steps the timeline covers; 0 for no timeline.")
+        int, typer.Option(min=0, help="Number of steps in the timeline; 0 for no timeline.")
     ] = 60
     trace_after: Annotated[
         int | None,
@@ -63,8 +63,8 @@ class LaunchOptions:
         float,
         typer.Option(
             min=0.1,
-            help="Longest time it covers, in seconds; compiling and waiting do not count, up to"
-            " four times as long.",
+            help="Maximum length of the timeline in seconds. Compiling and waiting do not"
+            " count, but with them it is at most four times as long.",
         ),
     ] = 15.0
     trace_bytes: Annotated[
