@@ -230,7 +230,7 @@ def add_ignores(diagnoses: Sequence[Diagnosis]) -> list[str]:
 
     runs = [diagnosis for diagnosis in diagnoses if diagnosis.run.kind == "run"]
     others = [
-        f"{diagnosis.run.path}: nothing written: only a run directory tells when it began"
+        f"{diagnosis.run.path}: nothing written: this needs a run directory"
         for diagnosis in diagnoses
         if diagnosis not in runs
     ]

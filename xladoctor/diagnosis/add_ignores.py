@@ -43,7 +43,7 @@ def add_ignores(programs: Iterable[tuple[Evidence, Iterable[Finding]]]) -> list[
         programs: the evidence of each program, with its findings.
     """
     wanted: dict[str, list[tuple[str, Location]]] = defaultdict(list)
-    shown, told = {}, []
+    shown, messages = {}, []
     for evidence, findings in programs:
         for finding in findings:
             places = [place for place in finding.locations if place.role in ASKING]
@@ -55,7 +55,7 @@ def add_ignores(programs: Iterable[tuple[Evidence, Iterable[Finding]]]) -> list[
             ]
             if not own:
                 where = f" at {places[0].file}:{places[0].line}" if places else ""
-                told.append(
+                messages.append(
                     f"{finding.rule}{where}: not written: no line of a file in this"
                     " repository, of a run of this machine"
                 )
@@ -65,21 +65,21 @@ def add_ignores(programs: Iterable[tuple[Evidence, Iterable[Finding]]]) -> list[
             if is_unchanged(evidence, file):
                 wanted[file].append((finding.rule, place))
             else:
-                told.append(
+                messages.append(
                     f"{finding.rule} at {place.file}:{place.line}: not written: the file"
                     " has changed since the run; run it again"
                 )
     for file, asked in wanted.items():
         try:
             lines = _write(Path(file), asked)
-            told.append(
+            messages.append(
                 f"{shown[file]}: wrote comments in line{'s' * (len(lines) != 1)}"
                 f" {', '.join(map(str, lines))}; they count from the next run on"
             )
         except (UnfitSourceError, OSError) as error:
             why = error.strerror if isinstance(error, OSError) else error
-            told.append(f"{shown[file]}: not written: {why}")
-    return told
+            messages.append(f"{shown[file]}: not written: {why}")
+    return messages
 
 
 def _write(file: Path, asked: Iterable[tuple[str, Location]]) -> list[int]:

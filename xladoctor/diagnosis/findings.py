@@ -43,11 +43,11 @@ def from_rows(
     for row in by_call(rows, evidence) if rule.events == "host_syncs" else rows:
         places[row.get("file"), row.get("line"), _subject(row)].append(row)
     groups = list(places.values())
-    told = [_message_values(_worst(group), evidence) for group in groups]
+    contexts = [_message_values(_worst(group), evidence) for group in groups]
     messages = (
-        third_party.messages_of(rule, told)
+        third_party.messages_of(rule, contexts)
         if rule.foreign
-        else [_rendered(rule, rule.message, values) for values in told]
+        else [_rendered(rule, rule.message, values) for values in contexts]
     )
     return distinct(
         [

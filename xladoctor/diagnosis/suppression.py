@@ -100,7 +100,7 @@ class Suppression:
             )
         ]
         root = posixpath.join(self._evidence.root or "", "")
-        told = []
+        texts = []
         for file in files:
             if not (file and root and file.startswith(root)) or installed(file):
                 continue
@@ -117,17 +117,17 @@ class Suppression:
             ]
             ran = self._ran(file) if idle else set()
             shown = self._evidence.shown(file)
-            told += [
+            texts += [
                 f"unclear ignore at {shown}:{asked.line}: {fault}"
                 for asked in self._of(file)
                 if (fault := _fault(asked.text, known))
             ]
-            told += [
+            texts += [
                 f"unused ignore at {shown}:{asked.line}: {', '.join(names)} did not fire"
                 for asked, names in idle
                 if any(asked.first <= line <= asked.last for line in ran)
             ]
-        return told
+        return texts
 
     def _ran(self, file: str) -> set[int]:
         """The lines of a file that are in the evidence, so that they ran."""

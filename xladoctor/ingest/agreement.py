@@ -34,11 +34,11 @@ def check(
     """
     if any(note.startswith(f"{path}:") for note in ingested.lost):
         return  # the loss is noted already
-    if told := _counted(logged, record, number, ingested) or _recorded(
+    if excess := _counted(logged, record, number, ingested) or _recorded(
         logged, record, number, ingested
     ):
         ingested.lose(
-            f"{path}: is cut off: {told}; what came after it is lost", *tables_of(path.name)
+            f"{path}: is cut off: {excess}; what came after it is lost", *tables_of(path.name)
         )
 
 

@@ -171,5 +171,5 @@ class _CompilerLogs:
             (source, log)
             for source, logs in self._logs.items()
             for log in logs.values()
-            if log.tells
+            if log.has_records
         ]

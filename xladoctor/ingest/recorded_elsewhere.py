@@ -160,12 +160,12 @@ def _whose(origin: _Origin, processes: dict[int, _Origin], alone: bool) -> int |
     """The process that a log belongs to; a single log belongs to a single timeline's process."""
     same: list[int] = []
     for number, other in processes.items():
-        told = [
+        agree = [
             mine == its
             for mine, its in zip(origin, other, strict=True)
             if mine is not None and its is not None
         ]
-        if all(told) and (told or alone):
+        if all(agree) and (agree or alone):
             same.append(number)
     return same[0] if len(same) == 1 else None
 
@@ -176,7 +176,7 @@ def _no_timeline(origin: _Origin) -> str:
         for what, number in zip(("process", "rank"), origin, strict=True)
         if number is not None
     ]
-    return f"no timeline is of its {', '.join(named)}" if named else "not told whose it is"
+    return f"no timeline is of its {', '.join(named)}" if named else "its process is unknown"
 
 
 def _add_modules(modules: list[Path], ingested: Ingested) -> None:
@@ -305,19 +305,21 @@ def _read(
 
 def _add_process(file: Path, number: int, ingested: Ingested) -> None:
     table = ingested.tables.get("timeline", {})
-    told = {name: values[table["process"].index(number)] for name, values in table.items()}
+    timeline = {name: values[table["process"].index(number)] for name, values in table.items()}
     rows = ingested.tables.get("device", {})
     kinds = [
         kind
         for owner, kind in zip(rows.get("process", ()), rows.get("kind", ()), strict=True)
         if owner == number
     ]
-    host = told["host"] or named_after(file) or file.name.removesuffix(PACKED).removesuffix(SUFFIX)
-    rank = rank_of(file) if told["rank"] is None else told["rank"]
+    host = (
+        timeline["host"] or named_after(file) or file.name.removesuffix(PACKED).removesuffix(SUFFIX)
+    )
+    rank = rank_of(file) if timeline["rank"] is None else timeline["rank"]
     ingested.add(
         "process",
         process=number,
-        pid=told["pid"],
+        pid=timeline["pid"],
         rank=rank,
         host=host,
         frontend=None,

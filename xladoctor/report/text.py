@@ -122,9 +122,9 @@ def _printable(value: Any, style: Style, *, lines: bool) -> Any:
             for key, item in value.items()
         }
     if is_dataclass(value) and not isinstance(value, type):
-        told = {
+        printable = {
             f.name: _printable(getattr(value, f.name), style, lines=f.name in _OF_RULES)
             for f in fields(value)
         }
-        return replace(value, **told)
+        return replace(value, **printable)
     return value

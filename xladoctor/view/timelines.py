@@ -87,8 +87,7 @@ def timelines(evidence: Evidence) -> Iterator[AnnotatedTimeline]:
     if not rows:
         raise ViewError(
             f"{evidence.path}: no timeline, so there is nothing to show",
-            "xladoctor run records one, unless it is told --trace-steps 0 or the program ends too"
-            " early",
+            "xladoctor run records one, unless --trace-steps is 0 or the program ends too early",
         )
     for row in rows:
         yield _shown(place_of(row["file"], evidence), row["process"], row["pid"], evidence)

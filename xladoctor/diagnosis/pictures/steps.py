@@ -35,8 +35,8 @@ _TRACED = """
 """
 _LOOP = "SELECT process, thread FROM account"
 _ROWS = """
-    WITH told AS ({steps}),
-    numbered AS (SELECT *, (row_number() OVER (ORDER BY index) - 1) // $every AS row FROM told)
+    WITH series AS ({steps}),
+    numbered AS (SELECT *, (row_number() OVER (ORDER BY index) - 1) // $every AS row FROM series)
     SELECT min(index) AS first, sum(steps)::BIGINT AS steps, max(period) AS period, {parts},
            min(index) FILTER (steps > 1) AS merged,
            (sum(duration_ns) / sum(steps) / 1e3)::BIGINT AS whole,

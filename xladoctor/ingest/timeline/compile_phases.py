@@ -115,11 +115,13 @@ def _spent(
         which, begin, end = which[order], begin[order], end[order]
     _, own, _ = nest(begin, end - begin)
     names = timeline.events.names
-    told = [phases[names[name]] for name in timeline.events.name[line.events][which].tolist()]
-    first = np.array([phase == FIRST_PHASE for phase in told], bool)
+    phase_of_each = [
+        phases[names[name]] for name in timeline.events.name[line.events][which].tolist()
+    ]
+    first = np.array([phase == FIRST_PHASE for phase in phase_of_each], bool)
     roots = Intervals.union(begin[first], end[first])
     spent: Counter[tuple[int, str]] = Counter()
     of = covering(roots.begin, roots.end, begin).tolist()
-    for number, phase, nanoseconds in zip(of, told, own.tolist(), strict=True):
+    for number, phase, nanoseconds in zip(of, phase_of_each, own.tolist(), strict=True):
         spent[number, phase] += nanoseconds
     return roots, spent

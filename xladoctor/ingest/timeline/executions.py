@@ -98,8 +98,8 @@ def _numbered(timeline: Timeline, calls: Times) -> Intervals | None:
     """
     programs, runs = _runs(timeline)
     asked, called = _called(timeline)
-    told = np.isin(calls, asked)
-    if not len(programs) or not np.any(told):
+    numbered = np.isin(calls, asked)
+    if not len(programs) or not np.any(numbered):
         return None
     known = np.intersect1d(programs, called)
     programs, called = (np.where(np.isin(names, known), names, -1) for names in (programs, called))
@@ -117,7 +117,7 @@ def _numbered(timeline: Timeline, calls: Times) -> Intervals | None:
     free = np.maximum.accumulate(np.where(behind, asked, end))[behind]
     begin[behind], end[behind] = _queued(free, left[behind])
     at = np.minimum(np.searchsorted(asked, calls), len(asked) - 1)
-    return Intervals(np.where(told, begin[at], calls), np.where(told, end[at], calls))
+    return Intervals(np.where(numbered, begin[at], calls), np.where(numbered, end[at], calls))
 
 
 def _queued(free: Times, duration: Times) -> tuple[Times, Times]:

@@ -240,8 +240,8 @@ def _by_repetition(
     instants = np.append(sequence.begin, last)[place]
     begin, end = instants[:-1], instants[1:]
     proven = _each_has(marks, begin, end).all()
-    told = _each_has(sequence.begin[sequence.telling], begin, end).all() and not first
-    if not proven and not told:
+    repeated = _each_has(sequence.begin[sequence.telling], begin, end).all() and not first
+    if not proven and not repeated:
         return None
     names = timeline.events.names
     one = names[int(sequence.symbol[first]) // (len(names) + 1)]

@@ -146,9 +146,9 @@ def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
     if reader.failures:
         count = len(reader.failures)
         first = reader.failures[0]
-        told = f"{first[:_MOST_OF_FAILURE]}…" if len(first) > _MOST_OF_FAILURE else first
+        failure = f"{first[:_MOST_OF_FAILURE]}…" if len(first) > _MOST_OF_FAILURE else first
         ingested.notes.append(
-            f"{file}: {count} compilation{'s' * (count > 1)} failed, the first {told}"
+            f"{file}: {count} compilation{'s' * (count > 1)} failed, the first {failure}"
         )
     add_placed(reader.finish(calls_of(process, ingested)), ingested)
 

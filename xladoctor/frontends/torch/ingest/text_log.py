@@ -115,7 +115,7 @@ class TextLog(CompilerLog):
         return self._open is not None
 
     @property
-    def tells(self) -> bool:
+    def has_records(self) -> bool:
         """Whether the log has a compilation or a break."""
         self.finish()
         return bool(self._functions or self._orphans or self._breaks)
@@ -220,9 +220,11 @@ class TextLog(CompilerLog):
     def _add_breaks(self, process: int, ingested: Ingested) -> None:
         ingested.table("graph_break")
         names = {each.frame: each.name for each in self._functions.values() if each.frame}
-        told = {(file, line) for (file, line, _), each in self._breaks.items() if not each.brief}
+        detailed = {
+            (file, line) for (file, line, _), each in self._breaks.items() if not each.brief
+        }
         for (file, line, _), found in self._breaks.items():
-            if found.intended or (found.brief and (file, line) in told):
+            if found.intended or (found.brief and (file, line) in detailed):
                 continue
             frame = found.number.partition("/")[0]
             compiled = names.get(frame, found.function or "a function")

@@ -309,9 +309,9 @@ def _reasons(lines: list[str]) -> list[str]:
 
 def _reason_at(lines: list[str]) -> str:
     """The reason of a break: the lines between its place and the stack that led there."""
-    told = lines[: lines.index(_STACK)] if _STACK in lines else lines
-    match = _WHY.match(told[0]) if told else None
-    return "\n".join([match[1], *told[1:]]) if match else "unknown"
+    reason = lines[: lines.index(_STACK)] if _STACK in lines else lines
+    match = _WHY.match(reason[0]) if reason else None
+    return "\n".join([match[1], *reason[1:]]) if match else "unknown"
 
 
 def _reason_since(since: re.Match[str] | None, lines: list[str]) -> str:

@@ -50,7 +50,7 @@ class _Draft(Block):
         return known and not self.mixed
 
     @property
-    def tells(self) -> bool:
+    def identifies(self) -> bool:
         """Whether the part that was read names the graph, or a line."""
         return not self.mixed and bool(self.graph_hash or self.frames)
 
@@ -129,7 +129,7 @@ class AnalysisReader:
     def log(self) -> GraphLog:
         """The blocks read so far."""
         last = self._block
-        if last and self._excerpt and last.tells:
+        if last and self._excerpt and last.identifies:
             last.end()
             return GraphLog((*self._blocks, last), self._torn)
         return GraphLog(tuple(self._blocks), self._torn + (last is not None))
@@ -164,7 +164,7 @@ class AnalysisReader:
         if block is None:
             return
         begins = self._excerpt and not self._blocks and not block.cause
-        older = self._excerpt and not block.has_graph and block.cause and block.tells
+        older = self._excerpt and not block.has_graph and block.cause and block.identifies
         if block.kind != kind or not (block.whole or begins or older):
             self._torn += 1
             return
@@ -192,5 +192,5 @@ class AnalysisReader:
 
 def _begun(kind: str, text: str, offset: int, cut: bool) -> _Draft | None:
     """The block of a line whose beginning was cut off, if the line is part of one."""
-    tells = _HASH.match(text) or _NUMBER.match(text) or frame_in(text)
-    return _Draft(kind, offset) if cut and tells else None
+    inside = _HASH.match(text) or _NUMBER.match(text) or frame_in(text)
+    return _Draft(kind, offset) if cut and inside else None

@@ -9,7 +9,7 @@ Lines of ``steps.jsonl`` (one JSON object each; ``event`` tells which):
 ``step``     a barrier that launched work: duration since the line before, and what happened
 ``cut``      the same for a read that launched work: its graph ends there, the step goes on (in a
              loop with barriers, for every eighth of them in a step); also where a step takes long,
-             so that a program which is stopped has told most of it
+             so that a program which is stopped has logged most of it
 ``tail``     what a thread did after its last barrier
 
 The others are facts (:mod:`.facts`).
