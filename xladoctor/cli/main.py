@@ -52,8 +52,8 @@ app.add_typer(rules.app, name="rules")
 app.command("explain")(rules.explain)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(shown: bool) -> None:
+    if shown:
         from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
 
         emit(f"xladoctor {__version__} (report schema {SCHEMA_VERSION})\n")

@@ -69,9 +69,9 @@ def add_ignores(programs: Iterable[tuple[Evidence, Iterable[Finding]]]) -> list[
                     f"{finding.rule} at {place.file}:{place.line}: not written: the file"
                     " has changed since the run; run it again"
                 )
-    for file, asked in wanted.items():
+    for file, pairs in wanted.items():
         try:
-            lines = _write(Path(file), asked)
+            lines = _write(Path(file), pairs)
             messages.append(
                 f"{shown[file]}: wrote comments in line{'s' * (len(lines) != 1)}"
                 f" {', '.join(map(str, lines))}; they count from the next run on"
@@ -82,13 +82,13 @@ def add_ignores(programs: Iterable[tuple[Evidence, Iterable[Finding]]]) -> list[
     return messages
 
 
-def _write(file: Path, asked: Iterable[tuple[str, Location]]) -> list[int]:
+def _write(file: Path, pairs: Iterable[tuple[str, Location]]) -> list[int]:
     """Replace the file; return the numbers of the lines that changed."""
     content = read_bytes(file, links=False)
     rules: dict[int, set[str]] = defaultdict(set)
-    for rule, place in asked:
+    for rule, place in pairs:
         rules[place.line].add(rule)
-    texts = {place.line: place.source for _, place in asked if place.source is not None}
+    texts = {place.line: place.source for _, place in pairs if place.source is not None}
     new, lines = with_ignores(content, rules, texts)
     with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".xladoctor-", delete=False) as made:
         try:
@@ -147,14 +147,14 @@ def _check(rows: list[str], rules: Mapping[int, Set[str]], texts: Mapping[int, s
 def _with_comments(rows: list[str], rules: Mapping[int, Set[str]]) -> dict[int, str]:
     """The changed lines, by number."""
     lines = [f"{row}\n" for row in rows]
-    there = [asked for asked in ignores(lines) if parsed(asked.text)[0]]
+    there = [directive for directive in ignores(lines) if parsed(directive.text)[0]]
     room, ends = _line_ends(lines)
     missing: dict[int, set[str]] = defaultdict(set)
     for line, ids in rules.items():
-        about = [asked.line for asked in there if asked.first <= line <= asked.last]
+        about = [directive.line for directive in there if directive.first <= line <= directive.last]
         at = next(iter(about), line if line in room else min(e for e in ends if e >= line))
         missing[at] |= ids
-    texts = {asked.line: asked.text for asked in there}
+    texts = {directive.line: directive.text for directive in there}
     return {
         line: _with_comment(rows[line - 1], texts.get(line), ids) for line, ids in missing.items()
     }

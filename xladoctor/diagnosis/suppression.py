@@ -67,12 +67,12 @@ class Suppression:
 
     def _reasons(self, rule: str, place: Location) -> Iterator[str]:
         file = posixpath.join(self._evidence.cwd or "", place.file)
-        asked = [
+        directives = [
             (each.line, each.text)
             for each in self._of(file)
             if each.first <= place.line <= each.last
         ]
-        for line, text in (*asked, (place.line, comment(place.source or ""))):
+        for line, text in (*directives, (place.line, comment(place.source or ""))):
             names, reason = parsed(text)
             fitting = [name for name in names if fit(rule, name)]
             self._used.update((file, line, name) for name in fitting)
@@ -105,27 +105,27 @@ class Suppression:
             if not (file and root and file.startswith(root)) or installed(file):
                 continue
             idle = [
-                (asked, names)
-                for asked in self._of(file)
+                (directive, names)
+                for directive in self._of(file)
                 if (
                     names := [
                         name
-                        for name in parsed(asked.text)[0]
-                        if judged(name) and (file, asked.line, name) not in self._used
+                        for name in parsed(directive.text)[0]
+                        if judged(name) and (file, directive.line, name) not in self._used
                     ]
                 )
             ]
             ran = self._ran(file) if idle else set()
             shown = self._evidence.shown(file)
             texts += [
-                f"unclear ignore at {shown}:{asked.line}: {fault}"
-                for asked in self._of(file)
-                if (fault := _fault(asked.text, known))
+                f"unclear ignore at {shown}:{directive.line}: {fault}"
+                for directive in self._of(file)
+                if (fault := _fault(directive.text, known))
             ]
             texts += [
-                f"unused ignore at {shown}:{asked.line}: {', '.join(names)} did not fire"
-                for asked, names in idle
-                if any(asked.first <= line <= asked.last for line in ran)
+                f"unused ignore at {shown}:{directive.line}: {', '.join(names)} did not fire"
+                for directive, names in idle
+                if any(directive.first <= line <= directive.last for line in ran)
             ]
         return texts
 

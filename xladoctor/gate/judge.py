@@ -56,8 +56,8 @@ class Terms:
 
     def judges(self, rule: str) -> bool:
         """Whether the rule is judged; rules that judge by time are only on request."""
-        asked = self.settings.gate.time or self.level(rule) == "error"
-        return asked or rule not in self.by_time
+        by_time_too = self.settings.gate.time or self.level(rule) == "error"
+        return by_time_too or rule not in self.by_time
 
     def severity(self, finding: Finding) -> Severity:
         """A finding's severity: by counts, unless its rule judges by time."""

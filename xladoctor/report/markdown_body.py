@@ -126,8 +126,8 @@ def _gate(outcome: GateOutcome, diagnosis: Diagnosis) -> Iterator[Block]:
         f" {'no longer occurs' if entry.certain else 'may no longer occur'}: {entry.code}"
         for entry in outcome.gone
     ]
-    asked = [f"{item.name} could not be judged: {item.reason}" for item in outcome.missing]
-    said = _bullets([*asked, *gone, *outcome.notes])
+    requested = [f"{item.name} could not be judged: {item.reason}" for item in outcome.missing]
+    said = _bullets([*requested, *gone, *outcome.notes])
     if said:
         yield Block(said)
 

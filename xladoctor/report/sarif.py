@@ -135,12 +135,12 @@ def _invocation(report: Report, all_alerts: list[Alert], index: dict[str, int]) 
     diagnosis = report.diagnosis
     unplaced = [(a.rule, a.level, a.said) for a in all_alerts if not a.place]
     skipped = [(n.rule, "note", f"Not evaluated: {n.reason}.") for n in diagnosis.not_checked]
-    asked = [(a.rule, a.level, a.said) for a in missing(report)]
+    requested = [(a.rule, a.level, a.said) for a in missing(report)]
     notes = [*diagnosis.warnings, *(report.outcome.notes if report.outcome else ())]
     execution = [*unplaced, *(("", "note", note) for note in notes)]
     return {
         "executionSuccessful": True,
-        "toolConfigurationNotifications": list(_notifications([*skipped, *asked], index)),
+        "toolConfigurationNotifications": list(_notifications([*skipped, *requested], index)),
         "toolExecutionNotifications": list(_notifications(execution, index)),
     }
 

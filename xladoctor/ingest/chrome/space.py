@@ -189,9 +189,9 @@ class ChromeSpace(Space):
         waits = self._waits_after(events, calls)
         for call, copy, wait in zip(calls.tolist(), works.tolist(), waits.tolist(), strict=True):
             made = events.names[int(events.name[copy])]
-            for asked in (call, wait) if made.startswith(_SENT) and wait >= 0 else (call,):
-                name = events.names[int(events.name[asked])]
-                events.name[asked] = events.add_name(f"{name}: {made}")
+            for call_or_wait in (call, wait) if made.startswith(_SENT) and wait >= 0 else (call,):
+                name = events.names[int(events.name[call_or_wait])]
+                events.name[call_or_wait] = events.add_name(f"{name}: {made}")
 
     def _waits_after(self, events: Events, calls: wire.Ints) -> wire.Ints:
         """For each call, the next wait in the operator that encloses both; -1 for none.

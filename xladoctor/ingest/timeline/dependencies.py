@@ -190,8 +190,8 @@ def _profiled(window: _Window, waiting: Intervals) -> _Calls:
     calls. Reads while a batch is made are part of making it.
     """
     timeline = window.timeline
-    asked = timeline.choice(input_names(timeline.events.names))
-    parts = [(line, timeline.chosen(line, asked)) for line in window.lines]
+    names = timeline.choice(input_names(timeline.events.names))
+    parts = [(line, timeline.chosen(line, names)) for line in window.lines]
     inputs = Intervals.union(
         *(
             np.concatenate([get(*part) for part in parts])

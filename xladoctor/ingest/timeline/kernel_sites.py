@@ -31,9 +31,9 @@ def add_kernel_sites(reading: Reading) -> None:
         return
     chosen = slice(None, None, len(calls) // _MOST + 1)
     calls, works = calls[chosen], works[chosen]
-    asked = _caused_at(timeline, lines, calls)
-    known = asked >= 0
-    sites = frames.sites(asked[known], [""] * int(known.sum()))
+    called_at = _caused_at(timeline, lines, calls)
+    known = called_at >= 0
+    sites = frames.sites(called_at[known], [""] * int(known.sum()))
     spent: Counter[tuple[int, str, int, str]] = Counter()
     whole: Counter[int] = Counter()
     names = timeline.events.name[works].tolist()
@@ -66,7 +66,7 @@ def _caused_at(timeline: Timeline, lines: list[Line], calls: Times) -> Times:
         name for name in timeline.events.names if name.startswith(events("backward"))
     )
     made = _made(timeline, lines[0], number_of, backward)
-    asked = np.full(len(calls), -1, np.int64)
+    called_at = np.full(len(calls), -1, np.int64)
     for line in lines:
         mine = np.flatnonzero((calls >= line.first) & (calls < line.events.stop))
         instants = timeline.begins(line, calls[mine] - line.first)
@@ -75,8 +75,8 @@ def _caused_at(timeline: Timeline, lines: list[Line], calls: Times) -> Times:
         number = np.append(number_of[line.first + which], -1)[inside]
         at = np.searchsorted(made[0], number)
         found = (number >= 0) & (np.append(made[0], -1)[at] == number)
-        asked[mine] = np.where(found, np.append(made[1], 0)[at], instants)
-    return asked
+        called_at[mine] = np.where(found, np.append(made[1], 0)[at], instants)
+    return called_at
 
 
 def _made(

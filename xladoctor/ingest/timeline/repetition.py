@@ -203,13 +203,13 @@ def _by_batches(timeline: Timeline, main: Line) -> Steps | None:
     name = timeline.events.name[main.events][which[outer]]
     if not len(name):
         return None
-    asked = np.sort(begin[outer][name == np.bincount(name).argmax()])
-    if len(asked) < _TURNS:
+    turns = np.sort(begin[outer][name == np.bincount(name).argmax()])
+    if len(turns) < _TURNS:
         return None
     work = _Sequence.of(timeline, main)
     inputs = Intervals.union(begin, end)
     worked = np.sort(work.begin[covering(inputs.begin, inputs.end, work.begin) < 0])
-    instants = np.append(asked, max(asked[-1], work.end.max(initial=0)))
+    instants = np.append(turns, max(turns[-1], work.end.max(initial=0)))
     amount = np.diff(np.searchsorted(worked, instants))
     usual = np.median(amount[:-1])
     kept = amount > _LITTLE * usual  # false between two epochs
