@@ -134,7 +134,8 @@ def judge_all(
     known = [*(rule.id for rule in rules), *off]
     rules = [own for rule in rules if (own := rule.for_frontend(evidence.frontend))]
     time, steps = account.time_spent(evidence), facts.steps(evidence)
-    savings = Savings(_what_if(evidence), time, steps, total_steps)
+    whatif = WhatIf(evidence.database, vocabulary(evidence.frontend).records_steps)
+    savings = Savings(whatif, time, steps, total_steps)
     raw, judged, not_checked = list[Finding](), list[tuple[Rule, bool]](), list[NotChecked]()
     for rule in rules:
         found, reason = _outcome(rule, evidence, time, savings, strict=strict)
@@ -189,10 +190,6 @@ def _basis(
         steps=judged.steps,
         reported="" if time.parts else facts.reported(evidence),
     )
-
-
-def _what_if(evidence: Evidence) -> WhatIf:
-    return WhatIf(evidence.database, vocabulary(evidence.frontend).records_steps)
 
 
 def _outcome(

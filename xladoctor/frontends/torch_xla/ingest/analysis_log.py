@@ -94,15 +94,13 @@ def _barrier(frames: Sequence[Frame]) -> str | None:
     return "user torch_xla.sync"
 
 
-def read_analysis_log(lines: Iterable[str], begin: int = 0, *, excerpt: bool = False) -> GraphLog:
+def read_analysis_log(lines: Iterable[str], begin: int = 0) -> GraphLog:
     """Read a log of any length; other lines between the blocks are skipped.
 
     Args:
         begin: bytes of the log before them, in other files.
-        excerpt: whether somebody may have cut the text, so that the first block may lack its
-            beginning, and the last its end; the rest counts if it names the graph or a line.
     """
-    reader = AnalysisReader(begin, excerpt=excerpt)
+    reader = AnalysisReader(begin)
     for line in lines:
         reader.take(line)
     return reader.log
@@ -112,6 +110,11 @@ class AnalysisReader:
     """Takes an analysis log line by line.
 
     Repeated texts, frames and whole stacks are kept once.
+
+    Args:
+        begin: bytes of the log before the lines, in other files.
+        excerpt: whether somebody may have cut the text, so that the first block may lack its
+            beginning, and the last its end; the rest counts if it names the graph or a line.
     """
 
     def __init__(self, begin: int = 0, *, excerpt: bool = False) -> None:
