@@ -91,7 +91,7 @@ class JudgingOptions:
 
 @dataclass(frozen=True)
 class CommandOptions:
-    """How a command is run; the script's name is also for a run that is there already."""
+    """How a command is run; the script's name is also for a run that already exists."""
 
     runs: Annotated[
         int,

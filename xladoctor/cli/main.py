@@ -70,7 +70,7 @@ def _common(
 
 
 class _Sanitized:
-    """Standard error as it is, but for what terminals and CI systems obey.
+    """Standard error as it is, except what terminals and CI systems obey.
 
     What the option parser and Python itself say does not pass through :func:`emit`. Progress, which
     moves the cursor, goes to ``sys.__stderr__``.

@@ -99,7 +99,7 @@ class RuleRow(BaseModel):
     subject: str | None = Field(
         None,
         description=(
-            "tells apart findings of the rule on the same line: the operator, the setting"
+            "distinguishes findings of the rule on the same line: the operator, the setting"
         ),
     )
     compilations: list[_Count] | None = Field(

@@ -68,8 +68,8 @@ def blocks(reports: Sequence[Report], style: Style, unfolded: int | None) -> lis
     """The sections of all programs.
 
     Args:
-        style: tells whether the output's encoding carries all characters, and whether to list the
-            findings that are ignored.
+        style: whether the output's encoding carries all characters, and whether to list ignored
+            findings.
         unfolded: how many findings of each are open to read; None for all.
     """
     return [

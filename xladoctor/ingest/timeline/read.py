@@ -50,8 +50,8 @@ class TimelineFile:
     process: int
     host: str | None = None
     modules: bool = True  # whether to read the modules in it
-    alone: bool = False  # whether nothing else tells what the process did
-    tells_reads: bool = False  # whether nothing else tells where it read from the device
+    alone: bool = False  # whether nothing else shows what the process did
+    tells_reads: bool = False  # whether nothing else shows where it read from the device
     for_viewers: bool = False  # whether it is a Chrome trace
 
 

@@ -143,7 +143,7 @@ class KeptModules(Protocol):
         """Write modules that are new."""
 
     def collect_earlier(self) -> None:
-        """Collect modules from before the capture, to tell them apart from later ones."""
+        """Collect modules from before the capture, to distinguish them from later ones."""
 
 
 class Counters(Protocol):

@@ -4,7 +4,7 @@ The user's threads only add to counters and append finished lines to a list; a b
 (:mod:`.writer`) formats and writes them. All durations are nanoseconds of a monotonic clock, all
 instants nanoseconds of the wall clock, which is the clock of the metrics and of the timeline.
 
-Lines of ``steps.jsonl`` (one JSON object each; ``event`` tells which):
+Lines of ``steps.jsonl`` (one JSON object each; ``event`` says which):
 
 ``step``     a barrier that launched work: duration since the line before, and what happened
 ``cut``      the same for a read that launched work: its graph ends there, the step goes on (in a
