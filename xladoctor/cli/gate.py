@@ -21,7 +21,7 @@ from xladoctor.cli.output import (
     add_ignores,
     draws,
 )
-from xladoctor.cli.request import after_dashes, request_for
+from xladoctor.cli.request import StopAfterOption, TimeoutOption, after_dashes, request_for
 from xladoctor.foreign import clean, quoted
 from xladoctor.report.output import deliver, emit
 
@@ -109,16 +109,8 @@ class CommandOptions:
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Run directory to create for a command.")
     ] = None
-    stop_after: Annotated[
-        int | None,
-        typer.Option(min=1, show_default=False, help="End the program after N steps."),
-    ] = None
-    timeout: Annotated[
-        str | None,
-        typer.Option(
-            show_default=False, help="Treat the program as hung after this long (90s, 30m, 2h)."
-        ),
-    ] = None
+    stop_after: StopAfterOption = None
+    timeout: TimeoutOption = None
 
     def outputs(self) -> list[Path | None]:
         """The run directory of each run, if one was named."""

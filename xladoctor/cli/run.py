@@ -22,7 +22,7 @@ from xladoctor.cli.output import (
     add_ignores,
     draws,
 )
-from xladoctor.cli.request import after_dashes, request_for
+from xladoctor.cli.request import StopAfterOption, TimeoutOption, after_dashes, request_for
 from xladoctor.quantities import parse_size
 from xladoctor.report.output import Output, deliver
 
@@ -70,18 +70,8 @@ class LaunchOptions:
     trace_bytes: Annotated[
         str, typer.Option(help="Approximate size limit of the timeline file, such as 100M or 2G.")
     ] = "100M"
-    stop_after: Annotated[
-        int | None,
-        typer.Option(min=1, show_default=False, help="End the program after N steps."),
-    ] = None
-    timeout: Annotated[
-        str | None,
-        typer.Option(
-            show_default=False,
-            help="Treat the program as hung after this long (90s, 30m, 2h): save the stacks of its"
-            " threads, then end it.",
-        ),
-    ] = None
+    stop_after: StopAfterOption = None
+    timeout: TimeoutOption = None
 
     def request(self, words: list[str]) -> RunRequest:
         """The program to run, under these options."""
