@@ -11,6 +11,7 @@ import duckdb
 
 from xladoctor import __version__
 from xladoctor.diagnosis import account, devices, facts, findings, ranking, third_party
+from xladoctor.diagnosis.basis import Basis
 from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.device_use import DeviceUse
 from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
@@ -29,7 +30,7 @@ from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
 from xladoctor.diagnosis.suppression import Suppression
 from xladoctor.diagnosis.unexplained import explain
-from xladoctor.diagnosis.verdict import Basis, verdict
+from xladoctor.diagnosis.verdict import verdict
 from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.busy import waited_share
 from xladoctor.evidence.interface import Evidence
