@@ -11,15 +11,7 @@ from xladoctor.causes.compilations import read_compilations
 from xladoctor.causes.contrast import Contrast, contrasts
 from xladoctor.causes.graphs import Graphs
 from xladoctor.causes.inputs import layouts, together
-from xladoctor.causes.interface import (
-    NOWHERE,
-    Change,
-    Compilation,
-    Graph,
-    Line,
-    Parameter,
-    Place,
-)
+from xladoctor.causes.interface import NOWHERE, Change, Compilation, Graph, Line, Parameter, Place
 from xladoctor.causes.operations import DULL, CountDifference, number_differing
 from xladoctor.causes.vocabulary import Vocabulary
 from xladoctor.errors import XladoctorError

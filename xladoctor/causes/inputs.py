@@ -7,14 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import TypeVar
 
-from xladoctor.causes.interface import (
-    Graph,
-    InputChanges,
-    InputKind,
-    Line,
-    Parameter,
-    Together,
-)
+from xladoctor.causes.interface import Graph, InputChanges, InputKind, Line, Parameter, Together
 
 _MOST_ALIGNED = 400  # inputs; more are compared without their order
 Pair = tuple[Parameter, Parameter]

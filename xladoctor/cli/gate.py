@@ -14,13 +14,7 @@ import typer
 from xladoctor.cli.configured import ConfigOptions, FailOnOption, configured
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.judging import decided, delivered, policy_of
-from xladoctor.cli.output import (
-    AddIgnoresOption,
-    QuietOption,
-    ReportOptions,
-    add_ignores,
-    draws,
-)
+from xladoctor.cli.output import AddIgnoresOption, QuietOption, ReportOptions, add_ignores, draws
 from xladoctor.cli.request import StopAfterOption, TimeoutOption, after_dashes, request_for
 from xladoctor.foreign import clean, quoted
 from xladoctor.report.output import deliver, emit

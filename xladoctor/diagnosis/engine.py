@@ -15,14 +15,7 @@ from xladoctor.diagnosis.basis import Basis
 from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.device_use import DeviceUse
 from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
-from xladoctor.diagnosis.interface import (
-    Diagnosis,
-    RuleOutcomes,
-    RunFacts,
-    Steps,
-    TimeSpent,
-    Tool,
-)
+from xladoctor.diagnosis.interface import Diagnosis, RuleOutcomes, RunFacts, Steps, TimeSpent, Tool
 from xladoctor.diagnosis.labels import label_times
 from xladoctor.diagnosis.reach import few_steps, reach, unjudged
 from xladoctor.diagnosis.rule import Rule, RuleError

@@ -18,12 +18,7 @@ from typing import TYPE_CHECKING
 from xladoctor.ingest.compiled_calls import add_placed
 from xladoctor.ingest.compiler_log import add_process
 from xladoctor.ingest.compressed import PACKED, head_of
-from xladoctor.ingest.console_text import (
-    Text,
-    add_logs,
-    add_parts,
-    read_text_file,
-)
+from xladoctor.ingest.console_text import Text, add_logs, add_parts, read_text_file
 from xladoctor.ingest.formats import compiler_file
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.graph_log import GraphLog

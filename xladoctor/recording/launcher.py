@@ -20,13 +20,7 @@ from xladoctor.recording import manifest, programs
 from xladoctor.recording.bootstrap._xladoctor import frontend
 from xladoctor.recording.bootstrap._xladoctor.options import VARIABLE, Options
 from xladoctor.recording.framework import require_installed
-from xladoctor.recording.interface import (
-    RUNS,
-    CaptureError,
-    RunDirectory,
-    RunOutcome,
-    RunRequest,
-)
+from xladoctor.recording.interface import RUNS, CaptureError, RunDirectory, RunOutcome, RunRequest
 from xladoctor.recording.refused import refuse
 
 RUN_DIRECTORY = "XLADOCTOR_RUN_DIRECTORY"

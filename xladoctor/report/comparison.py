@@ -10,13 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.comparison.interface import (
-    LEAST,
-    Comparison,
-    CountChange,
-    FindingChange,
-    RunSummary,
-)
+from xladoctor.comparison.interface import LEAST, Comparison, CountChange, FindingChange, RunSummary
 from xladoctor.comparison.verdict import change_text
 from xladoctor.diagnosis.interface import CountName
 from xladoctor.quantities import duration

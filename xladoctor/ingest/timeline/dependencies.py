@@ -18,12 +18,7 @@ from xladoctor.ingest.frames import NOWHERE
 from xladoctor.ingest.interface import Columns, Interned
 from xladoctor.ingest.timeline.activity import Pieces, input_names, pieces
 from xladoctor.ingest.timeline.clock import Timeline
-from xladoctor.ingest.timeline.executions import (
-    launched_runs,
-    matched,
-    outer,
-    outermost_events,
-)
+from xladoctor.ingest.timeline.executions import launched_runs, matched, outer, outermost_events
 from xladoctor.ingest.timeline.intervals import NEVER, Intervals, Times, covering
 from xladoctor.ingest.timeline.operator_calls import operator_calls
 from xladoctor.ingest.timeline.python_frames import PythonFrames

@@ -30,10 +30,7 @@ from xladoctor.ingest.timeline.operators import add_eager, add_operators
 from xladoctor.ingest.timeline.reading import Reading, step_of
 from xladoctor.ingest.timeline.recorded import unrecorded
 from xladoctor.ingest.timeline.records import add_reads, add_records
-from xladoctor.ingest.timeline.regions import (
-    add_regions,
-    find_regions,
-)
+from xladoctor.ingest.timeline.regions import add_regions, find_regions
 from xladoctor.ingest.timeline.repetition import repeated_steps, warming_up, whole_span
 from xladoctor.ingest.timeline.runtimes import not_understood
 from xladoctor.ingest.timeline.steps import SPAN, Steps, find_steps, loop_lines, main_line

@@ -29,16 +29,7 @@ from . import clock
 from .call_site import CallSites
 from .compilation_log import CompilationLog
 from .compilations import Compilations, ReportedCompilations
-from .facts import (
-    EmptyPass,
-    Fact,
-    IdleOptimizer,
-    Loader,
-    Optimizer,
-    Outlier,
-    Transfer,
-    as_line,
-)
+from .facts import EmptyPass, Fact, IdleOptimizer, Loader, Optimizer, Outlier, Transfer, as_line
 from .frontend import Counters
 from .growth import Growth
 from .step import Step, ThreadState
