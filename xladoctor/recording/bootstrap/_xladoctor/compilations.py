@@ -118,6 +118,7 @@ class ReportedCompilations(Compilations):
 
         Args:
             during: the call that compiled: ``launch``, or as for :meth:`note`.
+            spent: nanoseconds.
             details: other fields of :class:`~.facts.Compile`.
 
         Returns:
