@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from xladoctor.diagnosis.interface import Cost, Finding, Location, Saving
+from xladoctor.diagnosis.finding import Cost, Finding, Location, Saving
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.ingest.interface import Columns
 from xladoctor.rule_cases.defaults import defaults
-from xladoctor.rule_cases.made import Row, Tables, complete, evidence, ingested
+from xladoctor.rule_cases.evidence import Row, Tables, complete, evidence, ingested
 
 __all__ = [
     "PACK",

@@ -28,6 +28,10 @@ PAGES = [
 CONSTRUCTIONS = {
     r"\b(tell|tells|told|telling) of\b": "reports, shows or records",
     r"\b(nothing|something|anything) tells\b": "if it is unknown",
+    r"\btells? (apart|it apart|them apart)\b": "distinguish",
+    r"\btells? (which|what|how|when|where|why|whether)\b": "shows, says",
+    r"\bbut for\b": "except",
+    r"\bis there already\b": "already exists",
     r"\b(is|are|be) told\b": "is known, is recorded, can be distinguished",
     r"\btold apart\b": "distinguished",
     r"\bhears? of\b": "is called with, receives",

@@ -19,7 +19,8 @@ from xladoctor.repository import from_here
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
     from xladoctor.configuration.selection import Selection
-    from xladoctor.diagnosis.interface import Diagnosis, Finding
+    from xladoctor.diagnosis.finding import Finding
+    from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.diagnosis.rule import Rule
     from xladoctor.evidence.interface import Evidence, Origin, Period
     from xladoctor.ingest.interface import Ingested, Progress
@@ -71,7 +72,6 @@ def evidence_of(
     """The evidence from a reader's result, with the causes of its compilations.
 
     Args:
-        ingested: the reader's result.
         path, origin: as in :class:`Evidence`.
         within: the part of the run that is judged, if not all of it.
     """
@@ -91,8 +91,6 @@ def diagnose(
     """Judge evidence by the selected rules; a rule that fails counts as not evaluated.
 
     Args:
-        evidence: the evidence.
-        selection: the selected rules.
         total_steps: length of a run to project savings to.
         pictures: whether an output format draws; otherwise only excerpts are made.
     """
@@ -232,7 +230,7 @@ def add_ignores(diagnoses: Sequence[Diagnosis]) -> list[str]:
 
     runs = [diagnosis for diagnosis in diagnoses if diagnosis.run.kind == "run"]
     others = [
-        f"{diagnosis.run.path}: nothing written: only a run directory tells when it began"
+        f"{diagnosis.run.path}: nothing written: this needs a run directory"
         for diagnosis in diagnoses
         if diagnosis not in runs
     ]

@@ -11,7 +11,6 @@ def described(model: type[BaseModel], *, null: bool) -> dict[str, Any]:
     """The schema of a model, without meaningless parts.
 
     Args:
-        model: the model.
         null: whether the files can contain null; TOML cannot.
     """
     cleaned: dict[str, Any] = _cleaned(model.model_json_schema(), null)

@@ -85,17 +85,17 @@ def read_text(
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_json(path: Path, limit: int = DOCUMENT) -> Any:
+def read_json(path: Path) -> Any:
     """The contents of a JSON file. Raises OSError, ValueError."""
     try:
-        return json.loads(read_text(path, limit))
+        return json.loads(read_text(path))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
 
-def open_text(path: Path, limit: int = LOG, *, links: bool = True) -> TextIO:
+def open_text(path: Path, *, links: bool = True) -> TextIO:
     """Open a regular file as UTF-8 text, whatever its contents. Raises OSError."""
-    file = open_regular(path, limit, links=links)
+    file = open_regular(path, LOG, links=links)
     return TextIOWrapper(file, encoding="utf-8", errors="replace")
 
 

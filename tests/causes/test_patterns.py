@@ -16,8 +16,8 @@ from xladoctor.causes.interface import (
     Cause,
     Causes,
     Compilation,
-    Counted,
     Graph,
+    HashCounts,
     Kind,
     Loaders,
     Parameter,
@@ -211,7 +211,7 @@ def test_any_sizes_have_as_many_possible_as_seen(sizes: list[int], modules: dict
 def graph(texts: str) -> Graph:
     """Inputs as words: their dimensions, ``x`` between them, and ``@`` and a line if known."""
     none = np.empty(0, np.int64)
-    empty = Counted(np.empty(0, np.uint64), none, none)
+    empty = HashCounts(np.empty(0, np.uint64), none, none)
     parameters = [_parameter(number, text) for number, text in enumerate(texts.split())]
     return Graph(0, 0, 0, 0, {}, parameters, empty, empty)
 

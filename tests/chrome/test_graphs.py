@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.chrome.builder import Trace, training
+from xladoctor.diagnosis.device_use import Kernels
 from xladoctor.diagnosis.engine import diagnose
-from xladoctor.diagnosis.interface import Kernels
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.doctor import load_evidence
 from xladoctor.report.devices import describe

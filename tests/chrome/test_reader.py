@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from tests.chrome.builder import BASE_NS, Trace, training
 from xladoctor.doctor import load_evidence
 from xladoctor.evidence.interface import Evidence
-from xladoctor.ingest.chrome.space import ChromeSpace, read_chrome
+from xladoctor.ingest.chrome.read import read_chrome
+from xladoctor.ingest.chrome.space import ChromeSpace
 from xladoctor.ingest.interface import Ingested, IngestError
 
 pytestmark = pytest.mark.usefixtures("loops")

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from xladoctor.diagnosis.engine import diagnose
-from xladoctor.diagnosis.interface import Diagnosis, Finding
+from xladoctor.diagnosis.finding import Finding
+from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.doctor import load_evidence
 
@@ -85,7 +86,7 @@ def test_functions_that_follow_one_another_may_be_parts_of_one(release: str) -> 
     assert diagnosis.findings == []
     assert any(
         "compiled functions 0, 1 follow one another 3 times: 1 graph break, or 2 functions that are"
-        " compiled one by one; TORCH_LOGS=graph_breaks tells" in note
+        " compiled one by one; TORCH_LOGS=graph_breaks shows which" in note
         for note in diagnosis.warnings
     )
 
@@ -97,7 +98,7 @@ def test_a_function_that_is_called_in_a_row_may_be_a_loop_with_a_graph_break(rel
     assert steps(diagnosis) == (3, 0)
     (note,) = [note for note in diagnosis.warnings if "in a row" in note]
     assert "is called 4 times in a row, 3 times: a part that is compiled by itself" in note
-    assert "TORCH_LOGS=graph_breaks tells" in note
+    assert "TORCH_LOGS=graph_breaks shows which" in note
 
 
 @releases

@@ -10,7 +10,7 @@ import pytest
 
 from tests.chrome.simulator import Act, Machine
 from xladoctor.diagnosis.engine import diagnose
-from xladoctor.diagnosis.interface import Saving
+from xladoctor.diagnosis.finding import Saving
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.doctor import load_evidence
 

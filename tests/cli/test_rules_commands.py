@@ -89,7 +89,7 @@ def test_new_does_not_overwrite(rule: Path) -> None:
     rule.write_text("mine")
     done = called("rules", "new", "ACME001", "odd-thing", "--dir", rule.parent)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "is there already" in done.stderr
+    assert "already exists" in done.stderr
     assert rule.read_text() == "mine"
 
 
@@ -99,7 +99,7 @@ def test_new_does_not_overwrite(rule: Path) -> None:
         (("ACME1", "odd-thing"), "id: "),
         (("ACME001", "Odd thing"), "name: "),
         (("ACME001", "a: {b"), "name: "),
-        (("XD201", "odd-thing"), "XD201: there is such a rule"),
+        (("XD201", "odd-thing"), "XD201: this rule already exists"),
     ],
 )
 def test_new_refuses_what_no_rule_can_be_called(

@@ -12,15 +12,8 @@ from tests.support import Row, evidence, step
 from xladoctor.comparison.compare import compare
 from xladoctor.comparison.interface import Comparison, Demand, Run
 from xladoctor.diagnosis import facts
-from xladoctor.diagnosis.interface import (
-    Count,
-    CountName,
-    Finding,
-    Ignored,
-    NotChecked,
-    RuleOutcomes,
-    Steps,
-)
+from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
+from xladoctor.diagnosis.interface import Count, CountName, RuleOutcomes, Steps
 from xladoctor.diagnosis.pack import load_rules
 
 RULES = load_rules()

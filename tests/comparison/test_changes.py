@@ -9,7 +9,8 @@ import pytest
 from tests.comparison.runs import compared, told
 from tests.support import finding, location
 from xladoctor.comparison.interface import Comparison, CountChange, FindingChange, Run
-from xladoctor.diagnosis.interface import CountName, Finding, Ignored, NotChecked
+from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
+from xladoctor.diagnosis.interface import CountName
 from xladoctor.diagnosis.rule import Severity
 
 

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import PACK, Row, complete, evidence, finding, location, step
-from xladoctor.diagnosis.account import explain, time_spent
-from xladoctor.diagnosis.interface import Claim, Cost, Finding, Saving, TimeParts, TimeSpent
+from xladoctor.diagnosis.account import time_spent
+from xladoctor.diagnosis.finding import Claim, Cost, Finding, Saving
+from xladoctor.diagnosis.interface import TimeParts, TimeSpent
+from xladoctor.diagnosis.unexplained import explain
 from xladoctor.evidence.interface import Evidence
 
 SECOND = 10**9

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support import evidence, finding, location
 from xladoctor.diagnosis.add_ignores import UnfitSourceError, add_ignores, with_ignores
-from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.evidence.interface import Evidence
 
 ASKS = "  # xladoctor: ignore[XD201]"

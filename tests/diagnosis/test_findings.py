@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.support import Row, Tables, evidence, rule
+from xladoctor.diagnosis.finding import Cost, Finding, Location
 from xladoctor.diagnosis.findings import from_rows
-from xladoctor.diagnosis.interface import Cost, Finding, Location, Steps, TimeSpent
+from xladoctor.diagnosis.interface import Steps, TimeSpent
 from xladoctor.diagnosis.rule import RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.whatif import WhatIf

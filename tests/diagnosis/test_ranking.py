@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support import finding, location
-from xladoctor.diagnosis.interface import Cost, Finding, Saving, SavingBasis
+from xladoctor.diagnosis.finding import Cost, Finding, Saving, SavingBasis
 from xladoctor.diagnosis.ranking import ranked, severity
 from xladoctor.diagnosis.rule import Severity
 

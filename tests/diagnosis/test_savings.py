@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support import finding
-from xladoctor.diagnosis.interface import Claim, Cost, Finding, Saving, Steps, TimeSpent
+from xladoctor.diagnosis.finding import Claim, Cost, Finding, Saving
+from xladoctor.diagnosis.interface import Steps, TimeSpent
 from xladoctor.diagnosis.ranking import ranked
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.whatif import Estimate, Fix, WhatIf

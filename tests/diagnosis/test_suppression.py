@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.support import Row, evidence, finding, location
-from xladoctor.diagnosis.interface import Finding, Ignored, RuleOutcomes
+from xladoctor.diagnosis.finding import Finding, Ignored
+from xladoctor.diagnosis.interface import RuleOutcomes
 from xladoctor.diagnosis.suppression import Suppression
 
 FILE = "/home/ada/train.py"

@@ -8,16 +8,12 @@ from typing import Any
 import pytest
 
 from tests.support import PACK, finding
+from xladoctor.diagnosis.basis import Basis
+from xladoctor.diagnosis.finding import NO_SAVING, Claim, Cost, Finding, Saving, SavingBasis
 from xladoctor.diagnosis.interface import (
-    NO_SAVING,
-    Claim,
-    Cost,
     Explained,
-    Finding,
     LineTime,
     RunFacts,
-    Saving,
-    SavingBasis,
     Steps,
     TimeParts,
     TimeSpent,
@@ -25,7 +21,7 @@ from xladoctor.diagnosis.interface import (
     Verdict,
 )
 from xladoctor.diagnosis.reach import reach
-from xladoctor.diagnosis.verdict import Basis, verdict
+from xladoctor.diagnosis.verdict import verdict
 
 
 def spent(total: float | None = None, **parts: float) -> TimeSpent:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import Row, complete, evidence, step
-from xladoctor.diagnosis.interface import Claim, Do, What
+from xladoctor.diagnosis.finding import Claim, Do, What
 from xladoctor.diagnosis.rule import RuleError
 from xladoctor.diagnosis.whatif import Estimate, Fix, WhatIf, claims_of
 from xladoctor.diagnosis.whatif.claims import apply

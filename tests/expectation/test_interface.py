@@ -12,7 +12,7 @@ import pytest
 import xladoctor
 from tests.live.harness import ROOT, environment
 from tests.support import finding
-from xladoctor.expectation.interface import Happened
+from xladoctor.expectation.interface import EventCounts
 from xladoctor.recording.bootstrap._xladoctor.tally import Counts
 from xladoctor.report.expectation import Unmet, headline, render
 from xladoctor.report.interface import Style
@@ -43,7 +43,7 @@ def test_what_happened_between_two_readings() -> None:
     before = Counts(10, 3, {(0, "item"): 4, (1, "cpu"): 1}, {"aten::nonzero": 7}, {})
     after = Counts(20, 5, {(0, "item"): 6, (1, "cpu"): 1, (2, "save"): 1}, {"aten::nonzero": 2}, {})
 
-    happened = Happened.between(before, after)
+    happened = EventCounts.between(before, after)
 
     assert (happened.began_ns, happened.ended_ns) == (10, 20)
     assert happened.count("compilations") == 2

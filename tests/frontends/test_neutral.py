@@ -31,7 +31,7 @@ MAY = {
     "environment/child.py": "a setting of XLA itself",
     "environment/faults.py": "the same",
     "environment/variables.py": "the same",
-    "diagnosis/interface.py": "kinds of devices, in the words of XLA",
+    "diagnosis/device_use.py": "kinds of devices, in the words of XLA",
     "facts": "the same",
     "evidence/views/00_vocabulary.sql": "the same",
     "ingest/timeline/devices.py": "XLA's own names of planes and lines, which differ by the device",

@@ -12,8 +12,6 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.facts.parts import Activity
 from xladoctor.frontends.vocabulary import (
     DEFAULT,
-    Event,
-    Vocabulary,
     called,
     events,
     in_words,
@@ -22,6 +20,7 @@ from xladoctor.frontends.vocabulary import (
     vocabulary,
     written_in,
 )
+from xladoctor.frontends.vocabulary_file import Event, Vocabulary
 
 COUNTERS: Tables = {
     "counter": [

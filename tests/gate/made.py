@@ -8,11 +8,11 @@ from typing import Any, get_args
 
 from tests.support import PACK
 from xladoctor.configuration.interface import Configuration
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.interface import (
     Count,
     CountName,
     Diagnosis,
-    Finding,
     RuleOutcomes,
     RunFacts,
     Steps,
@@ -22,7 +22,7 @@ from xladoctor.diagnosis.interface import (
     Verdict,
 )
 from xladoctor.gate.acknowledged import Acknowledged
-from xladoctor.gate.baseline import Known, Script
+from xladoctor.gate.baseline import BaselineEntry, Script
 from xladoctor.gate.judge import Terms
 
 TODAY = date(2026, 5, 4)
@@ -83,7 +83,10 @@ def configuration(gate: dict[str, Any] | None = None, **keys: Any) -> Configurat
 
 
 def terms(
-    settings: Configuration | None = None, *known: Known, steps: int | None = 40, **changes: Any
+    settings: Configuration | None = None,
+    *known: BaselineEntry,
+    steps: int | None = 40,
+    **changes: Any,
 ) -> Terms:
     """What src/train.py is judged by; with a baseline if something is known."""
     return replace(
@@ -100,9 +103,9 @@ def terms(
     )
 
 
-def known(fingerprint: str = "XD201-0", **fields: Any) -> Known:
+def known(fingerprint: str = "XD201-0", **fields: Any) -> BaselineEntry:
     """The entry of the finding that ``tests.support.finding`` makes."""
-    return Known.model_validate(
+    return BaselineEntry.model_validate(
         {
             "fingerprint": fingerprint,
             "rule": "XD201",

@@ -15,13 +15,13 @@ from tests.support import finding, location
 from xladoctor.diagnosis.interface import RuleOutcomes, Steps
 from xladoctor.gate.baseline import (
     Baseline,
-    Known,
+    BaselineEntry,
     Script,
     entry,
-    gone,
     is_more,
     merged,
     read,
+    stale_entries,
     write,
 )
 from xladoctor.gate.interface import GateError
@@ -61,7 +61,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 
 @given(st.permutations(FULL.scripts["train.py"].findings), st.permutations(list(FULL.scripts)))
 def test_bytes_do_not_depend_on_the_order_in_which_things_were_found(
-    findings: list[Known], names: list[str]
+    findings: list[BaselineEntry], names: list[str]
 ) -> None:
     import tempfile
 
@@ -232,14 +232,14 @@ def test_what_occurs_no_more_is_certain_only_where_its_rule_was_judged() -> None
         ],
     )
     rules = RuleOutcomes(["XD201"], ["XD101"], ["XD401"], ["XD301"])
-    entries = gone(script, diagnosis(finding(fingerprint="here"), rules=rules))
+    entries = stale_entries(script, diagnosis(finding(fingerprint="here"), rules=rules))
     assert {entry.fingerprint: entry.certain for entry in entries} == {
         "clear": True,
         "fired": True,
         "off": False,
         "unknown": False,
     }
-    assert gone(None, diagnosis()) == []
+    assert stale_entries(None, diagnosis()) == []
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_what_occurs_no_more_is_certain_only_where_its_rule_was_judged() -> None
     ids=str,
 )
 def test_nothing_is_certainly_gone_where_not_all_was_seen(changes: dict[str, object]) -> None:
-    (vanished,) = gone(Script(steps=40, findings=[known()]), diagnosis(**changes))  # type: ignore[arg-type]
+    (vanished,) = stale_entries(Script(steps=40, findings=[known()]), diagnosis(**changes))  # type: ignore[arg-type]
     assert not vanished.certain
 
 

@@ -10,9 +10,10 @@ import pytest
 
 from tests.gate.made import accepted, configuration, diagnosis, known, terms
 from tests.support import finding, location
+from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
 from xladoctor.diagnosis.fingerprint import digest
-from xladoctor.diagnosis.interface import Finding, Ignored, NotChecked, RuleOutcomes, Steps
-from xladoctor.gate.baseline import Known
+from xladoctor.diagnosis.interface import RuleOutcomes, Steps
+from xladoctor.gate.baseline import BaselineEntry
 from xladoctor.gate.interface import GateError, Missing
 from xladoctor.gate.judge import Terms, entries, judge
 
@@ -135,7 +136,7 @@ MOVED = known(
     [(EDITED, "in the baseline as loss.item()"), (MOVED, "in the baseline as old.py")],
     ids=["line edited", "file renamed"],
 )
-def test_what_is_known_by_another_fingerprint_keeps_it(entry: Known, reason: str) -> None:
+def test_what_is_known_by_another_fingerprint_keeps_it(entry: BaselineEntry, reason: str) -> None:
     now = finding(locations=[location(source="loss.mean().item()")])
     outcome = judge(diagnosis(now), terms(None, entry))
     (judgement,) = outcome.judgements

@@ -8,7 +8,8 @@ import pytest
 
 from tests.gate.made import counted, diagnosis
 from tests.support import finding, location
-from xladoctor.diagnosis.interface import Consumer, Count, Diagnosis, NotChecked, RuleOutcomes
+from xladoctor.diagnosis.finding import NotChecked
+from xladoctor.diagnosis.interface import Consumer, Count, Diagnosis, RuleOutcomes
 from xladoctor.gate.interface import Repeated
 from xladoctor.gate.runs import aggregate, repeated
 

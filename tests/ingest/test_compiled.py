@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.chrome.builder import training
 from tests.xspace import generated
-from xladoctor.ingest.chrome.space import read_chrome
+from xladoctor.ingest.chrome.read import read_chrome
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.xplane import compiled
 from xladoctor.ingest.xplane.nesting import nest_all

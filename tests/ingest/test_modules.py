@@ -81,7 +81,9 @@ def joined(folder: Path, ingested: Ingested, *named: tuple[str, int]) -> dict[in
 
 
 ONE = "modules.xplane.pb"
-MISSING = "{}: {} of {} compiled modules cannot be told apart from others; their causes are missing"
+MISSING = (
+    "{}: {} of {} compiled modules cannot be distinguished from others; their causes are missing"
+)
 
 
 def test_modules_and_compilations_come_in_the_same_order(tmp_path: Path) -> None:

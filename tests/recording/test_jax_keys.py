@@ -15,12 +15,8 @@ import pytest
 from jax._src import pjit
 
 from xladoctor.recording.bootstrap._xladoctor.call_site import FRAMEWORK, LIBRARY, USER
-from xladoctor.recording.bootstrap._xladoctor.jax.keys import (
-    Key,
-    KeyReader,
-    Keys,
-    is_operation,
-)
+from xladoctor.recording.bootstrap._xladoctor.jax.key_reader import KeyReader, is_operation
+from xladoctor.recording.bootstrap._xladoctor.jax.keys import Key, Keys
 
 
 def plain(params: Any, x: Any, rate: Any = 1.0) -> Any:

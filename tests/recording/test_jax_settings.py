@@ -11,19 +11,19 @@ import jax
 import pytest
 
 from xladoctor.recording.bootstrap._xladoctor.call_site import CallSites
-from xladoctor.recording.bootstrap._xladoctor.jax.configured import Configured
+from xladoctor.recording.bootstrap._xladoctor.event_counters import EventCounters
+from xladoctor.recording.bootstrap._xladoctor.jax.config_changes import ConfigChanges
 from xladoctor.recording.bootstrap._xladoctor.patches import Patches
-from xladoctor.recording.bootstrap._xladoctor.told import Counters
 
 
 class Hears:
     """The capture, as far as settings need it."""
 
     def __init__(self) -> None:
-        self.counters = Counters()
+        self.counters = EventCounters()
         sites = CallSites({"jax", "jaxlib"})
         calls: Any = SimpleNamespace(sites=sites, note=lambda record, *what: record(*what))
-        self.configured = Configured(calls, self.counters)
+        self.configured = ConfigChanges(calls, self.counters)
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from xladoctor.recording.bootstrap._xladoctor.pytorch.dynamo import Dynamo, Listener
+from xladoctor.recording.bootstrap._xladoctor.pytorch.dynamo import Dynamo
+from xladoctor.recording.bootstrap._xladoctor.pytorch.listener import Listener
 
 
 class Context:

@@ -5,22 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.support import PACK, finding, location
+from xladoctor.diagnosis.device_use import DeviceOp, DeviceScope, DeviceUse, LabelTime
+from xladoctor.diagnosis.finding import Cost, Ignored, NotChecked, Saving
 from xladoctor.diagnosis.interface import (
     Consumer,
-    Cost,
     Count,
-    DeviceOp,
-    DeviceScope,
-    DeviceUse,
     Diagnosis,
     Explained,
-    Ignored,
-    LabelTime,
     LineTime,
-    NotChecked,
     RuleOutcomes,
     RunFacts,
-    Saving,
     StepGroup,
     Steps,
     TimeParts,
@@ -32,10 +26,10 @@ from xladoctor.diagnosis.interface import (
 from xladoctor.gate.interface import (
     BudgetOutcome,
     GateOutcome,
-    Gone,
     Judgement,
     Missing,
     Repeated,
+    StaleEntry,
 )
 from xladoctor.report.interface import Report
 
@@ -310,7 +304,7 @@ GATED = Report(
             Missing("XD401", "no counters (metrics report or step log)"),
             Missing("max_fallbacks_per_step", "no counters"),
         ],
-        gone=[Gone("0123456789abcdef", "XD202", "train.py", "print(loss)", True)],
+        gone=[StaleEntry("0123456789abcdef", "XD202", "train.py", "print(loss)", True)],
         notes=["the acknowledgement of XD301 expired on 2026-01-01"],
         runs=[Repeated("step_ms", [12.0, 12.25, None], 12.125)],
     ),

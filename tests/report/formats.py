@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.report.diagnoses import GATED, SICK, TEXT
 from tests.support import finding, location
-from xladoctor.diagnosis.interface import Finding, Saving
+from xladoctor.diagnosis.finding import Finding, Saving
 from xladoctor.report.interface import Report, Style
 
 SICK_REPORT, TEXT_REPORT = Report(SICK), Report(TEXT)

@@ -7,14 +7,15 @@ from typing import Literal
 
 from tests.report.diagnoses import SICK
 from tests.support import finding, location
-from xladoctor.diagnosis.interface import Consumer, NotChecked, RuleOutcomes
+from xladoctor.diagnosis.finding import NotChecked
+from xladoctor.diagnosis.interface import Consumer, RuleOutcomes
 from xladoctor.gate.interface import (
     BudgetOutcome,
     GateOutcome,
-    Gone,
     Judgement,
     Missing,
     Repeated,
+    StaleEntry,
 )
 from xladoctor.report.interface import Report
 
@@ -101,8 +102,8 @@ FAILED = Report(
         ],
         missing=[Missing("XD401", "no counters"), Missing("max_peak_memory", "not in the log")],
         gone=[
-            Gone("aa", "XD101", "data.py", "x.to(device)", True),
-            Gone("bb", "XD401", None, "", False),
+            StaleEntry("aa", "XD101", "data.py", "x.to(device)", True),
+            StaleEntry("bb", "XD401", None, "", False),
         ],
         notes=["the acknowledgement of 0f2a9c5d11e07b4 expired on 2026-01-01: logged"],
         runs=[
@@ -121,7 +122,7 @@ PASSED = Report(
         [],
         [],
         [],
-        [Gone("aa", "XD101", "data.py", "x.to(device)", True)],
+        [StaleEntry("aa", "XD101", "data.py", "x.to(device)", True)],
         [],
     ),
 )

@@ -18,7 +18,8 @@ from tests.report.test_html import Page, assert_safe
 from tests.report.test_terminal import columns
 from tests.support import finding, location
 from xladoctor.comparison.interface import Comparison, Run
-from xladoctor.diagnosis.interface import NotChecked, Steps
+from xladoctor.diagnosis.finding import NotChecked
+from xladoctor.diagnosis.interface import Steps
 from xladoctor.report import comparison as terminal
 from xladoctor.report import comparison_json, comparison_markdown
 from xladoctor.report.html import comparison as comparison_html

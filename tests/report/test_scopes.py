@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xladoctor.diagnosis.interface import DeviceScope, DeviceUse
+from xladoctor.diagnosis.device_use import DeviceScope, DeviceUse
 from xladoctor.report.devices import describe
 
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tests.report.diagnoses import SICK, TEXT
 from tests.report.snapshots import assert_as_before
 from tests.support import finding, location
-from xladoctor.diagnosis.interface import Diagnosis, NotChecked, TimeParts, TimeSpent
+from xladoctor.diagnosis.finding import NotChecked
+from xladoctor.diagnosis.interface import Diagnosis, TimeParts, TimeSpent
 from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.facts.parts import PARTS
 from xladoctor.foreign import harmless

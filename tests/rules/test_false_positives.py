@@ -11,7 +11,7 @@ import pytest
 
 from tests.rules.test_rules import CASES, HERE, RULES, given
 from xladoctor.diagnosis.case import Case
-from xladoctor.rule_cases.tried import statements, unsaid
+from xladoctor.rule_cases.coverage import statements, unstated
 
 #: Words of a statement, and the program or test that tries it.
 BY_PROGRAM = {
@@ -38,7 +38,7 @@ def test_each_statement_was_tried(rule: Any) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_cases_try_what_the_rule_states(rule: Any) -> None:
-    assert [found for case in cases(rule.id) for found in unsaid(rule, case)] == []
+    assert [found for case in cases(rule.id) for found in unstated(rule, case)] == []
 
 
 def test_programs_try_what_rules_state() -> None:

@@ -10,7 +10,8 @@ from tests.cli.command import ROOT
 from tests.support import finding, location
 from xladoctor import doctor
 from xladoctor.configuration.interface import Configured
-from xladoctor.diagnosis.interface import Claim, Diagnosis, Finding, Saving
+from xladoctor.diagnosis.finding import Claim, Finding, Saving
+from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.evidence.interface import Evidence
 from xladoctor.view.interface import Track
 from xladoctor.view.tracks import findings

@@ -24,8 +24,6 @@ def cause_of(
 
     Args:
         contrast: the graphs of the two compilations, with their differences.
-        before: the earlier compilation.
-        after: the later compilation.
         dynamic: lines whose results have a size that depends on the data.
         graphs: the graphs, for the operands of operations.
     """

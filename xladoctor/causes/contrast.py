@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from xladoctor.causes.graphs import Graphs
 from xladoctor.causes.inputs import inputs
 from xladoctor.causes.interface import Change, Graph, InputChanges, Parameter, Together
-from xladoctor.causes.operations import Uneven, differing, moved, operations, uneven
+from xladoctor.causes.operations import CountDifference, differing, moved, operations, uneven
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,9 @@ class Contrast:
     after: Graph
     inputs: InputChanges
     operations: tuple[Change, ...]
-    instructions: list[Uneven]
+    instructions: list[CountDifference]
 
-    def told_apart(self, was_there: Callable[[Parameter], bool]) -> Contrast:
+    def without_noise(self, was_there: Callable[[Parameter], bool]) -> Contrast:
         """The contrast without differences that are no reason: earlier weights, lines alone."""
         operations = () if moved(self.instructions) else self.operations
         return replace(self, inputs=self.inputs.apart(was_there), operations=operations)

@@ -43,7 +43,6 @@ def derive(evidence: Evidence, within: Period | None = None) -> Evidence:
     ``recompilation`` gets a row for each compilation after the first of its call site.
 
     Args:
-        evidence: the evidence.
         within: the part of the run that will be judged, if not all of it.
     """
     database = evidence.database
@@ -122,7 +121,7 @@ def _compared(
         nearest.items(), _contrasts(sites, nearest, graphs), strict=True
     ):
         changes[new] = contrast.operations[:_MOST_CHANGES]
-        known = contrast.told_apart(partial(uploads.was_there, new))
+        known = contrast.without_noise(partial(uploads.was_there, new))
         causes[new] = cause_of(known, old, new, dynamic[new.process], graphs)
     return causes, changes
 

@@ -8,16 +8,7 @@ from dataclasses import replace
 from itertools import islice
 
 from xladoctor.causes.graphs import Graphs
-from xladoctor.causes.interface import (
-    NOWHERE,
-    Cause,
-    Causes,
-    Change,
-    Changes,
-    Earlier,
-    Line,
-    Place,
-)
+from xladoctor.causes.interface import NOWHERE, Cause, Causes, Change, Changes, Earlier, Line, Place
 
 _MOST_UNKNOWN = 20  # unknown causes that are compared instruction by instruction
 

@@ -11,16 +11,8 @@ from xladoctor.causes.compilations import read_compilations
 from xladoctor.causes.contrast import Contrast, contrasts
 from xladoctor.causes.graphs import Graphs
 from xladoctor.causes.inputs import layouts, together
-from xladoctor.causes.interface import (
-    NOWHERE,
-    Change,
-    Compilation,
-    Graph,
-    Line,
-    Parameter,
-    Place,
-)
-from xladoctor.causes.operations import DULL, Uneven, number_differing
+from xladoctor.causes.interface import NOWHERE, Change, Compilation, Graph, Line, Parameter, Place
+from xladoctor.causes.operations import DULL, CountDifference, number_differing
 from xladoctor.causes.vocabulary import Vocabulary
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.database import Database
@@ -199,17 +191,19 @@ def _by_line(changes: Iterable[Change]) -> Iterator[LineChange]:
 
 
 def _operation(change: Change) -> OperationChange:
-    was, now = (tuple(sorted(texts, key=_telling)) for texts in (change.was, change.now))
+    was, now = (
+        tuple(sorted(texts, key=_most_informative_first)) for texts in (change.was, change.now)
+    )
     return OperationChange(change.op or None, was, now, change.was_count, change.now_count)
 
 
-def _telling(text: str) -> tuple[bool, str, str]:
+def _most_informative_first(text: str) -> tuple[bool, str, str]:
     """A sort key that is the same on both sides; uninformative texts come last."""
     kind = text.split(" ", 1)[-1]
     return re.split(r"\W", kind, maxsplit=1)[0] in DULL, kind, text
 
 
-def _nameless(instructions: Iterable[Uneven]) -> list[Change]:
+def _nameless(instructions: Iterable[CountDifference]) -> list[Change]:
     """Instructions without an operation of the framework, as one change; mostly reducers."""
     was, now = Counter[str](), Counter[str]()
     for token, before, after, _ in instructions:

@@ -20,9 +20,9 @@ import numpy as np
 
 from xladoctor.causes.interface import (
     Compilation,
-    Counted,
     Frame,
     Graph,
+    HashCounts,
     Line,
     Operands,
     Parameter,
@@ -165,7 +165,7 @@ class Graphs:
         parameters = _parameters(database)
         tokens, spots = (_counted(database, key) for key in (_TOKEN, _SPOT))
         none = np.empty(0, np.int64)
-        empty = Counted(np.empty(0, np.uint64), none, none)
+        empty = HashCounts(np.empty(0, np.uint64), none, none)
         self._graphs = {
             (process, graph_hash): Graph(
                 process,
@@ -298,7 +298,7 @@ def _parameters(database: Database) -> dict[Program, list[Parameter]]:
     return parameters
 
 
-def _counted(database: Database, key: str) -> dict[Program, Counted]:
+def _counted(database: Database, key: str) -> dict[Program, HashCounts]:
     columns = database.arrays(_COUNT.replace("KEY", key))
     process, program, keys, counts, first = columns.values()
     if not len(keys):
@@ -306,7 +306,7 @@ def _counted(database: Database, key: str) -> dict[Program, Counted]:
     change = (np.diff(process) != 0) | (np.diff(program) != 0)
     bounds = [0, *(np.flatnonzero(change) + 1).tolist(), len(keys)]
     return {
-        (int(process[begin]), int(program[begin])): Counted(
+        (int(process[begin]), int(program[begin])): HashCounts(
             keys[begin:end], counts[begin:end], first[begin:end]
         )
         for begin, end in pairwise(bounds)

@@ -42,7 +42,6 @@ def by_inputs(inputs: InputChanges, dynamic: Set[Line]) -> Cause | None:
     """An input of another shape or type: preferably one that the host sent, then one with a line.
 
     Args:
-        inputs: the inputs that differ.
         dynamic: lines whose results have a size that depends on the data.
     """
     if not inputs.changed:

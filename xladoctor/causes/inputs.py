@@ -7,14 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import TypeVar
 
-from xladoctor.causes.interface import (
-    Graph,
-    InputChanges,
-    InputKind,
-    Line,
-    Parameter,
-    Together,
-)
+from xladoctor.causes.interface import Graph, InputChanges, InputKind, Line, Parameter, Together
 
 _MOST_ALIGNED = 400  # inputs; more are compared without their order
 Pair = tuple[Parameter, Parameter]
@@ -22,7 +15,7 @@ K = TypeVar("K", InputKind, Line)
 
 
 def together(graphs: Iterable[Graph]) -> Together:
-    """A function that tells whether any of a site's graphs has inputs of both kinds."""
+    """A function that says whether any of a site's graphs has inputs of both kinds."""
     kinds = {frozenset(parameter.kind for parameter in graph.parameters) for graph in graphs}
     return lambda a, b: any(a in of_graph and b in of_graph for of_graph in kinds)
 

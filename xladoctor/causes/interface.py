@@ -212,7 +212,7 @@ class Token(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counted:
+class HashCounts:
     """Hashes in ascending order, with the count of each and when it was first lowered."""
 
     keys: Hashes
@@ -236,8 +236,8 @@ class Graph:
     size: int
     placement: Mapping[str, tuple[str, ...] | None]
     parameters: list[Parameter]
-    tokens: Counted
-    spots: Counted
+    tokens: HashCounts
+    spots: HashCounts
 
 
 class Change(NamedTuple):

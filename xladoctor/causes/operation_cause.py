@@ -20,12 +20,12 @@ def by_operations(contrast: Contrast, graphs: Graphs) -> Cause | None:
     made_of = partial(graphs.made_of, contrast.before, contrast.after)
     changes = with_origins(contrast.operations, made_of)
     located = [change for change in changes if change.place.file]
-    telling = _telling(located)
-    first = telling[0] if telling else None
+    informative = _informative(located)
+    first = informative[0] if informative else None
     resized = first is not None and first.nature == "shape"
     cause = None
     if contrast.inputs.scalars_alone and not resized:
-        cause = _by_numbers(contrast, telling, located)
+        cause = _by_numbers(contrast, informative, located)
     cause = cause or _by_size(contrast, located)
     if cause or first is None:
         return cause
@@ -36,10 +36,12 @@ def by_operations(contrast: Contrast, graphs: Graphs) -> Cause | None:
     return None if contrast.inputs.added or contrast.inputs.removed else _sized(first, located)
 
 
-def _telling(located: list[Change]) -> list[Change]:
+def _informative(located: list[Change]) -> list[Change]:
     """Changes made by the program; those at which the graphs diverge come first."""
-    telling = [change for change in located if change.nature != "count" and tells(change)]
-    return sorted(_leading(telling), key=lambda change: not change.origin)
+    informative = [
+        change for change in located if change.nature != "count" and is_informative(change)
+    ]
+    return sorted(_leading(informative), key=lambda change: not change.origin)
 
 
 def _leading(changes: list[Change]) -> list[Change]:
@@ -49,7 +51,7 @@ def _leading(changes: list[Change]) -> list[Change]:
     return [change for change in changes if not _follows_a_size(change)]
 
 
-def tells(change: Change) -> bool:
+def is_informative(change: Change) -> bool:
     """Whether a change is the program's, not only the optimization's."""
     return change.significant or (change.nature == "value" and change.number)
 
@@ -65,26 +67,28 @@ def _follows_a_size(change: Change) -> bool:
 
 
 def _by_numbers(
-    contrast: Contrast, telling: Sequence[Change], located: Sequence[Change]
+    contrast: Contrast, informative: Sequence[Change], located: Sequence[Change]
 ) -> Cause | None:
     """A Python number, if the graphs may have had the same operations before optimization."""
     gone, come = numbers_by_line(contrast.before, contrast.after)
     counted = [change for change in located if change.significant]
-    if not _same_operations(contrast, len(gone) + len(come), telling, counted):
+    if not _same_operations(contrast, len(gone) + len(come), informative, counted):
         return None
-    if telling and telling[0].nature == "value":
-        return _constant(telling[0], located)
+    if informative and informative[0].nature == "value":
+        return _constant(informative[0], located)
     lines = {parameter.place.spot for parameter in (*gone, *come)}
-    simplified = telling[0] if telling else _foremost(counted)
-    if simplified and (not lines or (not telling and simplified.place.spot not in lines)):
+    simplified = informative[0] if informative else _foremost(counted)
+    if simplified and (not lines or (not informative and simplified.place.spot not in lines)):
         return Cause("constant", op=simplified.op, role="used", place=simplified.place)
     if gone or come:
-        return _special_scalar(gone, come, {change.place.spot for change in (*telling, *counted)})
+        return _special_scalar(
+            gone, come, {change.place.spot for change in (*informative, *counted)}
+        )
     return Cause("constant") if counted else None
 
 
 def _same_operations(
-    contrast: Contrast, numbers: int, telling: Sequence[Change], counted: Sequence[Change]
+    contrast: Contrast, numbers: int, informative: Sequence[Change], counted: Sequence[Change]
 ) -> bool:
     """Whether all differences can be the result of optimizing other numbers.
 
@@ -93,7 +97,7 @@ def _same_operations(
     """
     grown = contrast.after.size - contrast.before.size
     more = sum(change.more for change in counted)
-    natures = {change.nature for change in telling}
+    natures = {change.nature for change in informative}
     return not natures >= {"added", "removed"} and (
         abs(grown) <= 2 * numbers
         or ("added" not in natures and grown >= 0 >= more)
@@ -240,7 +244,7 @@ def _dimension(was: str | None, now: str | None) -> tuple[int, int] | tuple[None
 
 def by_hidden(contrast: Contrast) -> Cause | None:
     """Differing operations without a line: the backward pass."""
-    hidden = _leading([change for change in contrast.operations if tells(change)])
+    hidden = _leading([change for change in contrast.operations if is_informative(change)])
     values = [change for change in hidden if change.nature == "value"]
     if values:
         return _constant(values[0], contrast.operations)

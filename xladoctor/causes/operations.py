@@ -11,9 +11,9 @@ import numpy as np
 
 from xladoctor.causes.interface import (
     Change,
-    Counted,
     Counts,
     Graph,
+    HashCounts,
     Hashes,
     Nature,
     Operands,
@@ -26,7 +26,7 @@ _MOST_TOKENS = 600  # tokens of a pair of graphs; the first lowered are kept
 DULL = {"broadcast", "constant", "convert", "reshape", "transpose", "iota", "select"}
 
 
-class Differing(NamedTuple):
+class DifferingTokens(NamedTuple):
     """Tokens whose counts differ, in the order of lowering."""
 
     keys: Hashes
@@ -35,7 +35,7 @@ class Differing(NamedTuple):
     order: Counts
 
 
-class Uneven(NamedTuple):
+class CountDifference(NamedTuple):
     """A kind of instruction whose number differs between two graphs."""
 
     token: Token
@@ -44,7 +44,7 @@ class Uneven(NamedTuple):
     order: int
 
 
-def differing(old: Counted, new: Counted) -> Differing:
+def differing(old: HashCounts, new: HashCounts) -> DifferingTokens:
     """The tokens whose counts differ between two graphs; at most 600."""
     keys = np.union1d(old.keys, new.keys)
     was, first = _spread(old, keys)
@@ -53,10 +53,10 @@ def differing(old: Counted, new: Counted) -> Differing:
     order = np.minimum(first[chosen], second[chosen])
     ranked = np.argsort(order, kind="stable")[:_MOST_TOKENS]
     chosen = chosen[ranked]
-    return Differing(keys[chosen], was[chosen], now[chosen], order[ranked])
+    return DifferingTokens(keys[chosen], was[chosen], now[chosen], order[ranked])
 
 
-def _spread(counted: Counted, keys: Hashes) -> tuple[Counts, Counts]:
+def _spread(counted: HashCounts, keys: Hashes) -> tuple[Counts, Counts]:
     counts = np.zeros(len(keys), np.int64)
     order = np.full(len(keys), np.iinfo(np.int32).max, np.int64)
     at = np.searchsorted(keys, counted.keys)
@@ -65,24 +65,24 @@ def _spread(counted: Counted, keys: Hashes) -> tuple[Counts, Counts]:
     return counts, order
 
 
-def number_differing(old: Counted, new: Counted) -> int:
+def number_differing(old: HashCounts, new: HashCounts) -> int:
     """The number of tokens whose counts differ between two graphs."""
     common, at_old, at_new = np.intersect1d(old.keys, new.keys, True, return_indices=True)
     equal = int((old.counts[at_old] == new.counts[at_new]).sum())
     return len(old.keys) + len(new.keys) - len(common) - equal
 
 
-def uneven(differing: Differing, tokens: Mapping[int, Token]) -> list[Uneven]:
+def uneven(differing: DifferingTokens, tokens: Mapping[int, Token]) -> list[CountDifference]:
     """The differing tokens with their contents, which ``tokens`` gives by hash."""
     columns = (column.tolist() for column in differing)
-    return [Uneven(tokens[key], *counts) for key, *counts in zip(*columns, strict=True)]
+    return [CountDifference(tokens[key], *counts) for key, *counts in zip(*columns, strict=True)]
 
 
 def operations(
-    old: Graph, new: Graph, rows: list[Uneven], vocabulary: Vocabulary
+    old: Graph, new: Graph, rows: list[CountDifference], vocabulary: Vocabulary
 ) -> tuple[Change, ...]:
     """The operations that differ, in the order of lowering."""
-    groups: dict[int, list[Uneven]] = {}
+    groups: dict[int, list[CountDifference]] = {}
     for row in rows:
         if row.token.op:
             groups.setdefault(row.token.spot, []).append(row)
@@ -93,14 +93,14 @@ def operations(
     return tuple(sorted(changes, key=lambda change: change.order))
 
 
-def _count(counted: Counted, key: int) -> int:
+def _count(counted: HashCounts, key: int) -> int:
     wanted = np.uint64(key)
     at = int(np.searchsorted(counted.keys, wanted))
     known = at < len(counted.keys) and counted.keys[at] == wanted
     return int(counted.counts[at]) if known else 0
 
 
-def _change(rows: list[Uneven], before: int, after: int, vocabulary: Vocabulary) -> Change:
+def _change(rows: list[CountDifference], before: int, after: int, vocabulary: Vocabulary) -> Change:
     token = rows[0].token
     op = spelled(token.op or "")
     rows.sort(key=lambda row: row.token.opcode in DULL)
@@ -160,7 +160,7 @@ def _sliced(was: list[Token], now: list[Token]) -> bool:
     return bool(opcodes) and opcodes <= {"slice", "pad"}
 
 
-def moved(rows: list[Uneven]) -> bool:
+def moved(rows: list[CountDifference]) -> bool:
     """Whether only the lines of the same instructions differ: lines are not part of a graph."""
     balance: Counter[tuple[object, ...]] = Counter()
     for row in rows:
@@ -174,7 +174,6 @@ def with_origins(
     """Mark the changes at which graphs diverge, as opposed to consequences, if there are several.
 
     Args:
-        changes: as returned by :func:`operations`.
         made_of: returns for spots the types and shapes of their operands in either graph.
     """
     candidates = [

@@ -29,7 +29,6 @@ def add_patterns(
     What grows by the same number of instructions each time becomes of the kind ``growing``.
 
     Args:
-        causes: the causes, by compilation.
         sites: the compilations of each call site, in order.
         size: returns the number of instructions of a compilation's graph, if known.
         periods: by thread, the launches per iteration, if several.

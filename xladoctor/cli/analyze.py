@@ -10,8 +10,7 @@ from xladoctor.cli.configured import ConfigOptions, configured
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import (
     AddIgnoresOption,
-    DetailOptions,
-    OutputOptions,
+    ReportOptions,
     SessionOption,
     TotalStepsOption,
     add_ignores,
@@ -27,18 +26,17 @@ def analyze(
         list[str],
         typer.Argument(
             metavar="PATH…",
-            help="A run: its directory, last, last~1 (the one before it) or its script's name; or"
-            " what other tools recorded of one program: an XProf log"
-            " directory, .xplane.pb files, texts with metrics reports or analysis logs, or a"
-            " directory with any of these. - reads text from standard input.",
+            help="A run: its directory, last (the newest), last~1 (the one before) or its"
+            " script's name. Or what other tools recorded of one program: an XProf log"
+            " directory, .xplane.pb files, Chrome traces, text files with metrics reports or"
+            " logs, or a directory with any of these. - reads text from standard input.",
         ),
     ],
     session: SessionOption = None,
     total_steps: TotalStepsOption = None,
     config: ConfigOptions,
-    detail: DetailOptions,
     adds_ignores: AddIgnoresOption = False,
-    output: OutputOptions,
+    report: ReportOptions,
 ) -> None:
     """Print ranked findings from a run directory or from what other tools captured.
 
@@ -48,12 +46,12 @@ def analyze(
     from xladoctor.cli.progress_bar import progress_bar
     from xladoctor.report.interface import Report
 
-    outputs = output.with_detail(detail)
+    outputs = report.outputs()
     chosen = doctor.selection(configured(config))
     with progress_bar() as bar:
         diagnosis = doctor.examine(
             paths, chosen, total_steps, session=session, progress=bar, pictures=draws(outputs)
         )
-    deliver([Report(diagnosis)], outputs, output.color)
+    deliver([Report(diagnosis)], outputs, report.color)
     if adds_ignores:
         add_ignores([diagnosis])

@@ -31,10 +31,10 @@ def boundary() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise SystemExit(told(error)) from error
+        raise SystemExit(report_error(error)) from error
 
 
-def told(error: Exception) -> int:
+def report_error(error: Exception) -> int:
     """Say on standard error what happened, and what to do; returns the exit status for it."""
     if isinstance(error, OSError) and error.errno in _FULL:
         error = XladoctorError(f"cannot write {error.filename or 'output'}: {error.strerror}")

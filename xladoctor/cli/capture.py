@@ -10,7 +10,7 @@ import typer
 
 from xladoctor.cli.configured import ConfigOptions, configured
 from xladoctor.cli.groups import grouped
-from xladoctor.cli.output import DetailOptions, OutputOptions, TotalStepsOption, draws
+from xladoctor.cli.output import ReportOptions, TotalStepsOption, draws
 from xladoctor.report.output import deliver, say
 
 if TYPE_CHECKING:
@@ -33,15 +33,15 @@ class RecordingOptions:
     ] = None
     wait: Annotated[
         str,
-        typer.Option(help="How long to keep trying while a server is busy or not yet listening."),
+        typer.Option(help="How long to retry while a server is busy or not yet listening."),
     ] = "10s"
     server_directory: Annotated[
         str | None,
         typer.Option(
             metavar="DIR",
             show_default=False,
-            help="Where servers that cannot send their profile write it: a folder on their machine"
-            " or gs://… (default: the run directory's path).",
+            help="Where servers that cannot send their profile write it: a folder on their"
+            " machine, or gs://… (default: the path of the run directory).",
         ),
     ] = None
 
@@ -60,14 +60,13 @@ def capture(
     recording: RecordingOptions,
     total_steps: TotalStepsOption = None,
     config: ConfigOptions,
-    detail: DetailOptions,
-    report: OutputOptions,
+    report: ReportOptions,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
     """Record a program that is already running, and print what costs it time.
 
     The program must have called start_server(PORT), of torch_xla.debug.profiler or jax.profiler.
-    Needs neither torch nor JAX. Exit status: 0 recorded and analyzed, 2 no server gave a profile.
+    Needs neither torch nor JAX. Exit status: 0 recorded and analyzed, 2 no server sent a profile.
     """
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar
@@ -81,7 +80,7 @@ def capture(
     from xladoctor.recording.remote.interface import RemoteRequest
     from xladoctor.report.interface import Report
 
-    outputs = report.with_detail(detail)
+    outputs = report.outputs()
     chosen = doctor.selection(configured(config))
     request = RemoteRequest(
         addresses=parse_addresses(addresses),

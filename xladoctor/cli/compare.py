@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
@@ -13,12 +14,45 @@ from xladoctor.cli.output import ColorOption, draws, parse_outputs
 from xladoctor.report.output import Color, Format, write_each
 
 if TYPE_CHECKING:
-    from xladoctor.comparison.interface import Comparison, Ground, Run
+    from xladoctor.comparison.interface import Comparison, Demand, Ground, Run
+    from xladoctor.configuration.interface import Configured
     from xladoctor.configuration.selection import Selection
     from xladoctor.ingest.interface import Progress
     from xladoctor.report.interface import Style
 
 _FORMATS = (Format.terminal, Format.html, Format.json, Format.markdown)
+
+
+@dataclass(frozen=True)
+class JudgingOptions:
+    """What makes the comparison fail, and which differences it overlooks."""
+
+    fail_on: FailOnOption = None
+    max_slowdown: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PERCENT",
+            show_default=False,
+            help="Also fail if the step is slower by more than this, such as 10%,"
+            " with 95% confidence.",
+        ),
+    ] = None
+    despite: Annotated[
+        list[str],
+        typer.Option(
+            metavar="WHAT",
+            show_default=False,
+            help="Compare despite this difference between the runs, named as in the output. May"
+            " be repeated.",
+        ),
+    ] = field(default_factory=list)
+
+    def demand(self, configuration: Configured) -> Demand:
+        """The same, with what the configuration says."""
+        from xladoctor.comparison.interface import Demand
+
+        limit = None if self.max_slowdown is None else _share(self.max_slowdown)
+        return Demand(configuration.settings.gate.fail_on, limit, _grounds(self.despite))
 
 
 @grouped
@@ -32,25 +66,7 @@ def compare(
         ),
     ],
     b: Annotated[str, typer.Argument(metavar="B", help="The run after, such as last.")],
-    fail_on: FailOnOption = None,
-    max_slowdown: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PERCENT",
-            show_default=False,
-            help="Also fail if the step is slower by more than this, such as 10%,"
-            " with 95% confidence.",
-        ),
-    ] = None,
-    despite: Annotated[
-        list[str],
-        typer.Option(
-            metavar="WHAT",
-            show_default=False,
-            help="Judge despite this difference between the runs, named as in the"
-            " output. May be repeated.",
-        ),
-    ] = [],  # noqa: B006
+    judging: JudgingOptions,
     formats: Annotated[
         list[str],
         typer.Option(
@@ -72,12 +88,10 @@ def compare(
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar
     from xladoctor.comparison.compare import compare as compare_runs
-    from xladoctor.comparison.interface import Demand
 
     outputs = parse_outputs(formats, _FORMATS)
-    limit = None if max_slowdown is None else _share(max_slowdown)
-    configuration = configured(config, of_gate={"fail_on": fail_on})
-    demand = Demand(configuration.settings.gate.fail_on, limit, _grounds(despite))
+    configuration = configured(config, of_gate={"fail_on": judging.fail_on})
+    demand = judging.demand(configuration)
     chosen = doctor.selection(configuration)
     with progress_bar() as bar:
         runs = [_run(path, chosen, bar, pictures=draws(outputs)) for path in (a, b)]

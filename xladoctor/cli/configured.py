@@ -38,7 +38,7 @@ RulesOption = Annotated[
         envvar="XLADOCTOR_RULES",
         metavar="DIR",
         show_default=False,
-        help="Folder of more rules, besides those of the configuration. May be repeated.",
+        help="Folder with more rules, in addition to those of the configuration. May be repeated.",
     ),
 ]
 SelectOption = Annotated[
@@ -48,7 +48,8 @@ SelectOption = Annotated[
         envvar="XLADOCTOR_SELECT",
         metavar="RULES",
         show_default=False,
-        help="Rules or families to judge, separated by commas; a family is the beginning of an id.",
+        help="Rules or families to evaluate, separated by commas. A family is the beginning of"
+        " ids, such as XD2.",
     ),
 ]
 IgnoreOption = Annotated[
@@ -58,8 +59,8 @@ IgnoreOption = Annotated[
         envvar="XLADOCTOR_IGNORE",
         metavar="RULES[:GLOB]",
         show_default=False,
-        help="Rules or families not to judge, separated by commas. RULE:GLOB leaves out its"
-        " findings in the files that match, such as third_party/**.",
+        help="Rules or families to leave out, separated by commas. RULE:GLOB ignores only"
+        " findings in matching files, such as third_party/**.",
     ),
 ]
 
@@ -75,7 +76,7 @@ class ConfigOptions:
 
 
 def configured(
-    asked: ConfigOptions,
+    options: ConfigOptions,
     *,
     levels: Sequence[str] = (),
     budgets: Sequence[str] = (),
@@ -97,7 +98,7 @@ def configured(
     from xladoctor.configuration.interface import Configuration, ConfigurationError
     from xladoctor.configuration.load import load_configuration, message_of
 
-    configuration = load_configuration(asked.config)
+    configuration = load_configuration(options.config)
     changes = configuration.settings.model_dump(exclude_unset=True)
     gate = changes.setdefault("gate", {})
     gate.update({key: value for key, value in (of_gate or {}).items() if value is not None})
@@ -112,13 +113,13 @@ def configured(
     for of_script in gate.get("scripts", {}).values():  # an option overrides every file
         for name in limits:
             of_script.pop(name, None)
-    if asked.rules:
-        folders = [str(folder.absolute()) for folder in asked.rules]
+    if options.rules:
+        folders = [str(folder.absolute()) for folder in options.rules]
         changes["rules"] = [*changes.get("rules", []), *folders]
-    for key, names in (("select", asked.select), ("ignore", asked.ignore)):
+    for key, names in (("select", options.select), ("ignore", options.ignore)):
         if names:
             changes[key] = [part.strip() for name in names for part in name.split(",")]
-    if asked.select and not asked.ignore:
+    if options.select and not options.ignore:
         left_out = changes.get("ignore", [])
         changes["ignore"] = [name for name in left_out if name not in changes["select"]]
     try:

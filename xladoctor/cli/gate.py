@@ -14,15 +14,8 @@ import typer
 from xladoctor.cli.configured import ConfigOptions, FailOnOption, configured
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.judging import decided, delivered, policy_of
-from xladoctor.cli.output import (
-    AddIgnoresOption,
-    DetailOptions,
-    OutputOptions,
-    QuietOption,
-    add_ignores,
-    draws,
-)
-from xladoctor.cli.request import after_dashes, request_for
+from xladoctor.cli.output import AddIgnoresOption, QuietOption, ReportOptions, add_ignores, draws
+from xladoctor.cli.request import StopAfterOption, TimeoutOption, after_dashes, request_for
 from xladoctor.foreign import clean, quoted
 from xladoctor.report.output import deliver, emit
 
@@ -44,7 +37,7 @@ class JudgingOptions:
             metavar="RULE=off|info|warning|error",
             show_default=False,
             envvar="XLADOCTOR_LEVEL",
-            help="How to treat a rule or family, whatever its severity.",
+            help="Report a rule or family at this level, whatever its severity.",
         ),
     ] = field(default_factory=list)
     budget: Annotated[
@@ -60,7 +53,7 @@ class JudgingOptions:
     time: Annotated[
         bool | None,
         typer.Option(
-            "--time", envvar="XLADOCTOR_TIME", help="Also judge the rules that go by time."
+            "--time", envvar="XLADOCTOR_TIME", help="Also judge by rules that depend on time."
         ),
     ] = None
     allow_missing: Annotated[
@@ -92,7 +85,7 @@ class JudgingOptions:
 
 @dataclass(frozen=True)
 class CommandOptions:
-    """How a command is run; the script's name is also for a run that is there already."""
+    """How a command is run; the script's name is also for a run that already exists."""
 
     runs: Annotated[
         int,
@@ -110,14 +103,8 @@ class CommandOptions:
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Run directory to create for a command.")
     ] = None
-    stop_after: Annotated[
-        int | None,
-        typer.Option(min=1, show_default=False, help="End the program after N steps."),
-    ] = None
-    timeout: Annotated[
-        str | None,
-        typer.Option(show_default=False, help="Treat the program as hung after this long."),
-    ] = None
+    stop_after: StopAfterOption = None
+    timeout: TimeoutOption = None
 
     def outputs(self) -> list[Path | None]:
         """The run directory of each run, if one was named."""
@@ -156,9 +143,8 @@ def gate(
     ] = False,
     command: CommandOptions,
     config: ConfigOptions,
-    detail: DetailOptions,
     adds_ignores: AddIgnoresOption = False,
-    report: OutputOptions,
+    report: ReportOptions,
     quiet: QuietOption = False,
 ) -> None:
     """Judge a program before it is merged, by what it does and not by how fast the machine is.
@@ -170,7 +156,7 @@ def gate(
     """
     from xladoctor.recording import launcher
 
-    outputs = report.with_detail(detail)
+    outputs = report.outputs()
     with launcher.signals_kept():  # libraries start threads when they are imported
         from xladoctor.gate.programs import programs
 

@@ -52,8 +52,8 @@ app.add_typer(rules.app, name="rules")
 app.command("explain")(rules.explain)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(shown: bool) -> None:
+    if shown:
         from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
 
         emit(f"xladoctor {__version__} (report schema {SCHEMA_VERSION})\n")
@@ -69,8 +69,8 @@ def _common(
     pass
 
 
-class _Harmless:
-    """Standard error as it is, but for what terminals and CI systems obey.
+class _Sanitized:
+    """Standard error as it is, except what terminals and CI systems obey.
 
     What the option parser and Python itself say does not pass through :func:`emit`. Progress, which
     moves the cursor, goes to ``sys.__stderr__``.
@@ -91,7 +91,7 @@ def _open_streams() -> None:
     """Streams that the caller closed are as if nobody read them."""
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
-    sys.stderr = cast(TextIO, _Harmless(stderr))
+    sys.stderr = cast(TextIO, _Sanitized(stderr))
 
 
 def main() -> None:

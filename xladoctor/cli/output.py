@@ -43,36 +43,29 @@ ColorOption = Annotated[
     Color,
     typer.Option("--color", help="When to use colours; overrides NO_COLOR and FORCE_COLOR."),
 ]
-
-
 TotalStepsOption = Annotated[
     int | None,
     typer.Option(
         "--total-steps",
         min=1,
         show_default=False,
-        help="Say what each fix saves in a run of N steps.",
+        help="Also project the saving of each fix to a run of N steps.",
     ),
 ]
-
-
 ShowIgnoredOption = Annotated[
-    bool, typer.Option("--show-ignored", help="List the findings that are ignored, and why.")
+    bool, typer.Option("--show-ignored", help="List the ignored findings, each with the reason.")
 ]
 AddIgnoresOption = Annotated[
     bool,
     typer.Option(
         "--add-ignores",
-        help="Write a comment into the program's files for each finding, so that it is ignored from"
-        " now on.",
+        help="Add a comment to the program's files for each finding, which ignores it from now on.",
     ),
 ]
-
-
 EvidenceArgument = typer.Argument(
     metavar="PATH",
-    help="A run, log directory, .xplane.pb or text file, as for analyze. - reads"
-    " text from standard input.",
+    help="A run, log directory, timeline or text file, as for analyze. - reads text from"
+    " standard input.",
     show_default=False,
 )
 SessionOption = Annotated[
@@ -83,8 +76,8 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no status
 
 
 @dataclass(frozen=True)
-class DetailOptions:
-    """How much a report shows."""
+class ReportOptions:
+    """How much a report shows, its formats, where each is written, and in which colours."""
 
     show_ignored: ShowIgnoredOption = False
     verbose: Annotated[
@@ -92,7 +85,7 @@ class DetailOptions:
         typer.Option(
             "--verbose",
             "-v",
-            help="Show all that is known: values of causes, examples, each rule that was not"
+            help="Show everything: details of causes, examples, each rule that could not be"
             " evaluated.",
         ),
     ] = False
@@ -100,18 +93,12 @@ class DetailOptions:
         int | None,
         typer.Option(min=1, show_default=False, help="Show the first N findings in full."),
     ] = None
-
-
-@dataclass(frozen=True)
-class OutputOptions:
-    """Formats of a report, where each is written, and in which colours."""
-
     formats: FormatOption = field(default_factory=list)
     color: ColorOption = Color.auto
 
-    def with_detail(self, shown: DetailOptions) -> list[Output]:
+    def outputs(self) -> list[Output]:
         """What ``--format`` asks for, with as much of it as other options say."""
-        detail = Detail(shown.show_ignored, shown.verbose, shown.top)
+        detail = Detail(self.show_ignored, self.verbose, self.top)
         return parse_outputs(self.formats, detail=detail)
 
 

@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
+from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import (
     ColorOption,
     EvidenceArgument,
@@ -40,7 +42,21 @@ class Rows(StrEnum):
     parquet = "parquet"
 
 
+@dataclass(frozen=True)
+class AnswerOptions:
+    """How the rows of an answer are written, and where to."""
+
+    rows: Annotated[Rows, typer.Option("--format", help="Row format.")] = Rows.table
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the rows to this file.", show_default=False),
+    ] = None
+    limit: Annotated[int, typer.Option(min=0, help="How many rows a table shows; 0 for all.")] = 40
+
+
+@grouped
 def query(
+    *,
     path: Annotated[str | None, EvidenceArgument] = None,
     words: Annotated[
         list[str] | None,
@@ -58,12 +74,7 @@ def query(
             " With a PATH, mark those that are not in it.",
         ),
     ] = False,
-    rows: Annotated[Rows, typer.Option("--format", help="Row format.")] = Rows.table,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write the rows to this file.", show_default=False),
-    ] = None,
-    limit: Annotated[int, typer.Option(min=0, help="How many rows a table shows; 0 for all.")] = 40,
+    answer: AnswerOptions,
     session: SessionOption = None,
     timeout: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="End the query after this; 0 for never.")
@@ -84,7 +95,7 @@ def query(
         raise typer.BadParameter("give a run and a query, or --schema", param_hint="PATH QUERY")
     if len(words) > 1:
         raise typer.BadParameter("quote the query", param_hint="QUERY")
-    if rows is Rows.parquet and output is None and sys.stdout.isatty():
+    if answer.rows is Rows.parquet and answer.output is None and sys.stdout.isatty():
         raise XladoctorError(
             "parquet cannot be shown on a terminal", "write it to a file with --output"
         )
@@ -92,10 +103,10 @@ def query(
     evidence = load_evidence(path, session)
     for note in evidence.notes:
         say(f"note: {note}")
-    if rows is Rows.table:
-        _show(_closed(evidence, text, timeout), output, limit, color)
+    if answer.rows is Rows.table:
+        _show(_closed(evidence, text, timeout), answer.output, answer.limit, color)
     else:
-        _write(evidence, text, timeout, rows, output)
+        _write(evidence, text, timeout, answer.rows, answer.output)
 
 
 def _text(path: str, query: str) -> str:

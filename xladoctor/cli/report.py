@@ -19,7 +19,7 @@ def report(
     *,
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="RUN…", help="A run, or what else `analyze` reads."),
+        typer.Argument(metavar="RUN…", help="A run, or anything else that `analyze` reads."),
     ],
     html: Annotated[
         Path, typer.Option("--html", metavar="FILE", help="The page to write: one HTML file.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,19 @@ from xladoctor.quantities import parse_duration
 if TYPE_CHECKING:
     from xladoctor.recording.bootstrap._xladoctor.options import Options
     from xladoctor.recording.interface import RunRequest
+
+
+StopAfterOption = Annotated[
+    int | None, typer.Option(min=1, show_default=False, help="End the program after N steps.")
+]
+TimeoutOption = Annotated[
+    str | None,
+    typer.Option(
+        show_default=False,
+        help="Treat the program as hung after this long (90s, 30m, 2h): save the stacks of its"
+        " threads, then end it.",
+    ),
+]
 
 
 def after_dashes(arguments: Sequence[str]) -> bool:

@@ -43,7 +43,7 @@ def list_rules(
     config: ConfigOption = None,
     folders: RulesOption = [],  # noqa: B006  # typer reads it
 ) -> None:
-    """List the rules: id, severity (or preview), title, and whose they are if not ours."""
+    """List the rules: id, severity (or preview), title, and the owner of third-party rules."""
     from xladoctor import doctor
 
     for rule in doctor.rules(configured(ConfigOptions(config, folders))):
@@ -55,31 +55,30 @@ def list_rules(
 @app.command()
 def new(
     rule_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, such as ACME001.")],
-    name: Annotated[str, typer.Argument(help="What the pattern is called, such as odd-thing.")],
+    name: Annotated[str, typer.Argument(help="Name of the pattern, such as odd-thing.")],
     folder: Annotated[
         Path, typer.Option("--dir", metavar="DIR", help="Folder to write it to.")
     ] = Path(),
 ) -> None:
-    """Write a rule that works, to start from, with a case that must trigger it and one that must
-    not.
+    """Create a working rule to start from, with a case that must trigger it and one that must not.
 
-    Writes ID-NAME.yaml, and rule.schema.json, from which editors know the keys.
+    Writes ID-NAME.yaml, and rule.schema.json, which editors use for completion.
     """
     from pydantic import ValidationError
 
     from xladoctor import doctor
     from xladoctor.diagnosis.rule import Rule
-    from xladoctor.diagnosis.rule_file import told
+    from xladoctor.diagnosis.rule_file import message_of
     from xladoctor.diagnosis.rule_schema import schema
     from xladoctor.rule_cases.template import SCHEMA_FILE, rule_data, rule_text
 
     try:
         Rule.model_validate(rule_data(rule_id, name))
     except ValidationError as error:
-        wrong = [f"{item['loc'][0]}: {told(item, Rule)}" for item in error.errors()]
+        wrong = [f"{item['loc'][0]}: {message_of(item, Rule)}" for item in error.errors()]
         raise XladoctorError(wrong) from error
     if rule_id in {rule.id for rule in doctor.rules(configured(ConfigOptions()))}:
-        raise XladoctorError(f"{rule_id}: there is such a rule", "take letters of your own")
+        raise XladoctorError(f"{rule_id}: this rule already exists", "choose another prefix")
     path = folder / f"{rule_id}-{name}.yaml"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -88,7 +87,7 @@ def new(
         if not (folder / SCHEMA_FILE).exists():
             (folder / SCHEMA_FILE).write_text(as_json(schema()), encoding="utf-8")
     except FileExistsError:
-        raise XladoctorError(f"{path}: is there already", "it was left as it is") from None
+        raise XladoctorError(f"{path}: already exists", "it was not changed") from None
     except OSError as error:
         raise XladoctorError(f"cannot write {path}: {error.strerror}") from error
     emit(f"wrote {path}\n")
@@ -101,10 +100,10 @@ def check(
         bool, typer.Option("--schema", help="Print the JSON Schema of rule files instead.")
     ] = False,
 ) -> None:
-    """Say what is wrong with rule files and their cases, each with file, line and column.
+    """Report faults in rule files and their cases, with file, line and column.
 
-    Queries are also explained against evidence without a row, so that unknown columns are found.
-    Exit status: 0 nothing is wrong, 1 faults, 2 there is no such file.
+    Queries are also checked against empty evidence, which finds unknown columns. Exit status: 0 no
+    faults, 1 faults, 2 there is no such file.
     """
     from xladoctor.diagnosis.rule_schema import schema
     from xladoctor.report.compilations import counted
@@ -130,7 +129,7 @@ def try_rules(
             "--cases",
             metavar="DIR",
             show_default=False,
-            help="Folder with a folder of cases for each rule, if not beside the rule.",
+            help="Folder with a subfolder of cases for each rule, if they are not beside it.",
         ),
     ] = None,
     known_good: Annotated[
@@ -139,15 +138,15 @@ def try_rules(
             "--known-good",
             metavar="DIR",
             show_default=False,
-            help="Folder with evidence of healthy programs, in which no rule may find"
-            " anything above info (default: those that come with xladoctor).",
+            help="Folder with evidence of healthy programs, in which no rule may find anything"
+            " above info (default: what xladoctor includes).",
         ),
     ] = None,
 ) -> None:
-    """Run the cases of rules, and rules that pass them on evidence of healthy programs.
+    """Run the cases of rules. Rules that pass also run on evidence of healthy programs.
 
-    A case is judged by its rule alone. Exit status: 0 all as expected, 1 something is not, 2 there
-    is no such file.
+    A case is judged by its rule alone. Exit status: 0 all as expected, 1 not all, 2 there is no
+    such file.
     """
     from xladoctor import doctor
     from xladoctor.rule_cases.check import rule_files

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.cli.boundary import OWN_FAULT, told
+from xladoctor.cli.boundary import OWN_FAULT, report_error
 from xladoctor.cli.configured import ConfigOptions, configured
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.judging import decided, delivered, policy_of
 from xladoctor.cli.output import (
     AddIgnoresOption,
-    DetailOptions,
-    OutputOptions,
     QuietOption,
+    ReportOptions,
     TotalStepsOption,
     add_ignores,
     draws,
 )
-from xladoctor.cli.request import after_dashes, request_for
+from xladoctor.cli.request import StopAfterOption, TimeoutOption, after_dashes, request_for
 from xladoctor.quantities import parse_size
-from xladoctor.report.output import deliver
+from xladoctor.report.output import Output, deliver
 
 if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 class LaunchOptions:
     """How the program is run and what of it is recorded."""
 
+    module: Annotated[
+        bool, typer.Option("-m", help="Run a module, like python -m: -m MODULE [ARGS]...")
+    ] = False
     output: Annotated[
         Path | None,
         typer.Option(
@@ -46,7 +49,7 @@ class LaunchOptions:
         ),
     ] = None
     trace_steps: Annotated[
-        int, typer.Option(min=0, help="How many steps the timeline covers; 0 for no timeline.")
+        int, typer.Option(min=0, help="Number of steps in the timeline; 0 for no timeline.")
     ] = 60
     trace_after: Annotated[
         int | None,
@@ -60,27 +63,17 @@ class LaunchOptions:
         float,
         typer.Option(
             min=0.1,
-            help="Longest time it covers, in seconds; compiling and waiting do not count, up to"
-            " four times as long.",
+            help="Maximum length of the timeline in seconds. Compiling and waiting do not"
+            " count, but with them it is at most four times as long.",
         ),
     ] = 15.0
     trace_bytes: Annotated[
         str, typer.Option(help="Approximate size limit of the timeline file, such as 100M or 2G.")
     ] = "100M"
-    stop_after: Annotated[
-        int | None,
-        typer.Option(min=1, show_default=False, help="End the program after N steps."),
-    ] = None
-    timeout: Annotated[
-        str | None,
-        typer.Option(
-            show_default=False,
-            help="Treat the program as hung after this long (90s, 30m, 2h): save the stacks of its"
-            " threads, then end it.",
-        ),
-    ] = None
+    stop_after: StopAfterOption = None
+    timeout: TimeoutOption = None
 
-    def request(self, words: list[str], *, module: bool, own_command: bool) -> RunRequest:
+    def request(self, words: list[str]) -> RunRequest:
         """The program to run, under these options."""
         from xladoctor.recording.bootstrap._xladoctor.options import Options
 
@@ -92,7 +85,12 @@ class LaunchOptions:
             stop_after=self.stop_after or 0,
         )
         return request_for(
-            words, self.output, options, self.timeout, module=module, own_command=own_command
+            words,
+            self.output,
+            options,
+            self.timeout,
+            module=self.module,
+            own_command=not self.module and after_dashes(words),
         )
 
 
@@ -107,9 +105,6 @@ def run(
             " `-- torchrun train.py`.",
         ),
     ] = None,
-    module: Annotated[
-        bool, typer.Option("-m", help="Run a module, like python -m: -m MODULE [ARGS]...")
-    ] = False,
     launch: LaunchOptions,
     total_steps: TotalStepsOption = None,
     gate: Annotated[
@@ -121,9 +116,8 @@ def run(
         ),
     ] = False,
     config: ConfigOptions,
-    detail: DetailOptions,
     adds_ignores: AddIgnoresOption = False,
-    report: OutputOptions,
+    report: ReportOptions,
     quiet: QuietOption = False,
 ) -> None:
     """Run a program unchanged, and print what costs it time.
@@ -137,7 +131,7 @@ def run(
     from xladoctor import doctor, hang
     from xladoctor.recording import launcher, progress
 
-    outputs = report.with_detail(detail)
+    outputs = report.outputs()
     with launcher.signals_kept():  # libraries start threads when they are imported
         import xladoctor.gate.programs
         import xladoctor.report.interface  # noqa: F401
@@ -145,35 +139,38 @@ def run(
         configuration = configured(config)
         selection = doctor.selection(configuration)
         policy = policy_of(configuration) if gate else None
-    words = arguments or []
-    own_command = not module and after_dashes(words)
-    request = launch.request(words, module=module, own_command=own_command)
-    outcome = launcher.run(request, progress.observer(quiet), hang.end)
+    outcome = launcher.run(launch.request(arguments or []), progress.observer(quiet), hang.end)
     sys.stdout.flush()
     try:
-        diagnoses: list[Diagnosis] = []
-        try:
-            diagnoses.extend(
-                doctor.examine_outcome(outcome, selection, total_steps, pictures=draws(outputs))
-            )
-            reports = _reports(diagnoses, None if outcome.status else policy)
-        except Exception:  # the next program's error must not lose this one's report
-            if diagnoses:
-                deliver(_reports(diagnoses, None), outputs, report.color)
-            raise
+        examined = doctor.examine_outcome(outcome, selection, total_steps, pictures=draws(outputs))
+        diagnoses, reports = _judged(examined, None if outcome.status else policy, report, outputs)
         status = delivered(reports, outputs, report.color, quiet=quiet)
         if adds_ignores:
             add_ignores(diagnoses)
     except Exception as error:  # whatever it is, the program's status outlives it
-        status = told(error)
+        status = report_error(error)
         if status == OWN_FAULT and not gate:
             status = 0
     raise SystemExit(outcome.status or status)
 
 
-def _reports(diagnoses: list[Diagnosis], policy: Policy | None) -> list[Report]:
-    """Of each program, judged if there is a policy."""
+def _judged(
+    examined: Iterable[Diagnosis],
+    policy: Policy | None,
+    options: ReportOptions,
+    outputs: Sequence[Output],
+) -> tuple[list[Diagnosis], list[Report]]:
+    """The diagnosis of each program and the report on it, judged if there is a policy."""
     from xladoctor.gate.programs import programs
     from xladoctor.report.interface import Report
 
-    return decided(policy, programs([diagnoses])) if policy else list(map(Report, diagnoses))
+    diagnoses: list[Diagnosis] = []
+    try:
+        diagnoses.extend(examined)
+        if policy:
+            return diagnoses, decided(policy, programs([diagnoses]))
+    except Exception:  # the next program's error must not lose this one's report
+        if diagnoses:
+            deliver(list(map(Report, diagnoses)), outputs, options.color)
+        raise
+    return diagnoses, list(map(Report, diagnoses))

@@ -23,7 +23,8 @@ def stacks(
         bool,
         typer.Option(
             "--native",
-            help="Include C and C++ frames, which tell compiling from waiting. Takes seconds.",
+            help="Include C and C++ frames, which distinguish compiling from waiting. Takes"
+            " seconds.",
         ),
     ] = False,
     children: Annotated[
@@ -34,7 +35,7 @@ def stacks(
     ] = True,
     everything: Annotated[
         bool,
-        typer.Option("--all", help="Include idle threads, and those of xladoctor."),
+        typer.Option("--all", help="Include idle threads and xladoctor's own."),
     ] = False,
     output_format: PlainOption = PlainFormat.terminal,
     color: ColorOption = Color.auto,

@@ -41,8 +41,8 @@ def view(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Only write a trace for ui.perfetto.dev to this file, packed if its name ends with"
-            " .gz.",
+            help="Only write a trace for ui.perfetto.dev to this file; compressed if its name"
+            " ends in .gz.",
             show_default=False,
         ),
     ] = None,
@@ -54,7 +54,7 @@ def view(
     """Show a run's timeline, with its steps, calls and findings, in XProf.
 
     XProf runs on this machine until Ctrl-C, on a copy of the timeline. It needs pip install
-    'xladoctor[view]'; --perfetto needs nothing. Exit status: 0 shown or written, 2 there is no
+    'xladoctor[view]'; --perfetto needs no package. Exit status: 0 shown or written, 2 there is no
     timeline, or the viewer cannot be started.
     """
     from xladoctor.view import xprof

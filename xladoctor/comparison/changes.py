@@ -16,8 +16,9 @@ from xladoctor.comparison.interface import (
     State,
 )
 from xladoctor.comparison.matching import Seen, matched
-from xladoctor.diagnosis.frequency import Often, growth, rate_growth, sign
-from xladoctor.diagnosis.interface import Count, Finding, Ignored
+from xladoctor.diagnosis.finding import Finding, Ignored
+from xladoctor.diagnosis.frequency import Frequency, growth, rate_growth, sign
+from xladoctor.diagnosis.interface import Count
 from xladoctor.diagnosis.ranking import LEVELS, reaches
 
 JudgedBy = Literal["counts", "time"]
@@ -32,8 +33,6 @@ def finding_changes(
     """Each finding of either run once: new and worse ones first, then fixed, better, and so on.
 
     Args:
-        a: run A.
-        b: run B.
         judged_by: by rule, whether it judges by counts or by time.
         demand: the lowest severity at which a new or worse finding fails.
     """
@@ -131,7 +130,7 @@ def _in_both(a: Finding, b: Finding, runs: tuple[Run, Run], by: JudgedBy) -> tup
     if steps[0] is None or steps[1] is None:
         return "same", "frequencies cannot be compared: the number of steps is not known"
     often = [
-        Often(finding.recurs, finding.count, finding.per_step, number)
+        Frequency(finding.recurs, finding.count, finding.per_step, number)
         for finding, number in zip((a, b), steps, strict=True)
     ]
     state = _TOWARD[growth(*often)]

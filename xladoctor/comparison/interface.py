@@ -9,15 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from xladoctor.diagnosis.interface import (
-    CountName,
-    Diagnosis,
-    Location,
-    NotChecked,
-    RunFacts,
-    Steps,
-    Tool,
-)
+from xladoctor.diagnosis.finding import Location, NotChecked
+from xladoctor.diagnosis.interface import CountName, Diagnosis, RunFacts, Steps, Tool
 from xladoctor.diagnosis.rule import Severity
 from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import vocabularies

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from xladoctor.diagnosis.finding import Finding, Ignored
 from xladoctor.diagnosis.identity import same, sightings
-from xladoctor.diagnosis.interface import Diagnosis, Finding, Ignored
+from xladoctor.diagnosis.interface import Diagnosis
 
 Seen = Finding | Ignored
 

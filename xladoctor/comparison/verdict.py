@@ -14,7 +14,8 @@ from xladoctor.comparison.interface import (
     StepTime,
     Verdict,
 )
-from xladoctor.diagnosis.interface import CountName, NotChecked
+from xladoctor.diagnosis.finding import NotChecked
+from xladoctor.diagnosis.interface import CountName
 from xladoctor.quantities import duration
 
 REGRESSION = 1
@@ -70,18 +71,18 @@ def verdict(grounds: Grounds) -> Verdict:
             "unclear",
             f"Too little evidence: no rule that goes by counts could be judged in both runs{tail}",
         )
-    told = {state: _number(grounds, state) for state in _COUNTED}
-    changes = ", ".join(_named(state, told[state]) for state in told if told[state])
-    if told["new"] or told["worse"] or grounds.step.fails:
+    numbers = {state: _number(grounds, state) for state in _COUNTED}
+    changes = ", ".join(_named(state, numbers[state]) for state in numbers if numbers[state])
+    if numbers["new"] or numbers["worse"] or grounds.step.fails:
         return Verdict("worse", f"B is worse: {f'{changes}{tail}' if changes else tail[2:]}")
     number = len(grounds.not_judged)
     rules = (
         f"{number} rule{'s' * (number != 1)} judged in A could not be judged in B" if number else ""
     )
-    if told["unknown"] or rules or grounds.broke_off:
+    if numbers["unknown"] or rules or grounds.broke_off:
         why = ", ".join(filter(None, (changes, rules, grounds.broke_off)))
         return Verdict("unclear", f"As far as can be told, nothing is worse: {why}{tail}")
-    if told["fixed"] or told["better"]:
+    if numbers["fixed"] or numbers["better"]:
         return Verdict("better", f"B is better: {changes}{tail}")
     return Verdict("same", f"B is like A: no finding is new, worse or gone{tail}")
 

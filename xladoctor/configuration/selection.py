@@ -35,8 +35,6 @@ def select(rules: Sequence[Rule], settings: Configuration, where: str) -> Select
     Findings of a rule in preview are information, unless ``select`` has the rule's own id.
 
     Args:
-        rules: all rules.
-        settings: the configuration.
         where: the configuration's name in errors.
 
     Raises:

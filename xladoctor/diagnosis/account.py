@@ -3,56 +3,19 @@
 The step log has what the loop's thread did between two barriers or, without barriers, from one
 launch to the next. The run's manifest has its begin and end. Host samples distinguish recording of
 operations from other Python, and the timeline distinguishes dispatch and device work from waiting.
-For time that neither the device nor a finding accounts for, the lines are named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
-from xladoctor.diagnosis.interface import (
-    Explained,
-    Finding,
-    LineTime,
-    TimeParts,
-    TimeSpent,
-    Unexplained,
-    What,
-)
-from xladoctor.diagnosis.rule import Rule
+from xladoctor.diagnosis.interface import TimeParts, TimeSpent
 from xladoctor.evidence.interface import Evidence
-from xladoctor.facts.parts import PartName
 from xladoctor.frontends.vocabulary import vocabulary
 
 _ENOUGH = 10  # samples that are enough to distinguish recording operations from other Python
-_WORTH_NAMING = 0.01  # share of the whole, and of a part
 _LIKE_THE_OTHERS = 0.25  # a timeline's steps must wait at least this share of the average wait
-_MOST_LINES = 3
-_OVERHEAD: tuple[PartName, ...] = ("startup", "after", "capture")
-_WAITS: tuple[PartName, ...] = ("read", "barrier")
-#: Subject of a claim -> the parts that its time is taken from, in this order.
-_PARTS_OF: dict[What, tuple[PartName, ...]] = {
-    "compile": ("compile", "warmup_compile"),
-    "read": ("read",),
-    "upload": ("upload",),
-    "input": ("input",),
-    "save": ("save",),
-    "barrier": ("barrier", "dispatch"),
-    "tracing": ("tracing", "python"),
-    "other": ("python",),
-    "cut": ("tracing", "python", "read", "barrier"),
-}
-#: The same by the rule's category, for findings without claims.
-_PARTS_OF_CATEGORY: dict[str, tuple[PartName, ...]] = {
-    "recompilation": ("compile", "warmup_compile"),
-    "synchronization": ("read",),
-    "barriers": ("compile", "warmup_compile", "barrier", "dispatch", "tracing", "python"),
-    "lowering": _PARTS_OF["cut"],
-    "input": ("input", "save", "tracing", "python"),
-    "device": ("python", "tracing", "dispatch"),
-}
 
 
 def time_spent(evidence: Evidence) -> TimeSpent:
@@ -75,7 +38,7 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     python = max(0.0, seconds["python"] - seconds["setup"])
     eager = min(python, _eager_compile(evidence, row["process"]))
     python -= eager
-    of_loop = told_apart(evidence, row).of(seconds["barrier"], python, seconds["upload"])
+    of_loop = loop_shares(evidence, row).of(seconds["barrier"], python, seconds["upload"])
     parts = TimeParts(
         warmup_compile_s=warmup,
         compile_s=seconds["compile"] - warmup + eager,
@@ -146,7 +109,7 @@ class Shares(NamedTuple):
         }
 
 
-def told_apart(evidence: Evidence, loop: dict[str, Any]) -> Shares:
+def loop_shares(evidence: Evidence, loop: dict[str, Any]) -> Shares:
     """The shares of a loop, given as a row of ``account``."""
     in_framework = _tracing_share(evidence, loop)
     launching = _waits(evidence, loop["process"])["dispatch"]
@@ -225,8 +188,6 @@ def _busy_share(evidence: Evidence, process: int, waited: float) -> float | None
     typical: a program that reads at the end of an epoch waits there, and in no step before.
 
     Args:
-        evidence: the evidence.
-        process: the process's number.
         waited: seconds of waits in all steps.
     """
     waits = _waits(evidence, process)
@@ -303,116 +264,3 @@ def _last_turn_compile(evidence: Evidence, process: int) -> float:
           AND EXISTS (SELECT 1 FROM step o WHERE o.process = l.process AND NOT o.tail)
     """
     return float(evidence.database.scalar(query, {"process": process}))
-
-
-def explain(
-    evidence: Evidence, time: TimeSpent, findings: Sequence[Finding], pack: Mapping[str, Rule]
-) -> TimeSpent:
-    """Add what accounts for the time, and name the lines of what is left.
-
-    Args:
-        evidence: the evidence.
-        time: the time spent.
-        findings: all findings.
-        pack: the rules of the findings, by id.
-    """
-    if time.parts is None:
-        return time
-    left: dict[PartName, float] = {
-        field.name.removesuffix("_s"): getattr(time.parts, field.name)  # type: ignore[misc]
-        for field in fields(time.parts)
-    }
-    whole = sum(left.values())
-    overhead = sum(left.pop(name) for name in _OVERHEAD)
-    claimed = sum(_take(left, finding, pack[finding.rule].category) for finding in findings)
-    device = _take_from(left, _WAITS, time.device_s or 0.0)
-    lines = _Lines(
-        evidence,
-        {
-            (part, at.file, at.line)
-            for finding in findings
-            for part in _about(finding, pack[finding.rule].category)
-            for at in finding.locations
-        },
-    )
-    rest = [
-        Unexplained(part, seconds, lines.hottest(part, seconds))
-        for part, seconds in sorted(left.items(), key=lambda item: -item[1])
-        if seconds
-    ]
-    named = sum(row.seconds for row in rest if row.lines)
-    if after := [line for line in lines.after_loop() if line.seconds >= _WORTH_NAMING * whole]:
-        rest.append(Unexplained("after", time.parts.after_s, after))
-    known = overhead + claimed + device + named
-    return replace(
-        time,
-        unexplained=[row for row in rest if row.seconds >= _WORTH_NAMING * whole],
-        explained=Explained(
-            device, overhead, claimed, named, round(min(1.0, known / whole), 4) if whole else 1.0
-        ),
-    )
-
-
-def _take(left: dict[PartName, float], finding: Finding, category: str) -> float:
-    """Take a finding's cost from the parts that it is about; return the amount taken."""
-    seconds = finding.cost.seconds or finding.saving.seconds or 0.0
-    return _take_from(left, _about(finding, category), seconds)
-
-
-def _about(finding: Finding, category: str) -> Iterable[PartName]:
-    """The parts of the time that a finding is about, in the order in which to take from them."""
-    claimed = dict.fromkeys(
-        part for claim in finding.saving.assumes for part in _PARTS_OF[claim.what]
-    )
-    return claimed or _PARTS_OF_CATEGORY.get(category, ())
-
-
-def _take_from(left: dict[PartName, float], parts: Iterable[PartName], seconds: float) -> float:
-    taken = 0.0
-    for part in parts:
-        some = min(left[part], seconds - taken)
-        left[part] -= some
-        taken += some
-    return taken
-
-
-class _Lines:
-    """The lines of a part's time, without lines that findings about that part name."""
-
-    def __init__(self, evidence: Evidence, known: set[tuple[PartName, str, int]]) -> None:
-        self._evidence = evidence
-        self._known = known
-
-    def hottest(self, part: PartName, seconds: float) -> list[LineTime]:
-        """A few lines, each with its share of the seconds."""
-        rows = self._evidence.database.rows(
-            "SELECT file, line, share FROM time_line WHERE part = $part"
-            " ORDER BY share DESC, file, line",
-            {"part": part},
-        )
-        places = [
-            (self._evidence.shown(row["file"]) or row["file"], row["line"], row["share"])
-            for row in rows
-        ]
-        others = [place for place in places if (part, *place[:2]) not in self._known] or places
-        return [
-            LineTime(file, line, round(share * seconds, 4))
-            for file, line, share in others[:_MOST_LINES]
-            if share >= _WORTH_NAMING
-        ]
-
-    def after_loop(self) -> list[LineTime]:
-        """The lines that took longest after the loop, with their seconds."""
-        rows = self._evidence.database.rows(
-            "SELECT file, line, duration_ns / 1e9 AS seconds FROM line_after_loop"
-            " ORDER BY seconds DESC, file, line LIMIT $most",
-            {"most": _MOST_LINES},
-        )
-        return [
-            LineTime(
-                self._evidence.shown(row["file"]) or row["file"],
-                row["line"],
-                round(row["seconds"], 4),
-            )
-            for row in rows
-        ]

@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 
-from xladoctor.diagnosis.interface import Finding, Location
+from xladoctor.diagnosis.finding import Finding, Location
 from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.suppression import ASKING, parsed
 from xladoctor.evidence.interface import Evidence
@@ -43,7 +43,7 @@ def add_ignores(programs: Iterable[tuple[Evidence, Iterable[Finding]]]) -> list[
         programs: the evidence of each program, with its findings.
     """
     wanted: dict[str, list[tuple[str, Location]]] = defaultdict(list)
-    shown, told = {}, []
+    shown, messages = {}, []
     for evidence, findings in programs:
         for finding in findings:
             places = [place for place in finding.locations if place.role in ASKING]
@@ -55,7 +55,7 @@ def add_ignores(programs: Iterable[tuple[Evidence, Iterable[Finding]]]) -> list[
             ]
             if not own:
                 where = f" at {places[0].file}:{places[0].line}" if places else ""
-                told.append(
+                messages.append(
                     f"{finding.rule}{where}: not written: no line of a file in this"
                     " repository, of a run of this machine"
                 )
@@ -65,30 +65,30 @@ def add_ignores(programs: Iterable[tuple[Evidence, Iterable[Finding]]]) -> list[
             if is_unchanged(evidence, file):
                 wanted[file].append((finding.rule, place))
             else:
-                told.append(
+                messages.append(
                     f"{finding.rule} at {place.file}:{place.line}: not written: the file"
                     " has changed since the run; run it again"
                 )
-    for file, asked in wanted.items():
+    for file, pairs in wanted.items():
         try:
-            lines = _write(Path(file), asked)
-            told.append(
+            lines = _write(Path(file), pairs)
+            messages.append(
                 f"{shown[file]}: wrote comments in line{'s' * (len(lines) != 1)}"
                 f" {', '.join(map(str, lines))}; they count from the next run on"
             )
         except (UnfitSourceError, OSError) as error:
             why = error.strerror if isinstance(error, OSError) else error
-            told.append(f"{shown[file]}: not written: {why}")
-    return told
+            messages.append(f"{shown[file]}: not written: {why}")
+    return messages
 
 
-def _write(file: Path, asked: Iterable[tuple[str, Location]]) -> list[int]:
+def _write(file: Path, pairs: Iterable[tuple[str, Location]]) -> list[int]:
     """Replace the file; return the numbers of the lines that changed."""
     content = read_bytes(file, links=False)
     rules: dict[int, set[str]] = defaultdict(set)
-    for rule, place in asked:
+    for rule, place in pairs:
         rules[place.line].add(rule)
-    texts = {place.line: place.source for _, place in asked if place.source is not None}
+    texts = {place.line: place.source for _, place in pairs if place.source is not None}
     new, lines = with_ignores(content, rules, texts)
     with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".xladoctor-", delete=False) as made:
         try:
@@ -147,14 +147,14 @@ def _check(rows: list[str], rules: Mapping[int, Set[str]], texts: Mapping[int, s
 def _with_comments(rows: list[str], rules: Mapping[int, Set[str]]) -> dict[int, str]:
     """The changed lines, by number."""
     lines = [f"{row}\n" for row in rows]
-    there = [asked for asked in ignores(lines) if parsed(asked.text)[0]]
+    there = [directive for directive in ignores(lines) if parsed(directive.text)[0]]
     room, ends = _line_ends(lines)
     missing: dict[int, set[str]] = defaultdict(set)
     for line, ids in rules.items():
-        about = [asked.line for asked in there if asked.first <= line <= asked.last]
+        about = [directive.line for directive in there if directive.first <= line <= directive.last]
         at = next(iter(about), line if line in room else min(e for e in ends if e >= line))
         missing[at] |= ids
-    texts = {asked.line: asked.text for asked in there}
+    texts = {directive.line: directive.text for directive in there}
     return {
         line: _with_comment(rows[line - 1], texts.get(line), ids) for line, ids in missing.items()
     }

@@ -40,19 +40,19 @@ def around(row: dict[str, Any], source: str | None, evidence: Evidence) -> dict[
     """
     place = {key: row.get(key) for key in ("process", "file", "line")}
     nearest = evidence.database.rows(_NEAREST, place | {"function": row.get("function")})
-    told = dict[str, Any].fromkeys(("barrier", "below_barrier", "barrier_called", "unbarred"))
+    facts = dict[str, Any].fromkeys(("barrier", "below_barrier", "barrier_called", "unbarred"))
     if not nearest:
         loops = evidence.database.rows(_LOOP, place)
         if loops:
-            told["unbarred"] = loops[0] | {"file": evidence.shown(loops[0]["file"])}
-        return told
+            facts["unbarred"] = loops[0] | {"file": evidence.shown(loops[0]["file"])}
+        return facts
     (barrier,) = nearest
     if not barrier["here"]:
-        told["barrier_called"] = f"{evidence.shown(barrier['file'])}:{barrier['line']}"
-        return told
-    told["barrier"] = int(barrier["line"])
-    told["below_barrier"] = _comes_after(row["line"], source, barrier, evidence)
-    return told
+        facts["barrier_called"] = f"{evidence.shown(barrier['file'])}:{barrier['line']}"
+        return facts
+    facts["barrier"] = int(barrier["line"])
+    facts["below_barrier"] = _comes_after(row["line"], source, barrier, evidence)
+    return facts
 
 
 def _comes_after(

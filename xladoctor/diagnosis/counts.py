@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from xladoctor.diagnosis.interface import Consumer, Count, CountName, Location, Steps
+from xladoctor.diagnosis.finding import Location
+from xladoctor.diagnosis.interface import Consumer, Count, CountName, Steps
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.source import source_line
 from xladoctor.frontends.vocabulary import vocabulary

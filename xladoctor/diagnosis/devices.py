@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xladoctor.diagnosis.interface import DeviceOp, DeviceScope, DeviceUse
+from xladoctor.diagnosis.device_use import DeviceOp, DeviceScope, DeviceUse
 from xladoctor.diagnosis.kernels import kernels_of
 from xladoctor.evidence.interface import Evidence
 from xladoctor.facts.parts import IDLE_FOR

@@ -10,26 +10,20 @@ from typing import Any
 import duckdb
 
 from xladoctor import __version__
-from xladoctor.diagnosis import account, devices, facts, findings, ranking, stranger
+from xladoctor.diagnosis import account, devices, facts, findings, ranking, third_party
+from xladoctor.diagnosis.basis import Basis
 from xladoctor.diagnosis.counts import counts
-from xladoctor.diagnosis.interface import (
-    DeviceUse,
-    Diagnosis,
-    Finding,
-    Ignored,
-    NotChecked,
-    RuleOutcomes,
-    Steps,
-    TimeSpent,
-    Tool,
-)
+from xladoctor.diagnosis.device_use import DeviceUse
+from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
+from xladoctor.diagnosis.interface import Diagnosis, RuleOutcomes, RunFacts, Steps, TimeSpent, Tool
 from xladoctor.diagnosis.labels import label_times
 from xladoctor.diagnosis.reach import few_steps, reach, unjudged
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
 from xladoctor.diagnosis.suppression import Suppression
-from xladoctor.diagnosis.verdict import Basis, verdict
+from xladoctor.diagnosis.unexplained import explain
+from xladoctor.diagnosis.verdict import verdict
 from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.busy import waited_share
 from xladoctor.evidence.interface import Evidence
@@ -56,7 +50,6 @@ def diagnose(
 
     Args:
         evidence: the evidence, complete with causes.
-        rules: all rules.
         total_steps: length of a run to project the savings to.
         off: ids of rules that are switched off.
         errors: ids of rules whose findings are all errors.
@@ -67,37 +60,18 @@ def diagnose(
         RuleError: a rule's query or message fails on this evidence.
     """
     judged = judge_all(evidence, rules, total_steps, off, errors, ignored_in, strict=strict)
-    time, steps, ordered, pack = judged.time, judged.steps, judged.findings, judged.pack
     run, used = facts.run(evidence), devices.device_use(evidence)
-    busy = _busy(evidence, judged.savings, used)
-    so_far = reach(run, steps, waited_share(evidence.database))
-    time = account.explain(evidence, time, ordered, pack)
-    basis = Basis(
-        time,
-        ordered,
-        judged.to_fix,
-        pack,
-        judged.counted,
-        judged.limit,
-        busy,
-        so_far,
-        unjudged(evidence, list(pack.values()), judged.not_checked),
-        vocabulary(evidence.frontend).words.get("dispatch"),
-        len(off),
-        once=steps is None and "launch" in evidence.available,
-        steps=steps,
-        reported="" if time.parts else facts.reported(evidence),
-    )
+    time = explain(evidence, judged.time, judged.findings, judged.pack)
     return Diagnosis(
         schema_version=SCHEMA_VERSION,
         tool=Tool("xladoctor", __version__),
         run=run,
-        verdict=verdict(basis),
+        verdict=verdict(_basis(evidence, judged, run, time, used, off)),
         time=time,
-        steps=steps,
+        steps=judged.steps,
         devices=used,
-        counts=counts(evidence, steps),
-        findings=ordered,
+        counts=counts(evidence, judged.steps),
+        findings=judged.findings,
         rules=judged.outcomes,
         not_checked=judged.not_checked,
         ignored=judged.ignored,
@@ -105,12 +79,12 @@ def diagnose(
         total_steps=total_steps,
         labels=label_times(evidence),
         step_groups=facts.step_groups(evidence),
-        pack=pack,
+        pack=judged.pack,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RuleResults:
     """The results of the rules, without the other facts about the run.
 
     Attributes:
@@ -148,13 +122,14 @@ def judge_all(
     ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}),
     *,
     strict: bool = True,
-) -> Judged:
+) -> RuleResults:
     """The findings of all rules. Arguments are those of :func:`diagnose`, which adds the run."""
     evidence.database.close_to_the_outside()
     known = [*(rule.id for rule in rules), *off]
     rules = [own for rule in rules if (own := rule.for_frontend(evidence.frontend))]
     time, steps = account.time_spent(evidence), facts.steps(evidence)
-    savings = Savings(_what_if(evidence), time, steps, total_steps)
+    whatif = WhatIf(evidence.database, vocabulary(evidence.frontend).records_steps)
+    savings = Savings(whatif, time, steps, total_steps)
     raw, judged, not_checked = list[Finding](), list[tuple[Rule, bool]](), list[NotChecked]()
     for rule in rules:
         found, reason = _outcome(rule, evidence, time, savings, strict=strict)
@@ -170,7 +145,7 @@ def judge_all(
     ordered, _ = savings.in_order(ranked)
     to_fix, limit = savings.in_order([each for each in ranked if each.severity != "info"])
     outcomes = _outcomes(judged, not_checked, off)
-    return Judged(
+    return RuleResults(
         time,
         steps,
         savings,
@@ -185,8 +160,30 @@ def judge_all(
     )
 
 
-def _what_if(evidence: Evidence) -> WhatIf:
-    return WhatIf(evidence.database, vocabulary(evidence.frontend).records_steps)
+def _basis(
+    evidence: Evidence,
+    judged: RuleResults,
+    run: RunFacts,
+    time: TimeSpent,
+    used: Sequence[DeviceUse],
+    off: Sequence[str],
+) -> Basis:
+    return Basis(
+        time,
+        judged.findings,
+        judged.to_fix,
+        judged.pack,
+        judged.counted,
+        judged.limit,
+        _busy(evidence, judged.savings, used),
+        reach(run, judged.steps, waited_share(evidence.database)),
+        unjudged(evidence, list(judged.pack.values()), judged.not_checked),
+        vocabulary(evidence.frontend).words.get("dispatch"),
+        len(off),
+        once=judged.steps is None and "launch" in evidence.available,
+        steps=judged.steps,
+        reported="" if time.parts else facts.reported(evidence),
+    )
 
 
 def _outcome(
@@ -254,8 +251,6 @@ def judge(
     """The rows that a rule's query returns: a finding each, not yet merged.
 
     Args:
-        rule: the rule.
-        evidence: the evidence.
         thresholds: values that replace the rule's thresholds of the same name.
 
     Raises:
@@ -263,7 +258,7 @@ def judge(
     """
     database, parameters = evidence.database, rule.parameters(thresholds or {})
     if rule.foreign:
-        return stranger.rows_of(rule, evidence, parameters)
+        return third_party.rows_of(rule, evidence, parameters)
     try:
         return database.within(_PATIENCE_S, lambda: database.rows(rule.query, parameters))
     except TimeoutError as error:

@@ -61,7 +61,6 @@ class Expression:
 
         Args:
             call: the call that ``instead`` is written for, with names for its arguments.
-            instead: the replacement.
             given: assignments that ``instead`` needs.
         """
         found = equivalent(self.text, call, instead, given or "")
@@ -76,7 +75,6 @@ def expression(source: str, names: Collection[str]) -> Expression | None:
     """The only expression in the line that matches one of these names; None if it is not unique.
 
     Args:
-        source: the text of the line.
         names: kinds of reads (``item``, ``bool``, …), or the last part of a call's name; if empty,
             what the line assigns, adds or evaluates.
     """

@@ -8,17 +8,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from xladoctor.diagnosis import barriers, ranking, stranger
+from xladoctor.diagnosis import barriers, ranking, third_party
 from xladoctor.diagnosis.expression import Expression, expression
+from xladoctor.diagnosis.finding import NO_SAVING, Cost, CostBasis, Finding, Location
 from xladoctor.diagnosis.fingerprint import distinct, fingerprint
-from xladoctor.diagnosis.interface import (
-    NO_SAVING,
-    Cost,
-    CostBasis,
-    Finding,
-    Location,
-    TimeSpent,
-)
+from xladoctor.diagnosis.interface import TimeSpent
 from xladoctor.diagnosis.place import place_of
 from xladoctor.diagnosis.rule import TEMPLATES, Rule, RuleError, Severity
 from xladoctor.diagnosis.rule_row import ROW_COLUMNS
@@ -49,11 +43,11 @@ def from_rows(
     for row in by_call(rows, evidence) if rule.events == "host_syncs" else rows:
         places[row.get("file"), row.get("line"), _subject(row)].append(row)
     groups = list(places.values())
-    told = [_message_values(_worst(group), evidence) for group in groups]
+    contexts = [_message_values(_worst(group), evidence) for group in groups]
     messages = (
-        stranger.messages_of(rule, told)
+        third_party.messages_of(rule, contexts)
         if rule.foreign
-        else [_rendered(rule, rule.message, values) for values in told]
+        else [_rendered(rule, rule.message, values) for values in contexts]
     )
     return distinct(
         [

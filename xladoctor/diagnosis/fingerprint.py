@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xladoctor.diagnosis.interface import Finding, Location
+from xladoctor.diagnosis.finding import Finding, Location
 from xladoctor.diagnosis.source_line import code
 from xladoctor.evidence.interface import Evidence
 
@@ -21,7 +21,6 @@ def fingerprint(rule: str, subject: str, locations: Sequence[Location], evidence
     """The fingerprint of rule, file, function and the line's code.
 
     Args:
-        rule: the rule's id.
         subject: distinguishes findings of a rule on the same line.
         locations: the first one counts; a finding without any is about the whole run.
         evidence: has the repository that paths are relative to.

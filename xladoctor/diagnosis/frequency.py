@@ -8,7 +8,7 @@ _SLACK = 0.10  # relative tolerance for rates, between runs of different length
 
 
 @dataclass(frozen=True, slots=True)
-class Often:
+class Frequency:
     """How often a finding happens in a run.
 
     Attributes:
@@ -29,7 +29,7 @@ class Often:
         return self.per_step if self.recurs else None
 
 
-def growth(before: Often, after: Often) -> int:
+def growth(before: Frequency, after: Frequency) -> int:
     """1 if it happens more often, -1 if less often, else 0.
 
     In runs of the same length counts decide; otherwise rates, with a slack of 10% and one step. If
@@ -55,5 +55,5 @@ def sign(before: float, after: float, slack: float = 0.0) -> int:
     return 0 if abs(after - before) <= slack else 1 if after > before else -1
 
 
-def _rate(often: Often, steps: int) -> float:
+def _rate(often: Frequency, steps: int) -> float:
     return often.count / steps if often.rate is None else often.rate

@@ -28,8 +28,9 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
+from xladoctor.diagnosis.finding import Finding, Ignored
 from xladoctor.diagnosis.fingerprint import DIGITS, digest
-from xladoctor.diagnosis.interface import Diagnosis, Finding, Ignored, RunFacts
+from xladoctor.diagnosis.interface import Diagnosis, RunFacts
 from xladoctor.diagnosis.source_line import code
 from xladoctor.repository import portable
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xladoctor.diagnosis.interface import CudaGraphs, Kernels
+from xladoctor.diagnosis.device_use import CudaGraphs, Kernels
 from xladoctor.evidence.interface import Evidence
 
 _KNOWN = 0.5  # share of kernels whose launch must be in the timeline to judge the others

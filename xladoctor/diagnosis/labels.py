@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xladoctor.diagnosis.interface import LabelTime
+from xladoctor.diagnosis.device_use import LabelTime
 from xladoctor.evidence.interface import Evidence
 
 _MOST = 100

@@ -121,7 +121,6 @@ def load_rule(path: Path, *, foreign: bool = True) -> Rule:
     """Read and validate one rule file. Raises RuleError with file, line and column.
 
     Args:
-        path: the file.
         foreign: whether it is a third-party rule.
     """
     read = read_rule(path, foreign=foreign)

@@ -63,10 +63,10 @@ def _compiled(process: int, compilations: Sequence[int], evidence: Evidence) -> 
     if not rows:
         return None
     cause, function, _, steps = rows[0].values()
-    told = [f"function {function}"] if function else []
+    texts = [f"function {function}"] if function else []
     if steps:
         numbers = ", ".join(map(str, steps[:_SHOWN]))
         more = f" and {len(steps) - _SHOWN} more" if len(steps) > _SHOWN else ""
         at = {"barrier": "the barrier of ", "read": "a read in "}.get(cause, "")
-        told.append(f"{at}step{'s' * (len(steps) > 1)} {numbers}{more}")
-    return "; ".join(told) or None
+        texts.append(f"{at}step{'s' * (len(steps) > 1)} {numbers}{more}")
+    return "; ".join(texts) or None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.rule import Severity
 
 ERROR_SHARE = 0.20

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xladoctor.diagnosis.interface import NotChecked, RunFacts, Steps
+from xladoctor.diagnosis.finding import NotChecked
+from xladoctor.diagnosis.interface import RunFacts, Steps
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
 
@@ -28,8 +29,6 @@ def reach(run: RunFacts, steps: Steps | None, waited: float) -> str:
     never left warm-up, or other programs occupied the machine.
 
     Args:
-        run: the facts about the run.
-        steps: the steps of its loop.
         waited: the share of the loop in which it waited for a processor.
     """
     if run.incomplete:

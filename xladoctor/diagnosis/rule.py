@@ -26,16 +26,11 @@ from pydantic import (
 
 from xladoctor.diagnosis.case import Case, Frontend, known_frontend
 from xladoctor.errors import XladoctorError
-from xladoctor.evidence.allowed import not_of_the_evidence
+from xladoctor.evidence.allowlist import not_of_the_evidence
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.schema import TABLES
-from xladoctor.frontends.vocabulary import (
-    DEFAULT,
-    FrontendTrait,
-    frontends_with,
-    in_words,
-    vocabulary,
-)
+from xladoctor.frontends.vocabulary import DEFAULT, frontends_with, in_words, vocabulary
+from xladoctor.frontends.vocabulary_file import FrontendTrait
 from xladoctor.quantities import duration, percent
 from xladoctor.repository import from_here
 

@@ -101,7 +101,6 @@ def read_rule(path: Path, *, foreign: bool = True) -> Read:
     """Read a rule file, without the checks that need evidence.
 
     Args:
-        path: the file.
         foreign: whether it is a third-party rule.
     """
     read = read_model(path, Rule, FOREIGN if foreign else None)
@@ -140,14 +139,15 @@ def read_model(path: Path, model: type[Model], context: str | None = None) -> Re
         whole = model.__name__.lower()
         wrong = [
             document.fault(
-                item["loc"], f"{'.'.join(map(str, item['loc'])) or whole}: {told(item, model)}"
+                item["loc"],
+                f"{'.'.join(map(str, item['loc'])) or whole}: {message_of(item, model)}",
             )
             for item in error.errors()
         ]
         return Read(document, None, [*faults, *wrong])
 
 
-def told(item: Any, model: type[BaseModel]) -> str:
+def message_of(item: Any, model: type[BaseModel]) -> str:
     """A pydantic error in our own words."""
     if item["type"] == "string_pattern_mismatch":
         examples = model.model_fields[item["loc"][0]].examples or []

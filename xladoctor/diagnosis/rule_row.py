@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from xladoctor.diagnosis.interface import CostBasis, Do, What
+from xladoctor.diagnosis.finding import CostBasis, Do, What
 from xladoctor.diagnosis.rule import Severity
 
 _Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -17,7 +17,7 @@ _Role = Literal[
 
 
 class Claim(BaseModel):
-    """As :class:`xladoctor.diagnosis.interface.Claim`."""
+    """As :class:`xladoctor.diagnosis.finding.Claim`."""
 
     model_config = ConfigDict(extra="forbid")
     do: Do
@@ -99,7 +99,7 @@ class RuleRow(BaseModel):
     subject: str | None = Field(
         None,
         description=(
-            "tells apart findings of the rule on the same line: the operator, the setting"
+            "distinguishes findings of the rule on the same line: the operator, the setting"
         ),
     )
     compilations: list[_Count] | None = Field(

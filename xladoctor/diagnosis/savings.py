@@ -11,15 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xladoctor.diagnosis.interface import (
-    NO_SAVING,
-    Cost,
-    Finding,
-    Saving,
-    SavingBasis,
-    Steps,
-    TimeSpent,
-)
+from xladoctor.diagnosis.finding import NO_SAVING, Cost, Finding, Saving, SavingBasis
+from xladoctor.diagnosis.interface import Steps, TimeSpent
 from xladoctor.diagnosis.whatif import Estimate, Fix, WhatIf
 
 

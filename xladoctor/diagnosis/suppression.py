@@ -7,7 +7,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from xladoctor.diagnosis.interface import Finding, Ignored, Location
+from xladoctor.diagnosis.finding import Finding, Ignored, Location
 from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.source_line import comment
 from xladoctor.evidence.interface import Evidence
@@ -67,12 +67,12 @@ class Suppression:
 
     def _reasons(self, rule: str, place: Location) -> Iterator[str]:
         file = posixpath.join(self._evidence.cwd or "", place.file)
-        asked = [
+        directives = [
             (each.line, each.text)
             for each in self._of(file)
             if each.first <= place.line <= each.last
         ]
-        for line, text in (*asked, (place.line, comment(place.source or ""))):
+        for line, text in (*directives, (place.line, comment(place.source or ""))):
             names, reason = parsed(text)
             fitting = [name for name in names if fit(rule, name)]
             self._used.update((file, line, name) for name in fitting)
@@ -100,34 +100,34 @@ class Suppression:
             )
         ]
         root = posixpath.join(self._evidence.root or "", "")
-        told = []
+        texts = []
         for file in files:
             if not (file and root and file.startswith(root)) or installed(file):
                 continue
             idle = [
-                (asked, names)
-                for asked in self._of(file)
+                (directive, names)
+                for directive in self._of(file)
                 if (
                     names := [
                         name
-                        for name in parsed(asked.text)[0]
-                        if judged(name) and (file, asked.line, name) not in self._used
+                        for name in parsed(directive.text)[0]
+                        if judged(name) and (file, directive.line, name) not in self._used
                     ]
                 )
             ]
             ran = self._ran(file) if idle else set()
             shown = self._evidence.shown(file)
-            told += [
-                f"unclear ignore at {shown}:{asked.line}: {fault}"
-                for asked in self._of(file)
-                if (fault := _fault(asked.text, known))
+            texts += [
+                f"unclear ignore at {shown}:{directive.line}: {fault}"
+                for directive in self._of(file)
+                if (fault := _fault(directive.text, known))
             ]
-            told += [
-                f"unused ignore at {shown}:{asked.line}: {', '.join(names)} did not fire"
-                for asked, names in idle
-                if any(asked.first <= line <= asked.last for line in ran)
+            texts += [
+                f"unused ignore at {shown}:{directive.line}: {', '.join(names)} did not fire"
+                for directive, names in idle
+                if any(directive.first <= line <= directive.last for line in ran)
             ]
-        return told
+        return texts
 
     def _ran(self, file: str) -> set[int]:
         """The lines of a file that are in the evidence, so that they ran."""

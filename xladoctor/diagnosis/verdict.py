@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xladoctor.diagnosis.interface import (
-    Finding,
-    Saving,
-    SavingBasis,
-    Steps,
-    TimeSpent,
-    Verdict,
-)
+from xladoctor.diagnosis.basis import Basis
+from xladoctor.diagnosis.finding import Finding, Saving, SavingBasis
+from xladoctor.diagnosis.interface import TimeSpent, Verdict
 from xladoctor.diagnosis.rule import BoundBy, Rule
 from xladoctor.quantities import duration, percent
 
@@ -33,7 +28,6 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
 _AVOIDABLE = {"compilation", "host_sync", "input", "upload", "checkpoint", "tracing", "dispatch"}
 _MUCH = 0.2  # share of the loop; more avoidable time is not "nothing to fix"
 _LITTLE = 0.02
-_STEADY = 0.25  # the least share of the loop that its number of median steps makes up
 _IDLE = 0.5  # share of the waits in which the device is idle, above which they are avoidable
 #: What can limit a step, in words.
 LIMITS = {
@@ -58,70 +52,6 @@ _HUNDREDS = 100  # times as fast; more cannot be measured, as too little time is
 _MOST = 1000.0
 _NO_GAIN = 1.02
 _NO_GAIN_OF = ", which would save next to nothing"
-
-
-@dataclass(frozen=True, slots=True)
-class Basis:
-    """The facts that the verdict is based on.
-
-    Attributes:
-        time: the time spent, with the part that no finding explains.
-        findings: all findings.
-        to_fix: findings above information, each with its saving after the better ones.
-        pack: the rules of the findings, by id.
-        judged: how many rules could be evaluated, and how many there are; None if that means
-            nothing. If none could, nothing is known to be right.
-        limit: what limits a step once ``to_fix`` is fixed.
-        busy: share of the steady steps in which a device worked, if that is their limit.
-        so_far: what "nothing to fix" applies to, if not the whole program; see :mod:`.reach`.
-        unjudged: the text to use instead, if important rules could not be evaluated.
-        dispatch: what the host launches, if not graphs.
-        off: how many rules are switched off, so that their defects would not be found.
-        once: whether no launch repeats, so that all work of the device is within single launches.
-        steps: number of steps of the loop, to scale the average step.
-        reported: summary of evidence without steps; see :func:`facts.reported`.
-    """
-
-    time: TimeSpent
-    findings: Sequence[Finding]
-    to_fix: Sequence[Finding]
-    pack: Mapping[str, Rule]
-    judged: tuple[int, int] | None = None
-    limit: str | None = None
-    busy: float | None = None
-    so_far: str = ""
-    unjudged: str = ""
-    dispatch: str | None = None
-    off: int = 0
-    once: bool = False
-    steps: Steps | None = None
-    reported: str = ""
-
-    @property
-    def warming_up(self) -> bool:
-        """Whether no step came after warm-up."""
-        return self.steps is not None and self.steps.count <= self.steps.warmup
-
-    @property
-    def of_this_run(self) -> list[Finding]:
-        """The findings whose fixes save time in a run like this one."""
-        return [each for each in self.findings if not self.pack[each.rule].spares_later_runs]
-
-    @property
-    def is_steady(self) -> bool:
-        """Whether usual steps make up the loop's time, rather than a few long ones such as the
-        first.
-        """
-        whole = self.time.steady_s
-        if self.steps is None or self.steps.median_ms is None:
-            return whole > 0.0
-        return self.steps.count * self.steps.median_ms / 1e3 >= _STEADY * whole
-
-    def share_of_loop(self, saving: Saving) -> float:
-        """What a fix saves, as a share of the loop; 0 if unknown."""
-        if not self.time.loop_s or saving.seconds is None:
-            return saving.share or 0.0
-        return min(1.0, saving.seconds / self.time.loop_s)
 
 
 @dataclass(frozen=True, slots=True)

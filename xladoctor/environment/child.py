@@ -123,7 +123,6 @@ def probing(steps: Sequence[str], program: Sequence[Path], unset: Sequence[str])
     """Start a probe with this interpreter; end it, with what it started, on the way out.
 
     Args:
-        steps: their names.
         program: a program and its arguments; a descriptor to write to is appended.
         unset: variables that make the framework write files, which the probe must not do.
     """

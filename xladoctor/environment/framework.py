@@ -13,7 +13,7 @@ from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.environment.interface import Check
 from xladoctor.environment.variables import Setting
 
-_PROGRAM = Path(__file__).with_name("taking_steps.py")
+_PROGRAM = Path(__file__).with_name("probe_runner.py")
 
 
 @dataclass(frozen=True)

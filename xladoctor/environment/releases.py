@@ -8,7 +8,7 @@ from importlib import resources
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class VerifiedRelease:
     """A release that programs were run with, and their traces and logs read.
 
     Attributes:
@@ -24,10 +24,10 @@ class Tried:
     read: list[str]
 
 
-def tried() -> list[Tried]:
+def tried() -> list[VerifiedRelease]:
     """All tried releases, the oldest of each framework first."""
     text = resources.files(__package__).joinpath("releases.json").read_text(encoding="utf-8")
-    return [Tried(**row) for row in json.loads(text)]
+    return [VerifiedRelease(**row) for row in json.loads(text)]
 
 
 def tried_with(framework: str) -> str:

@@ -22,8 +22,6 @@ def unreached(name: str, outcomes: Outcomes, said: Mapping[str, str]) -> Check:
     """The check of something that was not reached, with the earliest step that failed.
 
     Args:
-        name: the check's name.
-        outcomes: how the steps ended.
         said: by step, what a check that depends on it needs.
     """
     broken = next(step for step, outcome in outcomes.items() if not outcome.done)
@@ -37,7 +35,6 @@ def unfinished(
 
     Args:
         name: the name of the check and of its step.
-        outcomes: how the steps ended.
         said: see :func:`unreached`.
         statement: the Python that shows the fault without xladoctor.
         known: known faults with advice.
@@ -70,8 +67,6 @@ def profiled(name: str, outcomes: Outcomes, said: Mapping[str, str], marker: str
     """Whether a profiler session records a step; the timeline comes from there.
 
     Args:
-        name: the check's name.
-        outcomes: how the steps ended.
         said: see :func:`unreached`.
         marker: the fact that shows it.
     """

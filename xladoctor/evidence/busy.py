@@ -24,8 +24,8 @@ def busy_notes(database: Database) -> tuple[str, ...]:
         return ()
     pids, share = [str(row["pid"]) for row in rows], max(row["share"] for row in rows)
     many = len(pids) > 1
-    told = ", ".join(pids[:_NAMED]) + (f" and {len(pids) - _NAMED} more" if pids[_NAMED:] else "")
+    named = ", ".join(pids[:_NAMED]) + (f" and {len(pids) - _NAMED} more" if pids[_NAMED:] else "")
     return (
-        f"the machine was busy: process{'es' * many} {told} spent {'up to ' * many}"
+        f"the machine was busy: process{'es' * many} {named} spent {'up to ' * many}"
         f"{100 * share:.0f}% of {'their loops' if many else 'the loop'} waiting for a processor",
     )

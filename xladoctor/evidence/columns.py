@@ -52,9 +52,7 @@ def source(name: str, values: Any, kind: str, dictionary: str) -> Source:
     """How to scan a column of the SQL type ``kind``.
 
     Args:
-        name: the column's name.
         values: its values, in one of the forms of :data:`~xladoctor.ingest.interface.Columns`.
-        kind: its SQL type.
         dictionary: name of the table for its texts, if it is interned.
     """
     if isinstance(values, Repeated):

@@ -58,7 +58,6 @@ def build(ingested: Ingested, path: str, origin: Origin, frontend: str | None = 
     """Fill a database with what was read, and create the views over it.
 
     Args:
-        ingested: what was read.
         path, origin: as in :class:`Evidence`.
         frontend: that of the program, if no process names one.
     """
@@ -74,7 +73,7 @@ def build(ingested: Ingested, path: str, origin: Origin, frontend: str | None = 
         database.lazy(table, producers)
     database.create_views()
     available = frozenset(ingested.tables) | frozenset(ingested.lazy)
-    notes, lost = (tuple(map(clean, told)) for told in (ingested.notes, ingested.lost))
+    notes, lost = (tuple(map(clean, texts)) for texts in (ingested.notes, ingested.lost))
     if not isinstance(origin, Elsewhere):
         origin = msgspec.convert(_encodable(msgspec.to_builtins(origin)), type(origin))
     return Evidence(

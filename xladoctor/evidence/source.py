@@ -58,7 +58,7 @@ def ignores_in(evidence: Evidence, file: str) -> list[Ignore]:
     if rows or not is_as_it_ran(evidence, file):
         return [Ignore(*row.values()) for row in rows]
     found = ignores(linecache.getlines(file))
-    return [asked._replace(text=redact_code(asked.text)) for asked in found]
+    return [directive._replace(text=redact_code(directive.text)) for directive in found]
 
 
 def is_as_it_ran(evidence: Evidence, file: str) -> bool:

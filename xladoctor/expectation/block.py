@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from xladoctor.errors import XladoctorError
 from xladoctor.expectation import session as sessions
-from xladoctor.expectation.interface import Expectation, Happened, Kind, UnmetExpectation
+from xladoctor.expectation.interface import EventCounts, Expectation, Kind, UnmetExpectation
 from xladoctor.frontends.vocabulary import vocabulary
 
 
@@ -68,14 +68,14 @@ class Block:
             raise UnmetExpectation(message(happened, self._bounds))
 
 
-def _happened(entered: dict[str, _Counted]) -> list[tuple[Any, Happened]]:
+def _happened(entered: dict[str, _Counted]) -> list[tuple[Any, EventCounts]]:
     """What happened in a block that ends, by session; only sessions in which anything did."""
     found = []
     for session, _, before in (*entered.values(), *_begun_since(entered)):
         sessions.check(session)
         after = session.tally.counts()
         if after.numbers != before.numbers:
-            found.append((session, Happened.between(before, after)))
+            found.append((session, EventCounts.between(before, after)))
     return found
 
 

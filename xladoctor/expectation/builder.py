@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from xladoctor import doctor
+from xladoctor.diagnosis.finding import Cost, Finding, Saving
 from xladoctor.diagnosis.findings import located
-from xladoctor.diagnosis.interface import Cost, Finding, Saving
 from xladoctor.diagnosis.rule import Events, Rule
 from xladoctor.evidence.interface import Evidence
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.doctor import judge
 from xladoctor.evidence.database import Database
 from xladoctor.expectation.builder import FindingBuilder, Row
-from xladoctor.expectation.interface import Happened
+from xladoctor.expectation.interface import EventCounts
 from xladoctor.report.compilations import phrase
 from xladoctor.warmup import WARMUP
 
@@ -56,7 +56,7 @@ _ALSO = (
 
 
 def explain_compilations(
-    builder: FindingBuilder, happened: Happened
+    builder: FindingBuilder, happened: EventCounts
 ) -> tuple[list[Finding], list[str]]:
     """A finding for each cause, in the order of the compilations; and notes on what is unknown."""
     database = builder.evidence.database
@@ -124,7 +124,7 @@ def _guilty(row: Row) -> Row:
     return {**made, **{f"related_{name}": row[name] for name in names}, "related_role": "compiled"}
 
 
-def _notes(database: Database, rows: Collection[Row], happened: Happened) -> list[str]:
+def _notes(database: Database, rows: Collection[Row], happened: EventCounts) -> list[str]:
     notes = []
     missing = happened.compilations - len(rows)
     if missing > 0:

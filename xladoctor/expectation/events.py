@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.doctor import evidence_of, judge
 from xladoctor.expectation.builder import FindingBuilder, Row
-from xladoctor.expectation.interface import Happened
+from xladoctor.expectation.interface import EventCounts
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.run_records import Manifest
 from xladoctor.recording.bootstrap._xladoctor.call_site import PLACE
@@ -26,7 +26,7 @@ _UNSEEN = (
 )
 
 
-def explain_waits(builder: FindingBuilder, happened: Happened, place: Places) -> list[Finding]:
+def explain_waits(builder: FindingBuilder, happened: EventCounts, place: Places) -> list[Finding]:
     """A finding for each line that read, printed, copied or saved, with its rule's texts."""
     rules = {kind: rule for rule in builder.rules for kind in rule.reads}
     groups: dict[tuple[str, Any], dict[str, int]] = defaultdict(dict)
@@ -59,7 +59,9 @@ def columns(spot: Any) -> Row:
     return dict.fromkeys(PLACE) if spot is None else dict(zip(PLACE, spot, strict=True))
 
 
-def explain_fallbacks(builder: FindingBuilder, happened: Happened, place: Places) -> list[Finding]:
+def explain_fallbacks(
+    builder: FindingBuilder, happened: EventCounts, place: Places
+) -> list[Finding]:
     """A finding for each operator and line, from evidence of the block alone."""
     small = evidence_of(_of_block(happened, place), "", Manifest(command=[]))
     seen = {op for op, _ in happened.lines}
@@ -72,7 +74,7 @@ def explain_fallbacks(builder: FindingBuilder, happened: Happened, place: Places
     return explained
 
 
-def _of_block(happened: Happened, place: Places) -> Ingested:
+def _of_block(happened: EventCounts, place: Places) -> Ingested:
     """The block's counters, and the lines of its operators or, failing that, of earlier ones."""
     ingested = Ingested()
     ingested.add("process", process=0)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.doctor import evidence_of
 from xladoctor.evidence.interface import Evidence, Period
 from xladoctor.expectation.builder import FindingBuilder
 from xladoctor.expectation.compiled import explain_compilations
 from xladoctor.expectation.events import Places, columns, explain_fallbacks, explain_waits
-from xladoctor.expectation.interface import Happened, Kind
+from xladoctor.expectation.interface import EventCounts, Kind
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.process_folder import read_process
 from xladoctor.ingest.run_records import Manifest
@@ -21,7 +21,7 @@ Explained = tuple[list[Finding], list[str]]
 
 
 def explain(
-    happened: Sequence[tuple[Any, Happened]], kinds: Sequence[Kind]
+    happened: Sequence[tuple[Any, EventCounts]], kinds: Sequence[Kind]
 ) -> tuple[dict[str, list[Finding]], list[str]]:
     """Findings on the events of these kinds, of all sessions, and further notes."""
     findings: dict[str, list[Finding]] = {kind: [] for kind in kinds}
@@ -34,7 +34,7 @@ def explain(
     return findings, notes
 
 
-def _explain(session: Any, happened: Happened, kinds: Sequence[Kind]) -> dict[Kind, Explained]:
+def _explain(session: Any, happened: EventCounts, kinds: Sequence[Kind]) -> dict[Kind, Explained]:
     place = session.tally.place
     builder = FindingBuilder(_evidence(Path(session.flush()), happened, place))
     explainers: dict[Kind, Callable[[], Explained]] = {
@@ -45,7 +45,7 @@ def _explain(session: Any, happened: Happened, kinds: Sequence[Kind]) -> dict[Ki
     return {kind: explainers[kind]() for kind in kinds}
 
 
-def _evidence(folder: Path, happened: Happened, place: Places) -> Evidence:
+def _evidence(folder: Path, happened: EventCounts, place: Places) -> Evidence:
     """The evidence of this process so far; the block is the part to judge, with only its reads."""
     ingested = Ingested()
     read_process(folder, [], 0, ingested, None)

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from xladoctor.expectation.interface import Happened, Kind
+from xladoctor.expectation.interface import EventCounts, Kind
 
 _WIDTH = 76  # columns: pytest puts four before each line
 _CHANGED = "NUMBA_CACHE_DIR"  # set by the readers of timelines
 
 
-def message(happened: Sequence[tuple[Any, Happened]], bounds: Mapping[Kind, int]) -> str:
+def message(happened: Sequence[tuple[Any, EventCounts]], bounds: Mapping[Kind, int]) -> str:
     """What happened in each session, and what was expected; each event's line, cause and fix."""
     from xladoctor.report.expectation import Unmet, headline, render
     from xladoctor.report.interface import Style

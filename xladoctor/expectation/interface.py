@@ -36,7 +36,7 @@ class Expectation:
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class EventCounts:
     """What happened between two instants of the wall clock.
 
     Attributes:
@@ -55,7 +55,7 @@ class Happened:
     known_lines: dict[tuple[str, int | None], int] = field(default_factory=dict)
 
     @classmethod
-    def between(cls, before: Any, after: Any) -> Happened:
+    def between(cls, before: Any, after: Any) -> EventCounts:
         """What happened from one reading of the counts to the next."""
         return cls(
             before.at_ns,

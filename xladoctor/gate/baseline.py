@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from xladoctor.diagnosis.frequency import Often, growth
+from xladoctor.diagnosis.finding import Finding
+from xladoctor.diagnosis.frequency import Frequency, growth
 from xladoctor.diagnosis.identity import Sighting, same, sightings
-from xladoctor.diagnosis.interface import Diagnosis, Finding, RunFacts
+from xladoctor.diagnosis.interface import Diagnosis, RunFacts
 from xladoctor.diagnosis.rule import Severity
-from xladoctor.gate.interface import GateError, Gone
+from xladoctor.gate.interface import GateError, StaleEntry
 from xladoctor.gate.seen import unseen
 from xladoctor.regular_files import read_text
 from xladoctor.repository import portable
@@ -24,7 +25,7 @@ _MODEL = ConfigDict(extra="forbid", frozen=True, strict=True)
 _AGAIN = "remove the file (or take one side of a merge), then: xladoctor gate --update-baseline"
 
 
-class Known(BaseModel):
+class BaselineEntry(BaseModel):
     """A known finding.
 
     Attributes:
@@ -62,11 +63,11 @@ class Script(BaseModel):
 
     model_config = _MODEL
     steps: int | None = Field(ge=0)
-    findings: list[Known]
+    findings: list[BaselineEntry]
 
     @field_validator("findings")
     @classmethod
-    def _once_each(cls, value: list[Known]) -> list[Known]:
+    def _once_each(cls, value: list[BaselineEntry]) -> list[BaselineEntry]:
         if (twice := _twice(entry.fingerprint for entry in value)) is not None:
             raise ValueError(f"{twice} appears twice")
         return value
@@ -149,10 +150,10 @@ def write(path: Path, baseline: Baseline) -> None:
         raise GateError(f"{path}: the baseline cannot be written: {error.strerror}") from error
 
 
-def entry(finding: Finding, severity: Severity, run: RunFacts) -> Known:
+def entry(finding: Finding, severity: Severity, run: RunFacts) -> BaselineEntry:
     """A finding as the baseline stores it."""
     place = finding.locations[0] if finding.locations else None
-    return Known(
+    return BaselineEntry(
         fingerprint=finding.fingerprint,
         rule=finding.rule,
         severity=severity,
@@ -164,48 +165,47 @@ def entry(finding: Finding, severity: Severity, run: RunFacts) -> Known:
     )
 
 
-def known(script: Script | None, diagnosis: Diagnosis) -> dict[str, Known]:
+def known(script: Script | None, diagnosis: Diagnosis) -> dict[str, BaselineEntry]:
     """The entry of each finding that has one, ignored or not, by the finding's fingerprint."""
     entries = {entry.fingerprint: entry for entry in (script.findings if script else ())}
     pairs = same([entry.sighting for entry in entries.values()], sightings(diagnosis))
     return {now: entries[then] for now, then in pairs.items()}
 
 
-def gone(script: Script | None, diagnosis: Diagnosis) -> list[Gone]:
+def stale_entries(script: Script | None, diagnosis: Diagnosis) -> list[StaleEntry]:
     """Entries that no longer occur, even as ignored findings; certain if their rule was judged."""
     present = {entry.fingerprint for entry in known(script, diagnosis).values()}
     judged = set() if unseen(diagnosis) else {*diagnosis.rules.fired, *diagnosis.rules.clear}
     return [
-        Gone(entry.fingerprint, entry.rule, entry.file, entry.code, entry.rule in judged)
+        StaleEntry(entry.fingerprint, entry.rule, entry.file, entry.code, entry.rule in judged)
         for entry in (script.findings if script else ())
         if entry.fingerprint not in present
     ]
 
 
-def is_more(finding: Finding, known: Known, steps: int | None, known_steps: int | None) -> bool:
+def is_more(
+    finding: Finding, known: BaselineEntry, steps: int | None, known_steps: int | None
+) -> bool:
     """Whether a finding occurs more often than before."""
-    before = Often(finding.recurs, known.count, known.per_step, known_steps)
-    return growth(before, Often(finding.recurs, finding.count, finding.per_step, steps)) > 0
+    before = Frequency(finding.recurs, known.count, known.per_step, known_steps)
+    return growth(before, Frequency(finding.recurs, finding.count, finding.per_step, steps)) > 0
 
 
 def merged(
     baseline: Baseline,
     name: str,
     diagnosis: Diagnosis,
-    entries: Sequence[Known],
+    entries: Sequence[BaselineEntry],
     judges: Callable[[str], bool] = lambda rule: True,
 ) -> Baseline:
     """The baseline with one program's entries replaced; entries that could not be judged stay.
 
     Args:
         baseline: the baseline so far.
-        name: the program's name in it.
-        diagnosis: the program's diagnosis.
-        entries: the new entries.
         judges: whether the gate judges a rule, given its id.
     """
     before = baseline.scripts.get(name)
-    unknown = {entry.fingerprint for entry in gone(before, diagnosis) if not entry.certain}
+    unknown = {entry.fingerprint for entry in stale_entries(before, diagnosis) if not entry.certain}
     unknown -= {entry.fingerprint for entry in entries}
     kept = [
         entry

@@ -69,7 +69,7 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class StaleEntry:
     """An entry of the baseline that no longer occurs.
 
     Attributes:
@@ -115,7 +115,7 @@ class GateOutcome:
     judgements: list[Judgement]
     budgets: list[BudgetOutcome]
     missing: list[Missing]
-    gone: list[Gone]
+    gone: list[StaleEntry]
     notes: list[str]
     runs: list[Repeated] = field(default_factory=list)
     acknowledged: str = ".xladoctor/acknowledged.toml"

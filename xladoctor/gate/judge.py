@@ -11,7 +11,8 @@ from typing import Literal
 
 from xladoctor.configuration.interface import Configuration, Level
 from xladoctor.configuration.selection import level_of
-from xladoctor.diagnosis.interface import Diagnosis, Finding
+from xladoctor.diagnosis.finding import Finding
+from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.ranking import reaches
 from xladoctor.diagnosis.rule import Rule, Severity
 from xladoctor.gate import baseline as baselines
@@ -55,8 +56,8 @@ class Terms:
 
     def judges(self, rule: str) -> bool:
         """Whether the rule is judged; rules that judge by time are only on request."""
-        asked = self.settings.gate.time or self.level(rule) == "error"
-        return asked or rule not in self.by_time
+        by_time_too = self.settings.gate.time or self.level(rule) == "error"
+        return by_time_too or rule not in self.by_time
 
     def severity(self, finding: Finding) -> Severity:
         """A finding's severity: by counts, unless its rule judges by time."""
@@ -113,14 +114,14 @@ def judge(diagnosis: Diagnosis, terms: Terms) -> GateOutcome:
         judgements=judgements,
         budgets=kept,
         missing=missing,
-        gone=baselines.gone(terms.baseline, diagnosis),
+        gone=baselines.stale_entries(terms.baseline, diagnosis),
         notes=_notes(diagnosis, known, kept, terms),
         runs=list(terms.runs),
         acknowledged=terms.settings.gate.acknowledged,
     )
 
 
-def entries(diagnosis: Diagnosis, terms: Terms) -> list[baselines.Known]:
+def entries(diagnosis: Diagnosis, terms: Terms) -> list[baselines.BaselineEntry]:
     """The entries of a new baseline: findings that would fail and are not acknowledged."""
     known = baselines.known(terms.baseline, diagnosis)
     return [
@@ -131,7 +132,10 @@ def entries(diagnosis: Diagnosis, terms: Terms) -> list[baselines.Known]:
 
 
 def _judgement(
-    finding: Finding, known: Mapping[str, baselines.Known], diagnosis: Diagnosis, terms: Terms
+    finding: Finding,
+    known: Mapping[str, baselines.BaselineEntry],
+    diagnosis: Diagnosis,
+    terms: Terms,
 ) -> Judgement:
     before = known.get(finding.fingerprint)
     made = Judgement(
@@ -154,20 +158,26 @@ def _judgement(
     return _against(before, finding, diagnosis, terms, made)
 
 
-def _names(finding: Finding, known: Mapping[str, baselines.Known]) -> list[str]:
+def _names(finding: Finding, known: Mapping[str, baselines.BaselineEntry]) -> list[str]:
     """The finding's fingerprint, and its fingerprint in the baseline."""
     before = known.get(finding.fingerprint)
     return [finding.fingerprint, *([before.fingerprint] if before else [])]
 
 
-def _known_as(finding: Finding, before: baselines.Known | None, diagnosis: Diagnosis) -> str | None:
+def _known_as(
+    finding: Finding, before: baselines.BaselineEntry | None, diagnosis: Diagnosis
+) -> str | None:
     """The finding's fingerprint in the baseline, unless another finding has it now."""
     taken = {other.fingerprint for other in diagnosis.findings}
     return before.fingerprint if before and before.fingerprint not in taken else None
 
 
 def _against(
-    known: baselines.Known, finding: Finding, diagnosis: Diagnosis, terms: Terms, made: Judgement
+    known: baselines.BaselineEntry,
+    finding: Finding,
+    diagnosis: Diagnosis,
+    terms: Terms,
+    made: Judgement,
 ) -> Judgement:
     steps = diagnosis.steps.count if diagnosis.steps else None
     before = terms.baseline.steps if terms.baseline else None
@@ -190,7 +200,7 @@ def _against(
     return replace(made, state="known", reason=f"in the baseline{as_was}{f', there {was}' * less}")
 
 
-def _as_was(known: baselines.Known, now: baselines.Known) -> str:
+def _as_was(known: baselines.BaselineEntry, now: baselines.BaselineEntry) -> str:
     """A text on the code, file or function in the baseline, if it differs."""
     if known.fingerprint == now.fingerprint:
         return ""
@@ -241,7 +251,7 @@ def _missing(diagnosis: Diagnosis, kept: Sequence[BudgetOutcome], terms: Terms) 
 
 def _notes(
     diagnosis: Diagnosis,
-    known: Mapping[str, baselines.Known],
+    known: Mapping[str, baselines.BaselineEntry],
     kept: Sequence[BudgetOutcome],
     terms: Terms,
 ) -> list[str]:

@@ -8,7 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from xladoctor.diagnosis.interface import Count, Diagnosis, Finding, NotChecked, RuleOutcomes
+from xladoctor.diagnosis.finding import Finding, NotChecked
+from xladoctor.diagnosis.interface import Count, Diagnosis, RuleOutcomes
 from xladoctor.gate.interface import Repeated
 
 

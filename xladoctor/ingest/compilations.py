@@ -43,10 +43,8 @@ def join(
     """Fill ``compilation`` and ``execution`` of one process.
 
     Args:
-        log: the process's analysis log.
         times: columns of its compilations in the step log.
         compiled: the compilations in its timeline, in order of time.
-        process: its number.
         folders: where its Python keeps installed packages.
         ingested: the tables to fill; ``step`` and ``host_sync`` are read.
         modules: inputs and outputs of the modules that it compiled, in order.
@@ -147,7 +145,6 @@ def with_unfinished(log: GraphLog, times: Columns, lived: tuple[int, int]) -> Co
     between the last logged record and the program's end; it is divided evenly.
 
     Args:
-        log: the analysis log.
         times: columns of the compilations in the step log.
         lived: when the last logged step or cut ended, and when the program ended.
     """

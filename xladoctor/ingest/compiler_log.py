@@ -59,7 +59,7 @@ class CompilerLog(TextPart):
 
     @property
     @abstractmethod
-    def tells(self) -> bool:
+    def has_records(self) -> bool:
         """Whether the log has any record."""
 
     @abstractmethod
@@ -73,7 +73,6 @@ def add_process(
     """Add a process that is known only from a log.
 
     Args:
-        number: the process's number in the tables.
         frontend: the framework whose compiler wrote the log.
     """
     ingested.add(
@@ -90,14 +89,14 @@ def add_process(
 
 
 def compilation(
-    process: int, index: int, function: str, ordinal: int, site: CallSite, **told: Any
+    process: int, index: int, function: str, ordinal: int, site: CallSite, **columns: Any
 ) -> dict[str, Any]:
     """A row of ``compilation``.
 
     Args:
         index: number of the compilation in its process.
         ordinal: number of earlier compilations from the same place.
-        told: other columns that the log has.
+        columns: other columns that the log has.
     """
     return {
         "process": process,
@@ -106,7 +105,7 @@ def compilation(
         "cause": f"jit({function})",
         **_UNTOLD,
         **site.columns(),
-        **told,
+        **columns,
     }
 
 

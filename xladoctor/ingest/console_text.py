@@ -95,10 +95,7 @@ def add_logs(logs: Sequence[GraphLog], times: Columns, process: int, ingested: I
     """Fill ``compilation`` and ``execution`` of a process from its logs and its timeline.
 
     Args:
-        logs: the process's logs.
         times: the times of the compilations in the timeline, in the form of a step log.
-        process: the process's number.
-        ingested: the tables to fill.
     """
     blocks = tuple(block for log in logs for block in log.blocks)
     ingested.table("compilation")
@@ -174,5 +171,5 @@ class _CompilerLogs:
             (source, log)
             for source, logs in self._logs.items()
             for log in logs.values()
-            if log.tells
+            if log.has_records
         ]

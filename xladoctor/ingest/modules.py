@@ -70,8 +70,8 @@ class CompiledModules:
             done = min(until, len(compilations))
         if unjoined:
             ingested.notes.append(
-                f"{self.folder.name}: {unjoined} of {len(joined)} compiled modules cannot be told"
-                " apart from others; their causes are missing"
+                f"{self.folder.name}: {unjoined} of {len(joined)} compiled modules cannot be"
+                " distinguished from others; their causes are missing"
             )
         hlo.lend_lines([module for module, _ in joined])
         for module, row in joined:

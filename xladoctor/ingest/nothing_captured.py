@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from xladoctor.frontends.vocabulary import Vocabulary, captured, vocabulary
+from xladoctor.frontends.vocabulary import captured, vocabulary
+from xladoctor.frontends.vocabulary_file import Vocabulary
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.process_record import first_fault
 from xladoctor.ingest.regular import read_text

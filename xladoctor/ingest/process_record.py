@@ -50,9 +50,7 @@ def add_process(record: Process, number: int, folder: Path, ingested: Ingested) 
 
     Args:
         record: from :func:`read_process_record`.
-        number: the process's number in the tables.
         folder: the process's folder, which would hold a fault of the capture.
-        ingested: the tables to fill.
     """
     devices = record.devices
     kind = devices[0].split(":")[0] if devices else record.settings.get("PJRT_DEVICE")
@@ -170,7 +168,6 @@ def note_windows_closed_early(limit: object, path: Path, ingested: Ingested) -> 
 
     Args:
         limit: ``trace_bytes`` of the run's options.
-        path: the run directory.
         ingested: the tables, which get the note.
     """
     windows = ingested.tables.get("capture_window", {})

@@ -18,12 +18,7 @@ from typing import TYPE_CHECKING
 from xladoctor.ingest.compiled_calls import add_placed
 from xladoctor.ingest.compiler_log import add_process
 from xladoctor.ingest.compressed import PACKED, head_of
-from xladoctor.ingest.console_text import (
-    Text,
-    add_logs,
-    add_parts,
-    read_text_file,
-)
+from xladoctor.ingest.console_text import Text, add_logs, add_parts, read_text_file
 from xladoctor.ingest.formats import compiler_file
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.graph_log import GraphLog
@@ -60,7 +55,6 @@ def read_elsewhere(
     """Read all evidence in these files and directories, as evidence of one program.
 
     Args:
-        paths: files and directories.
         session: the session of timelines to read; by default the newest.
         progress: receives how far large files have been read.
 
@@ -161,12 +155,12 @@ def _whose(origin: _Origin, processes: dict[int, _Origin], alone: bool) -> int |
     """The process that a log belongs to; a single log belongs to a single timeline's process."""
     same: list[int] = []
     for number, other in processes.items():
-        told = [
+        agree = [
             mine == its
             for mine, its in zip(origin, other, strict=True)
             if mine is not None and its is not None
         ]
-        if all(told) and (told or alone):
+        if all(agree) and (agree or alone):
             same.append(number)
     return same[0] if len(same) == 1 else None
 
@@ -177,7 +171,7 @@ def _no_timeline(origin: _Origin) -> str:
         for what, number in zip(("process", "rank"), origin, strict=True)
         if number is not None
     ]
-    return f"no timeline is of its {', '.join(named)}" if named else "not told whose it is"
+    return f"no timeline is of its {', '.join(named)}" if named else "its process is unknown"
 
 
 def _add_modules(modules: list[Path], ingested: Ingested) -> None:
@@ -202,9 +196,7 @@ def add_texts(texts: Sequence[Text], times: Sequence[Columns | None], ingested: 
     each further report of a process.
 
     Args:
-        texts: the texts.
         times: times of the compilations of each timeline, by the number of its process.
-        ingested: the tables to fill.
     """
     first = len(times) if len(times) > 1 else 0
     others = count(max(len(times), first + 1))
@@ -308,19 +300,21 @@ def _read(
 
 def _add_process(file: Path, number: int, ingested: Ingested) -> None:
     table = ingested.tables.get("timeline", {})
-    told = {name: values[table["process"].index(number)] for name, values in table.items()}
+    timeline = {name: values[table["process"].index(number)] for name, values in table.items()}
     rows = ingested.tables.get("device", {})
     kinds = [
         kind
         for owner, kind in zip(rows.get("process", ()), rows.get("kind", ()), strict=True)
         if owner == number
     ]
-    host = told["host"] or named_after(file) or file.name.removesuffix(PACKED).removesuffix(SUFFIX)
-    rank = rank_of(file) if told["rank"] is None else told["rank"]
+    host = (
+        timeline["host"] or named_after(file) or file.name.removesuffix(PACKED).removesuffix(SUFFIX)
+    )
+    rank = rank_of(file) if timeline["rank"] is None else timeline["rank"]
     ingested.add(
         "process",
         process=number,
-        pid=told["pid"],
+        pid=timeline["pid"],
         rank=rank,
         host=host,
         frontend=None,

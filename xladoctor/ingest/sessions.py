@@ -33,7 +33,6 @@ def session_files(
     Args:
         path: a log directory, a folder of sessions, or a session.
         session: the session to read; an unambiguous beginning of its name is enough.
-        ingested: gets the note.
         main: the session to read if ``session`` is None; without it, the newest.
         captured: whether ``path`` is in a run directory.
 

@@ -20,13 +20,7 @@ from xladoctor.recording import manifest, programs
 from xladoctor.recording.bootstrap._xladoctor import frontend
 from xladoctor.recording.bootstrap._xladoctor.options import VARIABLE, Options
 from xladoctor.recording.framework import require_installed
-from xladoctor.recording.interface import (
-    RUNS,
-    CaptureError,
-    RunDirectory,
-    RunOutcome,
-    RunRequest,
-)
+from xladoctor.recording.interface import RUNS, CaptureError, RunDirectory, RunOutcome, RunRequest
 from xladoctor.recording.refused import refuse
 
 RUN_DIRECTORY = "XLADOCTOR_RUN_DIRECTORY"
@@ -67,8 +61,6 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
     """Run the program until it ends, in whatever way.
 
     Args:
-        request: what to run.
-        observer: follows its progress.
         end: ends the program once it has taken ``request.timeout_s``.
 
     Raises:

@@ -52,10 +52,7 @@ def finish(
     """Add how the program ended: its exit status, or the signal that ended it.
 
     Args:
-        directory: the run directory.
         record: the record from :func:`begin`.
-        status: the exit status.
-        seconds: how long the program ran.
         timeout_s: the time limit, if the program exceeded it.
     """
     ended = {

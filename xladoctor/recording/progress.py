@@ -74,8 +74,8 @@ def described(pace: Pace, elapsed_s: float, width: int) -> str:
 def _parts(pace: Pace, end: int) -> Iterator[tuple[str, int]]:
     """Further parts of the line, each with the column at which it ends."""
     steps, compilations, reads = pace.lately
-    told = [f"{compilations} compiled"] * bool(compilations) + [f"{reads} read"] * bool(reads)
-    parts = [f"last {LATELY_S:.0f} s: {', '.join(told)}"] * bool(told)
+    counts = [f"{compilations} compiled"] * bool(compilations) + [f"{reads} read"] * bool(reads)
+    parts = [f"last {LATELY_S:.0f} s: {', '.join(counts)}"] * bool(counts)
     if steps and pace.last_ms is not None:
         usual = "" if pace.median_ms is None else f" (median {_time(pace.median_ms)})"
         parts += [f"last {_time(pace.last_ms)}{usual}", f"{steps / LATELY_S:.3g} steps a second"]

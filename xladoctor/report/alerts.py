@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from xladoctor.diagnosis.finding import Finding, Location
 from xladoctor.diagnosis.fingerprint import digest
-from xladoctor.diagnosis.interface import Consumer, Diagnosis, Finding, Location
+from xladoctor.diagnosis.interface import Consumer, Diagnosis
 from xladoctor.gate.interface import BudgetOutcome, Judgement
 from xladoctor.report.interface import Report
 from xladoctor.report.levels import LEVELS, Level, judgements, level

@@ -21,7 +21,6 @@ def closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
     Args:
         diagnosis: the diagnosis with printable texts.
         raw: the diagnosis with verbatim texts.
-        style: width, colours, characters.
     """
     rows: list[RenderableType] = [Text(outcomes(diagnosis), style="bold")]
     skipped = diagnosis.not_checked

@@ -10,13 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.comparison.interface import (
-    LEAST,
-    Comparison,
-    CountChange,
-    FindingChange,
-    RunSummary,
-)
+from xladoctor.comparison.interface import LEAST, Comparison, CountChange, FindingChange, RunSummary
 from xladoctor.comparison.verdict import change_text
 from xladoctor.diagnosis.interface import CountName
 from xladoctor.quantities import duration
@@ -58,14 +52,14 @@ def render(comparison: Comparison, output: TextIO, style: Style) -> None:
 
 def _heading(comparison: Comparison, style: Style) -> Group:
     """The heading: what both runs share after the title, the rest after each run."""
-    told = facts(comparison.a), facts(comparison.b)
-    common = [fact for fact in told[0] if fact in told[1]]
+    described = facts(comparison.a), facts(comparison.b)
+    common = [fact for fact in described[0] if fact in described[1]]
     head = Text("xladoctor compare  ", style="bold")
     head.append(plain(" · ".join(common), style), style="dim")
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=1)
     grid.add_column(overflow="fold")
-    for name, run, its in (("A", comparison.a, told[0]), ("B", comparison.b, told[1])):
+    for name, run, its in (("A", comparison.a, described[0]), ("B", comparison.b, described[1])):
         text = Text(plain(run.run.path, style))
         own = "".join(f" · {fact}" for fact in its if fact not in common)
         grid.add_row(Text(name, style="bold"), text.append(plain(own, style), style="dim"))
@@ -189,8 +183,8 @@ def _counts(counts: Sequence[CountChange], style: Style) -> Group:
     grid.add_row(Text("Counts", style="bold"), *(head if known else ()))
     for count in known:
         word = "" if count.direction == "same" else count.direction
-        told = [plain(text, style) for text in values(count)]
-        grid.add_row(f"  {counted(count.name)}", *told, Text(word, style=_STATE[count.direction]))
+        cells = [plain(text, style) for text in values(count)]
+        grid.add_row(f"  {counted(count.name)}", *cells, Text(word, style=_STATE[count.direction]))
     text = unknown_counts(counts)
     return Group(
         grid, *([Padding(Text(plain(text, style), style="dim"), (0, 0, 0, 2))] * bool(text))
@@ -208,8 +202,8 @@ def unknown_counts(counts: Sequence[CountChange]) -> str:
     for count in counts:
         if count.direction == "unknown":
             reasons.setdefault(count.reason, []).append(counted(count.name))
-    told = [f"{', '.join(names)} ({reason})" for reason, names in reasons.items()]
-    return f"unknown: {'; '.join(told)}" if told else ""
+    texts = [f"{', '.join(names)} ({reason})" for reason, names in reasons.items()]
+    return f"unknown: {'; '.join(texts)}" if texts else ""
 
 
 def values(count: CountChange) -> tuple[str, str, str]:
@@ -233,9 +227,9 @@ def step_line(comparison: Comparison) -> str:
     """Both medians and what the samples say of their difference."""
     step = comparison.step
     medians = [None if ms is None else duration(ms / 1e3) for ms in (step.a_ms, step.b_ms)]
-    told = "" if None in medians else f"{medians[0]} → {medians[1]}, "
+    both = "" if None in medians else f"{medians[0]} → {medians[1]}, "
     change = "" if step.verdict == "not_judged" else change_text(step)
-    return f"{told}{step.statement}{f': {change}' if change else ''}"
+    return f"{both}{step.statement}{f': {change}' if change else ''}"
 
 
 def step_notes(comparison: Comparison) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from xladoctor.diagnosis.interface import DeviceOp, DeviceUse
+from xladoctor.diagnosis.device_use import DeviceOp, DeviceUse
 from xladoctor.facts.parts import IDLE_FOR
 from xladoctor.quantities import percent
 
@@ -57,12 +57,12 @@ def describe(devices: list[DeviceUse]) -> list[str]:
         if scope.share >= _WORTH_NAMING
     ]
     longest = {"longest operations": ops, "longest named scopes": scopes}
-    told = [
+    notes = [
         f"{what} (share of the device's time): {', '.join(named)}"
         for what, named in longest.items()
         if named
     ]
-    return [text, *told, *launched(least)]
+    return [text, *notes, *launched(least)]
 
 
 def launched(device: DeviceUse) -> list[str]:
@@ -126,8 +126,8 @@ def _kernel(name: str) -> str:
         bare = held[1]
     base = _QUALIFIER.sub("", re.split(r"[<(]", bare, maxsplit=1)[0])
     functor = _FUNCTOR.search(bare)
-    told = f"{base}<{functor[1]}>" if functor else base
-    return told if len(told) <= _MOST_OF_NAME else f"{told[: _MOST_OF_NAME - 1]}…"
+    short = f"{base}<{functor[1]}>" if functor else base
+    return short if len(short) <= _MOST_OF_NAME else f"{short[: _MOST_OF_NAME - 1]}…"
 
 
 def _inner(scope: str) -> str:

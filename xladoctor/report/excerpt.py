@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xladoctor.diagnosis.interface import Location
+from xladoctor.diagnosis.finding import Location
 from xladoctor.diagnosis.pictures.interface import Pictures
 
 

@@ -11,7 +11,8 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from xladoctor.diagnosis.interface import Consumer, Finding
+from xladoctor.diagnosis.finding import Finding
+from xladoctor.diagnosis.interface import Consumer
 from xladoctor.foreign import quoted
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome, Judgement, Repeated
 from xladoctor.report.interface import Report, Style

@@ -35,11 +35,8 @@ def render(diff: Difference, evidence: Evidence, limit: int, output: TextIO, sty
     """Write both compilations and all that differs.
 
     Args:
-        diff: what differs.
         evidence: for paths and for the text of lines.
         limit: how many inputs, and how many lines, to show; 0 for all.
-        output: where to write.
-        style: width, colours, characters.
     """
     parts: list[RenderableType] = [
         _compiled("- A", diff.a, evidence, style),

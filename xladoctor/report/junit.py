@@ -54,7 +54,7 @@ def _rules(report: Report, name: str) -> Iterator[ET.Element]:
     outcomes = report.diagnosis.rules
     pack = report.diagnosis.pack
     reasons = {skipped.rule: skipped.reason for skipped in report.diagnosis.not_checked}
-    asked = {missing.name for missing in report.outcome.missing} if report.outcome else set()
+    requested = {missing.name for missing in report.outcome.missing} if report.outcome else set()
     of_findings = [alert for alert in alerts(report) if alert.finding]
     for rule in sorted({*outcomes.fired, *outcomes.clear, *reasons}):
         here = [alert for alert in of_findings if alert.rule == rule]
@@ -62,7 +62,7 @@ def _rules(report: Report, name: str) -> Iterator[ET.Element]:
         title = known.name if known else here[0].name if here else ""
         case = _case(name, known.category if known else "rules", f"{rule} {title}".strip())
         if rule in reasons:
-            _skip(case, reasons[rule], rule in asked)
+            _skip(case, reasons[rule], rule in requested)
         _judge(case, here, report)
         yield case
 
@@ -99,11 +99,11 @@ def _text(said: Sequence[Alert]) -> str:
 
 
 def _budgets(report: Report, name: str) -> Iterator[ET.Element]:
-    asked = {missing.name for missing in report.outcome.missing} if report.outcome else set()
+    requested = {missing.name for missing in report.outcome.missing} if report.outcome else set()
     for budget in report.outcome.budgets if report.outcome else ():
         case = _case(name, "budgets", budget.name)
         if budget.state == "unknown":
-            _skip(case, budget.reason, budget.name in asked)
+            _skip(case, budget.reason, budget.name in requested)
         else:
             _keep(case, budget, " ".join(budget_text(budget, report.diagnosis)))
         yield case
@@ -119,7 +119,7 @@ def _unseen(report: Report, name: str) -> Iterator[ET.Element]:
     for missing in outcome.missing:
         if missing.name not in rules | budgets:
             case = _case(name, "run", missing.name)
-            _skip(case, missing.reason, asked=True)
+            _skip(case, missing.reason, requested=True)
             yield case
 
 
@@ -136,6 +136,6 @@ def _case(name: str, family: str, title: str) -> ET.Element:
     return ET.Element("testcase", classname=f"{name}.{family}", name=title)
 
 
-def _skip(case: ET.Element, reason: str, asked: bool) -> None:
-    why = f"asked for but not evaluated: {reason}" if asked else f"not evaluated: {reason}"
+def _skip(case: ET.Element, reason: str, requested: bool) -> None:
+    why = f"asked for but not evaluated: {reason}" if requested else f"not evaluated: {reason}"
     ET.SubElement(case, "skipped", type="not evaluated", message=why)

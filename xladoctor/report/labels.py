@@ -8,7 +8,7 @@ from rich.console import Group, OverflowMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.diagnosis.interface import LabelTime
+from xladoctor.diagnosis.device_use import LabelTime
 from xladoctor.quantities import duration
 from xladoctor.report.interface import Style
 from xladoctor.report.text import plain

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.rule import Severity
 from xladoctor.gate.interface import Judgement
 from xladoctor.report.interface import Report

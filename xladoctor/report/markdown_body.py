@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from xladoctor.diagnosis.interface import Diagnosis, Finding, Location
+from xladoctor.diagnosis.finding import Finding, Location
+from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome
 from xladoctor.report.alerts import Alert, alerts, consumer_text
 from xladoctor.report.interface import Report, Style
@@ -67,8 +68,8 @@ def blocks(reports: Sequence[Report], style: Style, unfolded: int | None) -> lis
     """The sections of all programs.
 
     Args:
-        style: tells whether the output's encoding carries all characters, and whether to list the
-            findings that are ignored.
+        style: whether the output's encoding carries all characters, and whether to list ignored
+            findings.
         unfolded: how many findings of each are open to read; None for all.
     """
     return [
@@ -125,8 +126,8 @@ def _gate(outcome: GateOutcome, diagnosis: Diagnosis) -> Iterator[Block]:
         f" {'no longer occurs' if entry.certain else 'may no longer occur'}: {entry.code}"
         for entry in outcome.gone
     ]
-    asked = [f"{item.name} could not be judged: {item.reason}" for item in outcome.missing]
-    said = _bullets([*asked, *gone, *outcome.notes])
+    requested = [f"{item.name} could not be judged: {item.reason}" for item in outcome.missing]
+    said = _bullets([*requested, *gone, *outcome.notes])
     if said:
         yield Block(said)
 

@@ -10,7 +10,8 @@ import posixpath
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from xladoctor.diagnosis.interface import Diagnosis, Location, RunFacts
+from xladoctor.diagnosis.finding import Location
+from xladoctor.diagnosis.interface import Diagnosis, RunFacts
 from xladoctor.repository import installed
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-from xladoctor.diagnosis.interface import Location
+from xladoctor.diagnosis.finding import Location
 from xladoctor.foreign import as_json
 from xladoctor.report.alerts import Alert, alerts, missing
 from xladoctor.report.interface import Report, Style
@@ -135,12 +135,12 @@ def _invocation(report: Report, all_alerts: list[Alert], index: dict[str, int]) 
     diagnosis = report.diagnosis
     unplaced = [(a.rule, a.level, a.said) for a in all_alerts if not a.place]
     skipped = [(n.rule, "note", f"Not evaluated: {n.reason}.") for n in diagnosis.not_checked]
-    asked = [(a.rule, a.level, a.said) for a in missing(report)]
+    requested = [(a.rule, a.level, a.said) for a in missing(report)]
     notes = [*diagnosis.warnings, *(report.outcome.notes if report.outcome else ())]
     execution = [*unplaced, *(("", "note", note) for note in notes)]
     return {
         "executionSuccessful": True,
-        "toolConfigurationNotifications": list(_notifications([*skipped, *asked], index)),
+        "toolConfigurationNotifications": list(_notifications([*skipped, *requested], index)),
         "toolExecutionNotifications": list(_notifications(execution, index)),
     }
 

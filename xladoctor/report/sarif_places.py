@@ -9,7 +9,8 @@ import posixpath
 from typing import Any
 from urllib.parse import quote
 
-from xladoctor.diagnosis.interface import Location, RunFacts
+from xladoctor.diagnosis.finding import Location
+from xladoctor.diagnosis.interface import RunFacts
 from xladoctor.report.alerts import Alert
 from xladoctor.report.places import path_in_repository, path_shown
 from xladoctor.report.words import ROLES

@@ -30,8 +30,6 @@ def render(
     Args:
         names: tables, views and macros; if empty, all that are not internal.
         available: tables that the evidence has; others are marked. None: there is no evidence.
-        output: where to write.
-        style: width, characters.
     """
     if not names:
         write([_indented(Text(f"Version {EVIDENCE_VERSION}. {UNITS}")), Text()], output, style)

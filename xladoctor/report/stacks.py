@@ -26,7 +26,7 @@ def render(stacks: Stacks, output: TextIO, style: Style, everything: bool = Fals
     Threads of the capture, and those that wait for work, are left out unless ``everything``.
     """
     pairs = [(thread, of_thread(thread, stacks)) for thread in stacks.threads]
-    shown = [pair for pair in pairs if everything or _telling(*pair, stacks)]
+    shown = [pair for pair in pairs if everything or _is_informative(*pair, stacks)]
     parts: list[RenderableType] = [_heading(stacks, style), _verdict(of_process(stacks), style)]
     parts += [
         Padding(Text(plain(f"note: {note}", style), style="dim"), (0, 0, 0, 2))
@@ -71,7 +71,7 @@ def record(stacks: Stacks) -> dict[str, Any]:
     }
 
 
-def _telling(thread: Thread, verdict: Verdict, stacks: Stacks) -> bool:
+def _is_informative(thread: Thread, verdict: Verdict, stacks: Stacks) -> bool:
     if thread.own:
         return False
     return verdict.kind is not Kind.idle or thread.id == stacks.pid

@@ -14,7 +14,8 @@ from rich.style import Style as RichStyle
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.diagnosis.interface import Diagnosis, Finding, Location, TimeParts
+from xladoctor.diagnosis.finding import Finding, Location
+from xladoctor.diagnosis.interface import Diagnosis, TimeParts
 from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.quantities import duration, percent
@@ -96,9 +97,9 @@ def _sections(raw: Report, style: Style) -> list[RenderableType]:
 
 def _without_repetition(findings: Sequence[Finding]) -> Iterator[Finding]:
     """The findings; a fix that an earlier finding has is replaced by that finding's number."""
-    told: dict[tuple[str, str], int] = {}
+    numbers: dict[tuple[str, str], int] = {}
     for number, finding in enumerate(findings, 1):
-        first = told.setdefault((finding.rule, finding.fix), number)
+        first = numbers.setdefault((finding.rule, finding.fix), number)
         yield finding if first == number else replace(finding, fix=f"as for {first}")
 
 
@@ -143,10 +144,10 @@ def _steps(diagnosis: Diagnosis, style: Style) -> Group | None:
     if course is None:
         return Group(Text(plain("; ".join(said), style), style="dim"))
     said.append(scale(diagnosis.step_groups, style))
-    told = Text(plain("; ".join(said), style), style="dim")
-    if len(course) + 2 + len(told) <= style.width:
-        return Group(course.append("  ").append_text(told))
-    return Group(course, told)
+    summary = Text(plain("; ".join(said), style), style="dim")
+    if len(course) + 2 + len(summary) <= style.width:
+        return Group(course.append("  ").append_text(summary))
+    return Group(course, summary)
 
 
 def _drawn(part: PartName, style: Style) -> tuple[str, str]:

@@ -46,11 +46,11 @@ def write(parts: Iterable[RenderableType], output: TextIO, style: Style) -> None
         emoji=False,
         markup=False,
     )
-    console.print(_Cleaned(Group(*parts)), crop=False)  # texts to copy may be longer
+    console.print(_Sanitized(Group(*parts)), crop=False)  # texts to copy may be longer
     output.writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
-class _Cleaned:
+class _Sanitized:
     """A renderable without control characters, except the ones that rich itself adds."""
 
     def __init__(self, drawn: RenderableType) -> None:
@@ -122,9 +122,9 @@ def _printable(value: Any, style: Style, *, lines: bool) -> Any:
             for key, item in value.items()
         }
     if is_dataclass(value) and not isinstance(value, type):
-        told = {
+        printable = {
             f.name: _printable(getattr(value, f.name), style, lines=f.name in _OF_RULES)
             for f in fields(value)
         }
-        return replace(value, **told)
+        return replace(value, **printable)
     return value

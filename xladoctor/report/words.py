@@ -8,17 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePath
 
-from xladoctor.diagnosis.interface import (
-    NEXT_TO_NOTHING,
-    CountName,
-    Diagnosis,
-    Finding,
-    Ignored,
-    NotChecked,
-    RunFacts,
-    Steps,
-    TimeSpent,
-)
+from xladoctor.diagnosis.finding import NEXT_TO_NOTHING, Finding, Ignored, NotChecked
+from xladoctor.diagnosis.interface import CountName, Diagnosis, RunFacts, Steps, TimeSpent
 from xladoctor.diagnosis.verdict import LIMITS
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import quoted

@@ -14,9 +14,9 @@ from xladoctor.diagnosis.rule import TEMPLATES, RuleError
 from xladoctor.diagnosis.rule_file import Document, Fault, Read, read_case, read_rule
 from xladoctor.diagnosis.rule_row import ROW_COLUMNS, RuleRow
 from xladoctor.evidence.interface import Evidence
-from xladoctor.rule_cases.made import complete
-from xladoctor.rule_cases.tried import unsaid
-from xladoctor.rule_cases.written import Column, written
+from xladoctor.rule_cases.coverage import unstated
+from xladoctor.rule_cases.evidence import complete
+from xladoctor.rule_cases.query_columns import Column, columns_in
 
 _MARKED = re.compile(r"^LINE (\d+): ")
 #: The text before the query in its first line.
@@ -67,11 +67,11 @@ def check(files: Sequence[Path]) -> list[Fault]:
             if first != path:
                 faults.append(read.document.fault(["id"], f"id: {first} has it too"))
         cases = [read_case(file) for file in case_files(path)]
-        faults += [*_unsaid(read, cases), *(fault for case in cases for fault in case.faults)]
+        faults += [*_unstated(read, cases), *(fault for case in cases for fault in case.faults)]
     return sorted(set(faults))
 
 
-def _unsaid(read: Read, cases: Iterable[Read]) -> Iterator[Fault]:
+def _unstated(read: Read, cases: Iterable[Read]) -> Iterator[Fault]:
     """Faults for what cases try but the rule's false_positives do not state."""
     rule = read.value
     if not (rule and read.document):
@@ -79,7 +79,7 @@ def _unsaid(read: Read, cases: Iterable[Read]) -> Iterator[Fault]:
     own = [(read.document, ["cases", number], case) for number, case in enumerate(rule.cases)]
     apart = [(case.document, list[Any](), case.value) for case in cases if case.document]
     for document, at, case in [*own, *apart]:
-        for index, words in unsaid(rule, case) if case else ():
+        for index, words in unstated(rule, case) if case else ():
             yield document.fault(
                 [*at, "tries", index], f"tries: no sentence of false_positives has “{words}”"
             )
@@ -100,7 +100,7 @@ def check_query(read: Read, evidence: Evidence) -> list[Fault]:
     try:
         columns = _columns(rule.query, rule.parameters({}), evidence)
         fields = _fields(rule.query, rule.parameters({}), evidence) if "cause" in columns else set()
-        selects = list(written(rule.query))
+        selects = list(columns_in(rule.query))
     except duckdb.Error as error:
         return [_refused(document, error)]
     wrong = [*_misfits(columns), *(["returns no column count"] if "count" not in columns else [])]

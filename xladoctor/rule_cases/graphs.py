@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from xladoctor.rule_cases.made import CaseError, Row
+from xladoctor.rule_cases.evidence import CaseError, Row
 
 _SHAPE = r"(?P<type>\w+)\[(?P<shape>[\d,]*)\](?:\{(?P<layout>[\d,]*)\})?"
 _PLACE = r"(?: @(?P<file>[^\s:]+):(?P<line>\d+))?"

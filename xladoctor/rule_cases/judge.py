@@ -11,12 +11,12 @@ import duckdb
 import yaml
 
 from xladoctor.diagnosis.case import Case
-from xladoctor.diagnosis.engine import Judged, judge_all
-from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.engine import RuleResults, judge_all
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.rule_cases.defaults import defaults
+from xladoctor.rule_cases.evidence import CaseError, Row, complete
 from xladoctor.rule_cases.graphs import tables_of
-from xladoctor.rule_cases.made import CaseError, Row, complete
 
 #: The values shown of a finding that no case expects.
 _TELLING = ("rule", "severity", "file", "line", "count", "message")
@@ -58,7 +58,7 @@ def judge(case: Case, rule: str, rules: Sequence[Rule]) -> Outcome:
     return Outcome([*_reasons(reasons), *wanted], [*_reasons(skipped), *found])
 
 
-def judged_by(case: Case, rules: Sequence[Rule]) -> Judged:
+def judged_by(case: Case, rules: Sequence[Rule]) -> RuleResults:
     """The results of rules on a case. Raises CaseError, RuleError."""
     tables = {name: list(_table(name, given)) for name, given in case.tables.items()}
     if case.graphs:

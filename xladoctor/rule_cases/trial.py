@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from xladoctor.diagnosis.case import Case
 from xladoctor.diagnosis.engine import diagnose
-from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.diagnosis.rule_file import Read, read_case, read_rule
 from xladoctor.errors import XladoctorError

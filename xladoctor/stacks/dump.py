@@ -17,15 +17,7 @@ from typing import Any
 
 from xladoctor.stacks import permission
 from xladoctor.stacks.interface import Frame, Stacks, StacksError, SystemCall, Thread
-from xladoctor.stacks.process import (
-    Process,
-    children,
-    is_python,
-    process,
-    system_call,
-    tasks,
-    tree,
-)
+from xladoctor.stacks.process import Process, children, is_python, process, system_call, tasks, tree
 
 LIMIT_S = 30  # for py-spy: with native frames it reads the symbols of all libraries, some 4 s
 _REFUSED = ("permission denied", "operation not permitted")

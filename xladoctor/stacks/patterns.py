@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xladoctor.frontends.vocabulary import FramePattern, vocabularies
+from xladoctor.frontends.vocabulary import vocabularies
+from xladoctor.frontends.vocabulary_file import FramePattern
 from xladoctor.stacks.interface import Frame, Kind
 
 

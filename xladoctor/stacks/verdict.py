@@ -42,13 +42,13 @@ _SAME_DEVICES = (
 def of_thread(thread: Thread, stacks: Stacks) -> Verdict:
     """What one thread does."""
     frame = user_frame(thread)
-    told = (
+    found = (
         _by_native(thread)
         or _by_python(thread, frame)
         or _by_call(thread.call, frame)
         or _by_source(thread, frame)
     )
-    kind, text, sure, hints = told or _otherwise(thread, stacks)
+    kind, text, sure, hints = found or _otherwise(thread, stacks)
     if thread.id != stacks.pid and frame is None and not thread.running:
         kind, text, hints = Kind.idle, "waits for work", ()  # a helper of some library
     return Verdict(kind, text, frame, sure, hints)
@@ -159,8 +159,8 @@ def _by_source(thread: Thread, frame: Frame | None) -> Found | None:
     if frame is None or thread.running or thread.frames[0] is not frame:
         return None
     text = linecache.getline(frame.file, frame.line)
-    told = ((kind, what) for kind, what, pattern in SOURCE if pattern.search(text))
-    kind, what = next(told, (None, ""))
+    sources = ((kind, what) for kind, what, pattern in SOURCE if pattern.search(text))
+    kind, what = next(sources, (None, ""))
     return (kind, what, False, (_ASK_NATIVE,)) if kind else None
 
 

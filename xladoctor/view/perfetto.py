@@ -22,7 +22,7 @@ from xladoctor.ingest.xplane.nesting import ordered
 from xladoctor.protobuf import described
 from xladoctor.view import encode
 from xladoctor.view.interface import Slices, Track, ViewError
-from xladoctor.view.timelines import Shown
+from xladoctor.view.timelines import AnnotatedTimeline
 
 _message = described(
     {
@@ -84,7 +84,7 @@ class PerfettoTrace:
         self._sequence = 0
         self._pids: set[int] = set()
 
-    def add(self, shown: Shown, steps: Slices, rows: Iterable[Track]) -> None:
+    def add(self, shown: AnnotatedTimeline, steps: Slices, rows: Iterable[Track]) -> None:
         """Add a timeline, its steps and other rows."""
         pid = self._free_pid(shown)
         host = next(iter(shown.timeline.space.hostnames), "")
@@ -137,7 +137,7 @@ class PerfettoTrace:
         self._begin_sequence(row.slices.names)
         self._add_slices(track, row.name, row.slices)
 
-    def _free_pid(self, shown: Shown) -> int:
+    def _free_pid(self, shown: AnnotatedTimeline) -> int:
         """The timeline's pid, or a free number if another host's process has the same."""
         pid = shown.pid if shown.pid and shown.pid < _MOST_PID else shown.process + 1
         while pid in self._pids:

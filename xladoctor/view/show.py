@@ -11,7 +11,7 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.view import tracks, xspace
 from xladoctor.view.interface import Slices, Track, ViewError
 from xladoctor.view.perfetto import PerfettoTrace, opened
-from xladoctor.view.timelines import Shown, place_of, timelines
+from xladoctor.view.timelines import AnnotatedTimeline, place_of, timelines
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ def write_logdir(evidence: Evidence, diagnosis: Diagnosis, logdir: Path) -> Outc
 
 def _rows(
     evidence: Evidence, diagnosis: Diagnosis, outcome: Outcome
-) -> Iterator[tuple[Shown, Slices, list[Track]]]:
+) -> Iterator[tuple[AnnotatedTimeline, Slices, list[Track]]]:
     """Each timeline with its steps and other rows; at the end, a note on findings without any."""
     found: set[str] = set()
     for shown in timelines(evidence):

@@ -10,7 +10,8 @@ import numpy as np
 
 from xladoctor.evidence.interface import Evidence
 from xladoctor.foreign import encodable
-from xladoctor.ingest.chrome.space import ChromeSpace, read_chrome
+from xladoctor.ingest.chrome.read import read_chrome
+from xladoctor.ingest.chrome.space import ChromeSpace
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.recognition import Kind, kind_of
 from xladoctor.ingest.timeline.clock import Timeline
@@ -24,7 +25,7 @@ _STATS = ("file", "line", "kind")  # stats of these annotations
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class AnnotatedTimeline:
     """A timeline for display; the capture's annotations are named after their call and line.
 
     Attributes:
@@ -73,7 +74,7 @@ class Shown:
         )
 
 
-def timelines(evidence: Evidence) -> Iterator[Shown]:
+def timelines(evidence: Evidence) -> Iterator[AnnotatedTimeline]:
     """Each timeline of the evidence, one at a time, as each may take much memory.
 
     Raises:
@@ -86,8 +87,7 @@ def timelines(evidence: Evidence) -> Iterator[Shown]:
     if not rows:
         raise ViewError(
             f"{evidence.path}: no timeline, so there is nothing to show",
-            "xladoctor run records one, unless it is told --trace-steps 0 or the program ends too"
-            " early",
+            "xladoctor run records one, unless --trace-steps is 0 or the program ends too early",
         )
     for row in rows:
         yield _shown(place_of(row["file"], evidence), row["process"], row["pid"], evidence)
@@ -101,7 +101,7 @@ def place_of(file: str, evidence: Evidence) -> Path:
     return next((each for each in (root, *root.rglob("*")) if encodable(str(each)) == file), path)
 
 
-def _shown(path: Path, process: int, pid: int | None, evidence: Evidence) -> Shown:
+def _shown(path: Path, process: int, pid: int | None, evidence: Evidence) -> AnnotatedTimeline:
     ingested = Ingested()
     try:
         chrome = kind_of(path) is Kind.TRACE
@@ -112,7 +112,7 @@ def _shown(path: Path, process: int, pid: int | None, evidence: Evidence) -> Sho
         raise ViewError(ingested.notes)
     events = space.decode(_STATS)
     annotated = _name_annotations(events, evidence)
-    return Shown(process, pid, Timeline(space, events), annotated)
+    return AnnotatedTimeline(process, pid, Timeline(space, events), annotated)
 
 
 def _name_annotations(events: Events, evidence: Evidence) -> wire.Array:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from xladoctor.diagnosis.interface import Claim, Diagnosis, Finding
+from xladoctor.diagnosis.finding import Claim, Finding
+from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.whatif.claims import items_of
 from xladoctor.diagnosis.whatif.program import Program, read_program
 from xladoctor.evidence.interface import Evidence

@@ -46,7 +46,6 @@ def serving(logdir: Path, log: Path) -> Iterator[Server]:
     """XProf on a log directory, on a free port of the loopback, until the block is left.
 
     Args:
-        logdir: the log directory.
         log: the file for its output.
 
     Raises:

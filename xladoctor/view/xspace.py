@@ -16,7 +16,7 @@ from xladoctor.ingest.recognition import SUFFIX, named_after
 from xladoctor.ingest.xplane import wire
 from xladoctor.view import encode
 from xladoctor.view.interface import MOST, Slices, Track
-from xladoctor.view.timelines import Shown
+from xladoctor.view.timelines import AnnotatedTimeline
 
 #: Prefix that XProf's trace viewer takes for a program's own planes.
 _PLANE = "/device:CUSTOM:xladoctor"
@@ -33,7 +33,7 @@ def session_in(logdir: Path, evidence: Evidence) -> Path:
     return session
 
 
-def write(shown: Shown, rows: Sequence[Track], session: Path) -> str | None:
+def write(shown: AnnotatedTimeline, rows: Sequence[Track], session: Path) -> str | None:
     """Write a timeline with rows of ours into a session. Raises OSError.
 
     Chrome traces, which XProf does not read, and the readable parts of damaged timelines are
@@ -61,7 +61,7 @@ def write(shown: Shown, rows: Sequence[Track], session: Path) -> str | None:
     )
 
 
-def _host(shown: Shown, session: Path) -> str:
+def _host(shown: AnnotatedTimeline, session: Path) -> str:
     name = shown.path.name
     host = named_after(shown.path) or name.removesuffix(PACKED).removesuffix(SUFFIX)
     host = encodable(host)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from xladoctor.diagnosis.interface import Claim, Finding
+from xladoctor.diagnosis.finding import Claim, Finding
 from xladoctor.diagnosis.pictures.interface import Lane, Row, Span, StepPicture
 from xladoctor.evidence.interface import Evidence
 from xladoctor.quantities import percent

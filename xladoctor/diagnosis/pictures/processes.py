@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xladoctor.diagnosis.account import told_apart
+from xladoctor.diagnosis.account import loop_shares
 from xladoctor.diagnosis.pictures.interface import ProcessStep, Row
 from xladoctor.evidence.interface import Evidence
 from xladoctor.facts.parts import OF_STEP
@@ -35,7 +35,7 @@ def process_steps(evidence: Evidence) -> list[ProcessStep]:
 def _step(row: Row, evidence: Evidence, *, several_hosts: bool) -> ProcessStep:
     spent: dict[str, float] = {part: float(row.get(part) or 0) for part in _PARTS}
     spent["python"] = max(0.0, float(row["whole"]) - sum(spent.values()))
-    spent |= told_apart(evidence, row).of(spent["barrier"], spent["python"], spent["upload"])
+    spent |= loop_shares(evidence, row).of(spent["barrier"], spent["python"], spent["upload"])
     steps = max(1.0, float(row["steps"] or 0))
     return ProcessStep(
         _name(row, several_hosts=several_hosts),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xladoctor.diagnosis.account import told_apart
+from xladoctor.diagnosis.account import loop_shares
 from xladoctor.diagnosis.pictures.interface import Row, StepSeries
 from xladoctor.evidence.interface import Evidence
 from xladoctor.facts.parts import OF_STEP
@@ -35,8 +35,8 @@ _TRACED = """
 """
 _LOOP = "SELECT process, thread FROM account"
 _ROWS = """
-    WITH told AS ({steps}),
-    numbered AS (SELECT *, (row_number() OVER (ORDER BY index) - 1) // $every AS row FROM told)
+    WITH series AS ({steps}),
+    numbered AS (SELECT *, (row_number() OVER (ORDER BY index) - 1) // $every AS row FROM series)
     SELECT min(index) AS first, sum(steps)::BIGINT AS steps, max(period) AS period, {parts},
            min(index) FILTER (steps > 1) AS merged,
            (sum(duration_ns) / sum(steps) / 1e3)::BIGINT AS whole,
@@ -64,7 +64,7 @@ def _series(evidence: Evidence, steps: str, every: int) -> StepSeries:
     for row in rows:
         row["python"] = max(0, row["whole"] - sum(row[part] for part in _PARTS))
     if steps is _LOGGED:
-        _tell_apart(rows, evidence)
+        _split_python(rows, evidence)
     return StepSeries(
         first=[row["first"] for row in rows],
         counts=[row["steps"] for row in rows],
@@ -81,10 +81,10 @@ def _series(evidence: Evidence, steps: str, every: int) -> StepSeries:
     )
 
 
-def _tell_apart(rows: list[Row], evidence: Evidence) -> None:
+def _split_python(rows: list[Row], evidence: Evidence) -> None:
     """Split off dispatch and tracing by their shares in the whole loop, as in the account."""
     for loop in evidence.database.rows(_LOOP):
-        shares = told_apart(evidence, loop)
+        shares = loop_shares(evidence, loop)
         for row in rows:
             whole = row["barrier"] + row["python"] + row["upload"]
             parts = shares.of(row["barrier"], row["python"], row["upload"])

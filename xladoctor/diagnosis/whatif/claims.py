@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from xladoctor.diagnosis.interface import Claim, Do, What
+from xladoctor.diagnosis.finding import Claim, Do, What
 from xladoctor.diagnosis.rule import RuleError
 from xladoctor.diagnosis.whatif.program import (
     ACTIVITIES,

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from xladoctor.diagnosis.interface import Claim
+from xladoctor.diagnosis.finding import Claim
 from xladoctor.diagnosis.whatif.claims import Applied, apply
 from xladoctor.diagnosis.whatif.pace import at_the_pace_of
 from xladoctor.diagnosis.whatif.program import COMPILE, Program, read_program

@@ -34,15 +34,15 @@ _LOOP = columns(
     PROCESS
     + THREAD
     + """
-    without_barrier BOOLEAN whether it has no barrier; it then counts as one step that goes on
-    duration_ns BIGINT how long its steps took together
+    without_barrier BOOLEAN whether it has no barrier; it then counts as one open-ended step
+    duration_ns BIGINT total time of its steps
     compile_ns BIGINT spent compiling
     read_ns BIGINT blocked in reads of device values, compilation not counted
-    input_ns BIGINT waiting for the next batch; NULL where that was not noted
+    input_ns BIGINT waiting for the next batch; NULL if that was not recorded
     barrier_ns BIGINT in barriers, without compilation
     upload_ns BIGINT sending tensors to the device
-    barriers BIGINT barriers that launched work; NULL without any
-    steps BIGINT iterations: barriers over those in one iteration
+    barriers BIGINT barriers that launched work; NULL if there are none
+    steps BIGINT iterations: barriers divided by barriers per iteration
     optimizer_steps BIGINT updates of the optimizer that stepped most
     executions BIGINT graphs launched
 """
@@ -51,28 +51,28 @@ _REPORTED = columns(
     PROCESS
     + """
     compiled HUGEINT graphs that were compiled
-    compile_ns DOUBLE time of compiling
-    longest_compile_ns DOUBLE time of the longest, but for one in a hundred
-    compiled_since BIGINT graphs compiled since the report before it, where a text has several
-    launched_since BIGINT launches since then
+    compile_ns DOUBLE time spent compiling
+    longest_compile_ns DOUBLE 99th percentile of the compilation times
+    compiled_since BIGINT graphs compiled since the previous report in the same text
+    launched_since BIGINT launches since the previous report
     launched HUGEINT launches of graphs
-    graphs BIGINT graphs that were handed over; of early releases, that were compiled
+    graphs BIGINT graphs launched; in reports of early releases, graphs compiled
     barriers HUGEINT barriers
-    read_ns DOUBLE time of reads of device values
+    read_ns DOUBLE time spent reading device values
     fetched BIGINT how often values were fetched from the device
     fetched_bytes DOUBLE bytes fetched
-    uploads BIGINT how often tensors were sent to it
-    upload_ns DOUBLE time of sending
-    upload_growth DOUBLE nanoseconds of sending in each second when the report was made
+    uploads BIGINT how often tensors were sent to the device
+    upload_ns DOUBLE time spent sending tensors
+    upload_growth DOUBLE nanoseconds spent sending per second at the time of the report
     sent_bytes DOUBLE bytes sent
-    sends BIGINT how often, as the metric of these bytes counts it
+    sends BIGINT number of transfers, as counted by the metric of these bytes
 """
 )
 _LOGGED = {**_OF_PROCESS, **PLACE} | columns("""
     count BIGINT launches or compilations that the line caused
-    barriers BIGINT how many the log names besides
+    barriers BIGINT barriers that the log also names
     launches BOOLEAN whether launches were counted; otherwise compilations
-    op VARCHAR operator that read, where a console log names it
+    op VARCHAR operator that read, if a console log names it
 """)
 _AGAIN = (
     _COMPILATION
@@ -97,7 +97,7 @@ VIEWS: dict[str, Columns] = {
     "compile_times": _OF_PROCESS,
     "reported_piling": _REPORTED
     | columns("""
-        operations BIGINT operations of a graph, in the mean
+        operations BIGINT mean number of operations per graph
     """),
     "loop": _LOOP,
     "lead": _LOOP,
@@ -112,17 +112,17 @@ VIEWS: dict[str, Columns] = {
     )
     | SITE
     | columns("""
-        count BIGINT how many reads
+        count BIGINT number of reads
         steps BIGINT steps with one or more
         duration_ns BIGINT time that the host was blocked, compilation not counted
         compile_ns BIGINT compilation that they caused
-        share_of_steps DOUBLE share (0 to 1) of the steps of the same barrier that have it
-        steps_of VARCHAR these steps, in words: "the steps" where they are all
-        count_a_step DOUBLE how many in a step that has any
-        share_of_all DOUBLE share (0 to 1) of all steps of the thread that read here, or of time
-        costly_turns BOOLEAN whether it waits for long in a loop without barriers: turns are steps
-        purpose VARCHAR what for, as in reading_helper, where a known helper reads
-        cure VARCHAR what to do instead, a sentence, likewise
+        share_of_steps DOUBLE share (0 to 1) of the steps of the same barrier that have such a read
+        steps_of VARCHAR these steps, in words: "the steps" if it is all of them
+        count_a_step DOUBLE reads per step that has any
+        share_of_all DOUBLE share (0 to 1) of all steps of the thread that read here, or of its time
+        costly_turns BOOLEAN whether a loop without barriers waits long here, by iterations
+        purpose VARCHAR purpose as in reading_helper, if a known helper reads
+        cure VARCHAR what to do instead, as a sentence, if a known helper reads
     """),
     "logged_read": _LOGGED,
     "logged_cut": _LOGGED
@@ -135,26 +135,26 @@ VIEWS: dict[str, Columns] = {
     | SITE
     | columns("""
         purpose VARCHAR progress, condition, helper, metric, log, free; else print, copy or value
-        seen_by VARCHAR calls, timeline; counters, transfers (of a metrics report); log
+        seen_by VARCHAR source: calls, timeline, counters or transfers (metrics report), log
         kinds VARCHAR[] kinds of the reads, as in host_sync
-        cure VARCHAR what to do instead, a sentence
-        count BIGINT how many reads; of all steps, if the timeline has some
+        cure VARCHAR what to do instead, as a sentence
+        count BIGINT number of reads; in all steps, if the timeline has some of them
         times BIGINT steps with one or more; of a report or a log, reads at this and other lines
-        per_step DOUBLE how many a step
+        per_step DOUBLE reads per step
         share_of_steps DOUBLE share of the steps of the same barrier; of launches; NULL if unknown
         steps_of VARCHAR these steps, in words
         share_of_all DOUBLE share of all steps or of the time; of transfers, of graphs, too
-        turns BOOLEAN whether turns of a loop without barriers count as steps
-        profiled BIGINT steps that the profile of another profiler has; 0 without one
+        turns BOOLEAN whether iterations of a loop without barriers count as steps
+        profiled BIGINT steps in the profile of another profiler; 0 if there is none
         cost_ns BIGINT time that the host was blocked
-        cost_basis VARCHAR bound where others may have part in it
-        claim STRUCT what taking them out does to the timeline
+        cost_basis VARCHAR bound if other causes may contribute to it
+        claim STRUCT what removing them does to the timeline
         waits BOOLEAN whether its steps wait for the device anyway
         behind BOOLEAN whether it waits for values of an earlier step
-        bytes_each DOUBLE bytes of a transfer, in the mean
-        early BOOLEAN whether the report was made after so few launches that little recurs
-        logged BIGINT launches or compilations that the log names in all
-        compiled BOOLEAN whether the log names compilations only
+        bytes_each DOUBLE mean bytes per transfer
+        early BOOLEAN whether the report came after too few launches for anything to recur
+        logged BIGINT total of launches or compilations that the log names
+        compiled BOOLEAN whether the log names only compilations
     """),
     "graph_size": columns(
         PROCESS
@@ -167,43 +167,43 @@ VIEWS: dict[str, Columns] = {
         PROCESS
         + """
         launches HUGEINT launches of single operators
-        launch_ns DOUBLE time of these
-        operators BIGINT operators compiled for it
-        compile_ns DOUBLE time of compiling them
-        graphs HUGEINT launches of graphs besides
+        launch_ns DOUBLE time of these launches
+        operators BIGINT operators compiled one by one
+        compile_ns DOUBLE time spent compiling them
+        graphs HUGEINT launches of graphs
     """
     ),
     "launch_record": _OF_PROCESS,
     "barrier_record": _OF_PROCESS,
     "missing_barrier": _LOOP
     | columns("""
-        cut_site STRUCT where reads cut growing graphs, as site(); NULL where the optimizer shows it
+        cut_site STRUCT where reads cut growing graphs, as site(); NULL if the optimizer shows it
     """),
     "compiled_again": _AGAIN,
     "late_compilation": _AGAIN
-    | {"launches": Column("HUGEINT", "launches from the same call site in all, where known")}
+    | {"launches": Column("HUGEINT", "total launches from the same call site, if known")}
     | columns("""
         what VARCHAR kind, or unknown
         turn DOUBLE iteration of its call site that compiled, from 0
         unsettled BOOLEAN whether it came in the last third of the launches of its call site
-        ahead BOOLEAN whether that was before the first barrier of the loop
-        warmed_up DOUBLE launches from there after warm-up; NULL where a part of a run is judged
+        ahead BOOLEAN whether it compiled before the first barrier of the loop
+        warmed_up DOUBLE launches from there after warm-up; NULL if only part of a run is judged
         running_ns BIGINT time of the loop without compiling
         steps BIGINT iterations of the longest loop of the process
         captured BOOLEAN whether the timeline has any graph
         lines STRUCT[] file and line of operations that differ
         place STRUCT what makes the difference: site (as site()), role, op, used; or NULL
-        spot STRUCT file and line of that
+        spot STRUCT file and line of place
     """),
     "explained_compilation": columns(
         PROCESS
         + """
         index INTEGER number of the compilation in its process, from 0
-        step INTEGER barrier index that it happened before, where known
+        step INTEGER index of the next barrier, if known
         ordinal BIGINT launches from the same call site before it
-        launches BIGINT launches from the same call site in all, where known
+        launches BIGINT total launches from the same call site, if known
         warmup BOOLEAN whether it is part of the warm-up
-        seconds DOUBLE how long it took, in seconds, where known
+        seconds DOUBLE seconds it took, if known
         graph_hash VARCHAR hash of the graph
         in_timeline BOOLEAN whether the timeline has the graph
         inputs BIGINT inputs of the graph
@@ -221,9 +221,9 @@ VIEWS: dict[str, Columns] = {
         trigger VARCHAR what caused its launches: the log's sentence
         compilations BIGINT compilations
         graphs UBIGINT different graphs
-        seconds DOUBLE how long they took, in seconds, where known
-        seconds_after_warmup DOUBLE of that after warm-up
-        kinds MAP compilations by kind of cause, the commonest first
+        seconds DOUBLE seconds they took, if known
+        seconds_after_warmup DOUBLE the part of seconds after warm-up
+        kinds MAP compilations by kind of cause, the most frequent first
         first INTEGER number of the first of them
     """),
     "fallback_in_loop": columns(
@@ -232,7 +232,7 @@ VIEWS: dict[str, Columns] = {
         op VARCHAR operator, as its counter is named
         base VARCHAR the same without overload and backward suffix
         count HUGEINT how often it ran on the CPU
-        per_step DOUBLE how often in an iteration; NULL where these are not known
+        per_step DOUBLE how often per iteration; NULL if iterations are unknown
     """
     ),
     "fallback_op": columns(
@@ -245,11 +245,11 @@ VIEWS: dict[str, Columns] = {
     | PLACE
     | columns("""
         count BIGINT how often it ran on the CPU at this line
-        per_step DOUBLE how often in an iteration; NULL where these are not known
-        cost_ns BIGINT time in it, from the probe steps to all; NULL where not seen
-        backward_count BIGINT of the count, in the backward pass
+        per_step DOUBLE how often per iteration; NULL if iterations are unknown
+        cost_ns BIGINT time in it, extrapolated from the probed steps; NULL if not measured
+        backward_count BIGINT the part of count in the backward pass
         part DOUBLE share (0 to 1) of all fallbacks of the process
-        often BOOLEAN whether at least in each tenth iteration, or 20 times
+        often BOOLEAN whether it ran in at least a tenth of the iterations, or 20 times
         dynamic BOOLEAN whether the data decide the size of its result
     """),
     "named_fallback": columns(
@@ -258,21 +258,21 @@ VIEWS: dict[str, Columns] = {
         op VARCHAR operator, as the log names it
         base VARCHAR the same without its overload
         dynamic BOOLEAN whether the data decide the size of its result
-        places STRUCT[] lines at which some operator ran or a value was read, as the log has it
+        places STRUCT[] lines at which the log has an operator or a read
     """
     ),
     "computing": TABLES["hlo_instruction"].columns
     | columns("""
         product BOOLEAN whether it is a product of matrices, a convolution or a custom call
-        pass VARCHAR forward, backward, update, or NULL where nothing tells
+        pass VARCHAR forward, backward, update, or NULL if unknown
     """),
     "repetition": columns(
         PROCESS
         + """
         program_id BIGINT number of the program
         copies BIGINT how often the graph has the block
-        layers BOOLEAN whether the copies are layers, each with weights of its own
-        bare BOOLEAN whether its instructions have neither lines nor operations
+        layers BOOLEAN whether the copies are layers, each with its own weights
+        bare BOOLEAN whether its instructions have neither lines nor operation names
         trains BOOLEAN whether it updates parameters
         convolves BOOLEAN whether it has convolutions
         opcode VARCHAR operation that is repeated at the line
@@ -294,16 +294,16 @@ VIEWS: dict[str, Columns] = {
         PROCESS
         + THREAD
         + """
-        steps BIGINT barriers of its steady steps
-        duration_ns BIGINT how long these took together
-        input_ns BIGINT waiting for the next batch; NULL where that was not noted
+        steps BIGINT number of its steady steps
+        duration_ns BIGINT total time of these steps
+        input_ns BIGINT waiting for the next batch; NULL if that was not recorded
     """
     ),
     "processor_wait": columns(
         PROCESS
         + """
-        share DOUBLE share (0 to 1) of the time that the thread was ready and had no processor
-        running DOUBLE share (0 to 1) of the time that it ran
+        share DOUBLE share (0 to 1) of the time in which the thread was ready but had no processor
+        running DOUBLE share (0 to 1) of the time in which it ran
     """
     ),
     "scope_time": columns(
@@ -312,20 +312,20 @@ VIEWS: dict[str, Columns] = {
         device INTEGER number of the device
         scope VARCHAR named scopes, the outermost first, joined by " > "
         count BIGINT operations that ran
-        self_ns BIGINT how long they ran
-        share DOUBLE of all that the device ran
+        self_ns BIGINT time that they ran
+        share DOUBLE share (0 to 1) of all that the device ran
     """
     ),
     "steady_timeline": columns(
         PROCESS
         + """
         steps BIGINT steady steps of the timeline
-        duration_ns BIGINT how long they took together
+        duration_ns BIGINT total time of these steps
         input_ns BIGINT waiting for the next batch
-        tracing_ns BIGINT Python that built graphs, estimated
+        tracing_ns BIGINT Python that built graphs (estimate)
         idle_input_ns BIGINT no device had work while the host waited for the next batch
-        idle_tracing_ns BIGINT while Python built graphs, estimated; NULL without samples
-        idle_other_ns BIGINT while other Python ran
+        idle_tracing_ns BIGINT likewise, while Python built graphs (estimate); NULL without samples
+        idle_other_ns BIGINT likewise, while other Python ran
     """
     ),
     "host_line": columns(
@@ -335,19 +335,19 @@ VIEWS: dict[str, Columns] = {
         file VARCHAR path of the user's line
         line INTEGER the line, from 1
         function VARCHAR function that it is in
-        looping BOOLEAN whether the samples are of the loop's own thread
+        looping BOOLEAN whether the samples are of the loop's thread
         count BIGINT samples
-        own BIGINT of these, in the line's own code
-        of_kind BIGINT samples of this kind in all
+        own BIGINT samples in the line's own code
+        of_kind BIGINT all samples of this kind
         share DOUBLE share (0 to 1) of these
-        rank BIGINT 1 for the line of a kind with most samples
+        rank BIGINT 1 for the line with the most samples of its kind
     """
     ),
     "hottest_lines": columns(
         PROCESS
         + """
         kind VARCHAR as in host_line
-        samples BIGINT samples of this kind in all
+        samples BIGINT all samples of this kind
         lines STRUCT[] place (file:line) and share (0 to 1), the hottest first
     """
     ),
@@ -356,8 +356,8 @@ VIEWS: dict[str, Columns] = {
         PROCESS
         + THREAD
         + """
-        began_at BIGINT nanoseconds of the wall clock: its first launch's interval began
-        ended_at BIGINT nanoseconds of the wall clock: its last one ended
+        began_at BIGINT when its first launch's interval began, in nanoseconds of the wall clock
+        ended_at BIGINT when its last launch's interval ended, in nanoseconds of the wall clock
         compile_ns BIGINT compiling
         read_ns BIGINT blocked in reads of device values
         input_ns BIGINT waiting for the next batch
@@ -365,9 +365,9 @@ VIEWS: dict[str, Columns] = {
         upload_ns BIGINT sending tensors to the device
         save_ns BIGINT saving checkpoints
         python_ns BIGINT the rest: Python
-        setup_ns BIGINT of that, making the model and the data
+        setup_ns BIGINT the part of python_ns that makes the model and the data
         earlier_compile_ns BIGINT compiling before the loop, on other threads
-        writing_ns BIGINT the capture's own writing after the program's end
+        writing_ns BIGINT writing by the capture after the program's end
     """
     ),
     "time_line": columns("""
@@ -382,13 +382,13 @@ VIEWS: dict[str, Columns] = {
     """
         + PROCESS
         + """
-        thread BIGINT thread whose loop it is, 0 where it is of the process
+        thread BIGINT thread of the loop; 0 for counts of the process
         file VARCHAR path of the line
         line INTEGER the line, from 1
         function VARCHAR function that it is in
-        value DOUBLE what the line adds to the count; for peak_memory bytes
-        times BIGINT how often it did
-        what VARCHAR what it did: kinds of compilations or reads, the operator
+        value DOUBLE what the line contributes to the count; bytes for peak_memory
+        times BIGINT how often it occurred
+        what VARCHAR kinds of compilations or reads, or the operator
     """
     ),
 }

@@ -10,39 +10,21 @@ import random
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from xladoctor.frontends.vocabulary import categories
 from xladoctor.frontends.vocabulary import events as named
 from xladoctor.ingest.chrome import scan
-from xladoctor.ingest.chrome.beginning import EVENTS, LONGEST
-from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.events import Events, Stats
 from xladoctor.ingest.xplane.nesting import nest
-from xladoctor.ingest.xplane.space import Line, Plane, Space, content_of
+from xladoctor.ingest.xplane.space import Space
 
-_ROWS = 1 << 16  # events that are read at a time
+_ROWS = 1 << 16  # stats that are read at a time
 _TEXTS = 1 << 12
-_FACTS = re.compile(rb'"(baseTimeNanoseconds|host_name|rank)"\s*:\s*"?([^",}\s]*)')
-_AROUND = 1 << 20  # bytes before and after the events that are searched for metadata
-#: Categories of work on devices -> the kind of the device.
-_WORK = {
-    "kernel": "GPU",
-    "gpu_memcpy": "GPU",
-    "gpu_memset": "GPU",
-    "concurrent_kernel": "GPU",
-    "memcpy": "GPU",
-    "memset": "GPU",
-    "mtia_ccp_events": "MTIA",
-}
 #: By how much primes are below 2 ** 55.
 _BELOW = (55, 67, 99, 127, 147, 169, 171, 199, 207, 267, 279, 321, 339, 355, 381, 411, 487, 511)
-_METADATA, _COMPLETE, _INSTANT = ord("M"), ord("X"), ord("i")
-_LABELS = "user_annotation"
 #: The argument shared by a call of the host and the work that it led to on a device.
 _JOINED = "correlation"
 #: The argument shared by an operator and its gradient.
@@ -52,8 +34,6 @@ _IN_GRAPH = "graph node id"
 _SENT = "Memcpy HtoD"
 #: Calls in which the host waits for all work of a stream or a device.
 _WAITS = re.compile(r"\w+Synchronize")
-_LANE = [scan.PROCESS, scan.THREAD, scan.CATEGORY]
-_UNKNOWN = int(np.iinfo(np.int64).min)
 
 
 @dataclass(slots=True)
@@ -213,9 +193,9 @@ class ChromeSpace(Space):
         waits = self._waits_after(events, calls)
         for call, copy, wait in zip(calls.tolist(), works.tolist(), waits.tolist(), strict=True):
             made = events.names[int(events.name[copy])]
-            for asked in (call, wait) if made.startswith(_SENT) and wait >= 0 else (call,):
-                name = events.names[int(events.name[asked])]
-                events.name[asked] = events.add_name(f"{name}: {made}")
+            for call_or_wait in (call, wait) if made.startswith(_SENT) and wait >= 0 else (call,):
+                name = events.names[int(events.name[call_or_wait])]
+                events.name[call_or_wait] = events.add_name(f"{name}: {made}")
 
     def _waits_after(self, events: Events, calls: wire.Ints) -> wire.Ints:
         """For each call, the next wait in the operator that encloses both; -1 for none.
@@ -297,111 +277,6 @@ class ChromeSpace(Space):
             events.parts.append(Stats(which.astype(np.int32), step, kind, number))
 
 
-def read_chrome(path: Path, ingested: Ingested) -> ChromeSpace | None:
-    """Read a file and find its planes and lines. None, and a note, if it cannot be opened."""
-    buffer = content_of(path, ingested)
-    if buffer is None:
-        return None
-    space = ChromeSpace(path, len(buffer), buffer, damage=np.array([0, -1, 0, -1], np.int64))
-    start = EVENTS.search(buffer[:LONGEST].tobytes())
-    found = _found(space, start.end() if start else space.size)
-    facts = _facts(space, start.start() if start else 0)
-    since = facts.get("baseTimeNanoseconds", "")
-    origin = (int(since) if re.fullmatch(r"\d{1,18}|[1-8]\d{18}", since) else 0) + 1000 * found.base
-    if "host_name" in facts:
-        space.hostnames.append(facts["host_name"])
-    if re.fullmatch(r"\d{1,9}", facts.get("rank", "")):
-        space.rank = int(facts["rank"])
-    _arrange(space, found, origin)
-    if space.of_planes:
-        ingested.notes.append(
-            f"{path}: a trace for viewers, without the compiled graphs; the"
-            " .xplane.pb file of the same profile has them"
-        )
-    return space
-
-
-@dataclass(slots=True)
-class _Found:
-    """The contents of a file.
-
-    Attributes:
-        columns: as in :class:`ChromeSpace`, in the order of the file, with the lane's number.
-        lanes: the number of each combination of process, thread and category (places of texts).
-        metadata: rows of metadata: the first for each sort, process and thread.
-        base: the microseconds that instants count from.
-    """
-
-    columns: dict[str, wire.Array]
-    lanes: dict[tuple[int, ...], int]
-    metadata: wire.Array
-    base: int
-
-
-def _found(space: ChromeSpace, at: int) -> _Found:
-    """Read all events, keeping only some columns: rows take more memory than their text."""
-    base, room = np.array([_UNKNOWN], np.int64), np.empty((_ROWS, 8), np.int64)
-    lanes: dict[tuple[int, ...], int] = {}
-    metadata, parts = [room[:0].copy()], [_columns(space, room[:0], lanes)]
-    while 0 <= at < space.size:
-        count, behind = scan.events(space.buffer, at, room, space.texts.table, base, space.damage)
-        if behind == at:
-            space.texts.grow()
-        at = behind
-        rows = room[:count]
-        named = rows[rows[:, scan.PHASE] == _METADATA]
-        metadata.append(named[_distinct(named, scan.NAME, scan.PROCESS, scan.THREAD)[0]])
-        parts.append(_columns(space, rows, lanes))
-    columns = {key: np.concatenate([part.pop(key) for part in parts]) for key in list(parts[0])}
-    return _Found(
-        columns, lanes, np.concatenate(metadata), 0 if base[0] == _UNKNOWN else int(base[0])
-    )
-
-
-def _columns(
-    space: ChromeSpace, rows: wire.Array, lanes: dict[tuple[int, ...], int]
-) -> dict[str, wire.Array]:
-    """The kept columns of the visible events; new lanes are added to ``lanes``."""
-    phase = rows[:, scan.PHASE]
-    shown = (phase == _COMPLETE) | (phase == _INSTANT)
-    for column in (scan.START, scan.NAME, scan.PROCESS):
-        shown &= rows[:, column] != _UNKNOWN
-    begin, end = space.texts.places[np.maximum(rows[:, scan.PROCESS], 0)].T
-    rows = rows[shown & (begin < end)]  # events without a process are the profiler's own marks
-    first, lane = _distinct(rows, *_LANE)
-    keys = np.maximum(rows[first][:, _LANE], 0)  # 0 stands for no text
-    numbers = [lanes.setdefault(tuple(key), len(lanes)) for key in keys.tolist()]
-    return {
-        "name": rows[:, scan.NAME].astype(np.int32),
-        "start_ps": rows[:, scan.START].copy(),
-        "duration_ps": np.maximum(rows[:, scan.DURATION], 0),
-        "args": rows[:, scan.ARGS].copy(),
-        "lane": np.array(numbers, np.int32)[lane],
-    }
-
-
-def _distinct(rows: wire.Array, *columns: int) -> tuple[wire.Ints, wire.Ints]:
-    """The first row with each combination of these columns, and each row's combination."""
-    first, *others = columns
-    number = np.maximum(rows[:, first], 0)
-    for column in others:
-        if number.max(initial=0) >> 31:
-            _, number = np.unique(number, return_inverse=True)
-        number = (number << 31) + np.maximum(rows[:, column], 0)
-    _, where, which = np.unique(number, return_index=True, return_inverse=True)
-    return where, which
-
-
-def _facts(space: ChromeSpace, start: int) -> dict[str, str]:
-    """The trace's metadata, before the events (which has priority) or after them."""
-    around = (space.buffer[max(start, space.size - _AROUND) :], space.buffer[:start])
-    return {
-        key.decode(): value.decode(errors="replace")
-        for part in around
-        for key, value in _FACTS.findall(part.tobytes())
-    }
-
-
 def _plain(text: bytes) -> str:
     if b"\\" in text:
         try:
@@ -409,151 +284,3 @@ def _plain(text: bytes) -> str:
         except (msgspec.DecodeError, UnicodeDecodeError):
             pass  # a quote that is not escaped, or damage
     return text.decode(errors="replace")
-
-
-@dataclass(frozen=True, slots=True)
-class _Lane:
-    """The events that become a line: those of one thread of a process, and of one sort.
-
-    Attributes:
-        device: the kind of device, for its work and for what is shown beside it; else empty.
-        sort: the category of what is shown beside a device's work; else empty.
-    """
-
-    process: str
-    thread: str
-    device: str = ""
-    sort: str = ""
-
-
-def _arrange(space: ChromeSpace, found: _Found, origin: int) -> None:
-    """Arrange the events in planes and lines, in order of time."""
-    names, codes = space.names()
-    called = _called(space, found.metadata, names, codes)
-    space.of_planes = any(name.startswith("/") for name in called.values())
-    lanes, numbers = _lanes(found.lanes, names, codes, called)
-    hosts = {each.process for each in lanes if not each.device and each.process.isdecimal()}
-    if len(hosts) == 1 and not space.of_planes:
-        space.pid = int(*hosts)
-    planes: dict[str, list[int]] = {}
-    for number, each in enumerate(lanes):
-        planes.setdefault(_plane_of(each, called), []).append(number)
-    ordered = [number for name in sorted(planes, key=_rank) for number in planes[name]]
-    place = np.argsort(np.array(ordered, np.int64)).astype(np.min_scalar_type(len(lanes)))
-    columns = found.columns
-    sorts = {names[codes[sort]].lower() for _, _, sort in found.lanes if sort}
-    space.categories = frozenset(sorts)
-    labelled = [
-        number
-        for (_, _, sort), number in found.lanes.items()
-        if sort and names[codes[sort]] == _LABELS
-    ]
-    if labelled or sorts & categories():  # the profiler distinguishes labels from other events
-        space.labels = {
-            names[codes[code]]
-            for code in np.unique(columns["name"][np.isin(columns["lane"], labelled)]).tolist()
-        }
-    space.joins_calls = not space.of_planes
-    lane = numbers[columns.pop("lane")]
-    order = np.lexsort((-columns["duration_ps"], columns["start_ps"], place[lane]))
-    space.columns = {key: columns.pop(key)[order] for key in list(columns)}
-    space.columns["host"] = np.array([not each.device for each in lanes], bool)[lane[order]]
-    counts = np.bincount(lane, minlength=len(lanes))
-    for name in sorted(planes, key=_rank):
-        plane = Plane(len(space.planes), name)
-        space.planes.append(plane)
-        for number in planes[name]:
-            _add_line(space, plane, lanes[number], called, origin, int(counts[number]))
-
-
-def _add_line(
-    space: ChromeSpace,
-    plane: Plane,
-    lane: _Lane,
-    called: dict[tuple[str, str], str],
-    origin: int,
-    count: int,
-) -> None:
-    name = called.get((lane.process, lane.thread), lane.thread)
-    if lane.device:
-        name = f"{lane.sort or 'Stream'} #{lane.thread}"
-    identity = int(lane.thread) if lane.thread.isdecimal() else space.line_count
-    plane.lines.append(
-        Line(
-            number=space.line_count,
-            plane=plane,
-            id=identity,
-            name=name,
-            origin_ns=origin,
-            begin=0,
-            end=0,
-            first=space.event_count,
-            count=count,
-            marks=[],
-        )
-    )
-    space.line_count += 1
-    space.event_count += count
-
-
-def _called(
-    space: ChromeSpace, rows: wire.Array, names: list[str], codes: wire.Array
-) -> dict[tuple[str, str], str]:
-    """The names of threads by process and thread, and of processes by the process alone."""
-    of_names = [
-        number
-        for number, code in enumerate(codes.tolist())
-        if code >= 0 and names[code] in ("process_name", "thread_name")
-    ]
-    rows = rows[np.isin(rows[:, scan.NAME], of_names)]
-    rows = rows[_distinct(rows, scan.NAME, scan.PROCESS, scan.THREAD)[0]]
-    stats = space.stats(np.ascontiguousarray(rows[:, scan.ARGS]), {"name"})
-    stats = stats.select(stats.kind == wire.REF)  # a number is not a name
-    texts, places = space.names()
-    called = {}
-    for number, value in zip(stats.event.tolist(), stats.value.tolist(), strict=True):
-        row = rows[number]
-        what, process, thread = (
-            names[codes[row[column]]] if row[column] >= 0 else ""
-            for column in (scan.NAME, scan.PROCESS, scan.THREAD)
-        )
-        key = (process, thread if what == "thread_name" else "")
-        called[key] = texts[places[value]]
-    return called
-
-
-def _lanes(
-    found: Iterable[tuple[int, ...]],
-    names: list[str],
-    codes: wire.Array,
-    called: dict[tuple[str, str], str],
-) -> tuple[list[_Lane], wire.Ints]:
-    """The lanes, and the number of the lane for each process, thread and category."""
-    parts = [tuple(names[codes[place]] if place else "" for place in key) for key in found]
-    devices = {process: _WORK[sort.lower()] for process, _, sort in parts if sort.lower() in _WORK}
-    lanes: dict[_Lane, int] = {}
-    numbers = []
-    for process, thread, sort in parts:
-        beside = sort if process in devices and sort.lower() not in _WORK else ""
-        each = _Lane(process, thread, devices.get(process, ""), beside)
-        numbers.append(lanes.setdefault(each, len(lanes)))
-    return list(lanes), np.array(numbers, np.int32)
-
-
-def _plane_of(lane: _Lane, called: dict[tuple[str, str], str]) -> str:
-    name = called.get((lane.process, ""), "")
-    if name.startswith("/"):
-        return name
-    if lane.device:
-        return f"/device:{lane.device}:{lane.process}"
-    return "/host:CPU" if lane.process.isdecimal() else lane.process
-
-
-def _rank(plane: str) -> tuple[bool, bool, int, str]:
-    number = re.search(r"\d+$", plane)
-    return (
-        not plane.startswith("/host:"),
-        not plane.startswith("/device:"),
-        int(number[0]) if number else 0,
-        plane,
-    )

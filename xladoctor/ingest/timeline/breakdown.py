@@ -16,6 +16,7 @@ from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.timeline.python_frames import PythonFrames
+from xladoctor.ingest.timeline.reading import Reading
 from xladoctor.ingest.timeline.steps import SPAN, Steps
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
@@ -28,7 +29,7 @@ _KNOWN = (*ACTIVITIES, UNRECORDED)
 _REASONS = [*_KNOWN, "python"]
 
 
-class Numbered(NamedTuple):
+class StepNumbers(NamedTuple):
     """The number of each step in ``timeline_step``, and whether it is that of the step log."""
 
     number: Times
@@ -37,13 +38,11 @@ class Numbered(NamedTuple):
 
 def add_steps(
     doing: dict[str, Intervals], steps: Steps, process: int, ingested: Ingested
-) -> Numbered:
+) -> StepNumbers:
     """Fill ``timeline_step``.
 
     Args:
         doing: when the loop's thread did each activity, and when that is not recorded.
-        steps: the steps.
-        process: the process's number.
         ingested: the tables to fill; the step log is read.
     """
     log = _of_log(steps, process, ingested)
@@ -71,28 +70,21 @@ def add_steps(
             "other_ns": lasted - known,
         },
     )
-    return Numbered(number, log["joined"])
+    return StepNumbers(number, log["joined"])
 
 
-def add_devices(  # noqa: PLR0913  # a timeline, and what was found in it
-    timeline: Timeline,
-    main: Line | None,
-    doing: dict[str, Intervals],
-    steps: Steps | None,
-    numbers: Times | None,
-    devices: list[Device],
-    process: int,
-    ingested: Ingested,
-) -> None:
-    """Fill ``device``, ``device_op``, ``device_step`` and ``idle_gap``.
-
-    Args:
-        main: the loop's thread.
-    """
+def add_devices(reading: Reading) -> None:
+    """Fill ``device``, ``device_op``, ``device_step`` and ``idle_gap``."""
+    steps, numbers, process, ingested = (
+        reading.steps,
+        reading.numbers,
+        reading.process,
+        reading.ingested,
+    )
     for table in ("device", "device_op", "device_step", "idle_gap"):
         ingested.table(table)
-    for device in devices:
-        begin, end = _span(timeline, steps, device)
+    for device in reading.devices:
+        begin, end = _span(reading.timeline, steps, device)
         busy = device.busy.within(begin, end)
         ingested.add(
             "device",
@@ -111,24 +103,13 @@ def add_devices(  # noqa: PLR0913  # a timeline, and what was found in it
             {"process": [process] * count, "device": [device.number] * count, **device.ops},
         )
         gaps = busy.gaps(begin, end)
-        parts = _parts(gaps, doing)
+        parts = _parts(gaps, reading.doing)
         python = np.flatnonzero(parts.argmax(axis=0) == _REASONS.index("python"))
-        places = _places(timeline, main, gaps, python)
-        _add_gaps(
-            gaps, parts, step_of(steps, numbers, gaps.begin), places, device, process, ingested
-        )
+        places = _places(reading.timeline, reading.main, gaps, python)
+        _add_gaps(gaps, parts, reading.step_of(gaps.begin), places, device, process, ingested)
         if steps is not None and numbers is not None:
-            idle = {name: gaps.common(times) for name, times in doing.items()}
+            idle = {name: gaps.common(times) for name, times in reading.doing.items()}
             _add_steps_of(device, busy, idle, steps, numbers, process, ingested)
-
-
-def step_of(steps: Steps | None, numbers: Times | None, instants: Times) -> Times:
-    """The number of the step at each instant; -1 for none."""
-    if steps is None or numbers is None:
-        return np.full(len(instants), -1, np.int64)
-    at = np.searchsorted(steps.begin, instants, side="right") - 1
-    inside = (at >= 0) & (instants < steps.end[np.maximum(at, 0)])
-    return np.where(inside, numbers[np.maximum(at, 0)], -1)
 
 
 def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
@@ -264,9 +245,7 @@ def _places(timeline: Timeline, main: Line | None, gaps: Intervals, python: Time
     """The functions that the host was in during long gaps, as columns of a site.
 
     Args:
-        timeline: the timeline.
         main: the loop's thread.
-        gaps: all gaps.
         python: numbers of the gaps in which the host mostly ran Python.
     """
     long = python[(gaps.end - gaps.begin)[python] >= _LONG_NS][:_MOST_PLACED]

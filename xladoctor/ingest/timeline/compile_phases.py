@@ -30,9 +30,7 @@ def compile_phases(
     """Tables ``compilation`` and ``compile_phase``.
 
     Args:
-        timeline: the timeline.
         phases: the phase of each event, by its name.
-        process: the process's number.
         ingested: has the process's steps and calls already.
     """
     rows = Gathered()
@@ -117,11 +115,13 @@ def _spent(
         which, begin, end = which[order], begin[order], end[order]
     _, own, _ = nest(begin, end - begin)
     names = timeline.events.names
-    told = [phases[names[name]] for name in timeline.events.name[line.events][which].tolist()]
-    first = np.array([phase == FIRST_PHASE for phase in told], bool)
+    phase_of_each = [
+        phases[names[name]] for name in timeline.events.name[line.events][which].tolist()
+    ]
+    first = np.array([phase == FIRST_PHASE for phase in phase_of_each], bool)
     roots = Intervals.union(begin[first], end[first])
     spent: Counter[tuple[int, str]] = Counter()
     of = covering(roots.begin, roots.end, begin).tolist()
-    for number, phase, nanoseconds in zip(of, told, own.tolist(), strict=True):
+    for number, phase, nanoseconds in zip(of, phase_of_each, own.tolist(), strict=True):
         spent[number, phase] += nanoseconds
     return roots, spent

@@ -8,7 +8,6 @@ by one follow each other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +15,10 @@ import numpy as np
 from xladoctor.frontends.vocabulary import events, part_of, resumed, vocabularies
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested, Interned
-from xladoctor.ingest.timeline.breakdown import step_of
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.timeline.python_frames import PythonFrames
-from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.ingest.timeline.reading import Reading
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.nesting import nest
 from xladoctor.ingest.xplane.space import Line
@@ -29,24 +27,9 @@ _RECURS = 3  # fewer times that parts follow each other may be chance
 _THEN = " > "  # between the numbers of parts
 
 
-def add_compiled_parts(
-    timeline: Timeline,
-    doing: Mapping[str, Intervals],
-    steps: Steps | None,
-    numbers: Times | None,
-    process: int,
-    ingested: Ingested,
-) -> None:
-    """Fill ``compiled_part`` and ``split_call``, if such calls are in the timeline.
-
-    Args:
-        timeline: the timeline.
-        doing: when the loop's thread did each activity.
-        steps: the steps, if there are any.
-        numbers: their numbers in ``timeline_step``.
-        process: the process's number.
-        ingested: the tables to fill.
-    """
+def add_compiled_parts(reading: Reading) -> None:
+    """Fill ``compiled_part`` and ``split_call``, if such calls are in the timeline."""
+    timeline, ingested = reading.timeline, reading.ingested
     names = timeline.events.names
     parts = {name: part for name in names if (part := part_of(name))}
     if not parts:
@@ -65,11 +48,11 @@ def add_compiled_parts(
     name = np.concatenate([thread.name for thread in threads])
     order = np.lexsort((begin - end, begin))
     begin, end, name = begin[order], end[order], name[order]
-    step = step_of(steps, numbers, begin)
+    step = reading.step_of(begin)
     ingested.append(
         "compiled_part",
         {
-            "process": np.full(len(begin), process),
+            "process": np.full(len(begin), reading.process),
             "compile_id": Interned(name, texts),
             "step": np.ma.masked_array(step, step < 0),
             "begin_ns": begin,
@@ -78,7 +61,7 @@ def add_compiled_parts(
     )
     ingested.table("split_call")
     for line, thread in zip(lines, threads, strict=True):
-        thread.add_split(timeline, line, doing["compile"], process, ingested)
+        thread.add_split(timeline, line, reading.doing["compile"], reading.process, ingested)
         thread.add_note(_what_separates(timeline, line), str(timeline.space.path), ingested)
 
 
@@ -203,7 +186,6 @@ class _Parts:
         Args:
             apart: when the thread ran something that separates functions.
             file: the file's name, for the note.
-            ingested: gets the note.
         """
         outer = np.flatnonzero(self.parent < 0)
         begin, end, frame = self.begin[outer], self.end[outer], self.frame[outer].tolist()
@@ -219,7 +201,7 @@ class _Parts:
                 in_a_row.append([])
             chains[-1].append(place)
             in_a_row[-1].append(place)
-        tells = next(
+        command = next(
             words.words["breaks"] for words in vocabularies().values() if "breaks" in words.words
         )
         counts = Counter(tuple(frame[call] for call in chain) for chain in chains if len(chain) > 1)
@@ -230,7 +212,7 @@ class _Parts:
                 ingested.notes.append(
                     f"{file}: compiled functions {named} follow one another {count} times:"
                     f" {breaks} graph break{'s' * (breaks > 1)}, or {len(functions)} functions that"
-                    f" are compiled one by one; {tells} tells"
+                    f" are compiled one by one; {command} shows which"
                 )
         repeated = Counter((frame[calls[0]], len(calls)) for calls in in_a_row if len(calls) > 1)
         for (function, calls), count in repeated.items():
@@ -239,7 +221,7 @@ class _Parts:
                     f"{file}: compiled function {self.frames[function]} is called {calls} times in"
                     f" a row, {count} times: a part that is compiled by itself, such as a layer, or"
                     " all that is compiled of a function that calls it in a loop with a graph break"
-                    f" in it; {tells} tells"
+                    f" in it; {command} shows which"
                 )
 
 

@@ -15,20 +15,14 @@ import numpy as np
 from xladoctor.facts.parts import ACTIVITIES, REGIONS, Region
 from xladoctor.frontends.vocabulary import events
 from xladoctor.ingest.frames import NOWHERE
-from xladoctor.ingest.interface import Columns, Ingested, Interned
+from xladoctor.ingest.interface import Columns, Interned
 from xladoctor.ingest.timeline.activity import Pieces, input_names, pieces
-from xladoctor.ingest.timeline.breakdown import step_of
 from xladoctor.ingest.timeline.clock import Timeline
-from xladoctor.ingest.timeline.devices import Device
-from xladoctor.ingest.timeline.executions import (
-    launched_runs,
-    matched,
-    outer,
-    outermost_events,
-)
+from xladoctor.ingest.timeline.executions import launched_runs, matched, outer, outermost_events
 from xladoctor.ingest.timeline.intervals import NEVER, Intervals, Times, covering
 from xladoctor.ingest.timeline.operator_calls import operator_calls
 from xladoctor.ingest.timeline.python_frames import PythonFrames
+from xladoctor.ingest.timeline.reading import Reading, step_of
 from xladoctor.ingest.timeline.steps import Steps
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
@@ -71,24 +65,22 @@ class _Window:
     numbers: Times | None
 
 
-def add_dependencies(
-    timeline: Timeline,
-    lines: list[Line],
-    steps: Steps | None,
-    numbers: Times | None,
-    devices: list[Device],
-    process: int,
-    ingested: Ingested,
-) -> None:
+def add_dependencies(reading: Reading) -> None:
     """Fill ``host_segment`` and ``device_execution``, of the busiest device."""
+    timeline, lines, steps, ingested = (
+        reading.timeline,
+        reading.lines,
+        reading.steps,
+        reading.ingested,
+    )
     for table in ("host_segment", "device_execution"):
         ingested.table(table)
-    if not lines or not devices:
+    if not lines or not reading.devices:
         return
-    device = max(devices, key=lambda device: device.busy.total)
+    device = max(reading.devices, key=lambda device: device.busy.total)
     whole = (timeline.begin, timeline.end)
     limits = whole if steps is None else (int(steps.begin[0]), int(steps.end[-1]))
-    window = _Window(timeline, lines, *limits, steps, numbers)
+    window = _Window(timeline, lines, *limits, steps, reading.numbers)
     handed, runs = launched_runs(timeline, lines, device)
     inside = np.flatnonzero((handed > window.begin) & (handed <= window.end))
     if not len(inside):
@@ -98,7 +90,7 @@ def add_dependencies(
     ingested.append(
         "device_execution",
         {
-            "process": np.full(count, process),
+            "process": np.full(count, reading.process),
             "execution": np.arange(count),
             "device": np.full(count, device.number),
             "launched_ns": handed[inside],
@@ -107,7 +99,7 @@ def add_dependencies(
         },
     )
     segments = _segments(window, handed[inside], runs)
-    process_of = np.full(len(segments["segment"]), process)
+    process_of = np.full(len(segments["segment"]), reading.process)
     ingested.append("host_segment", {"process": process_of, **segments})
 
 
@@ -193,8 +185,8 @@ def _profiled(window: _Window, waiting: Intervals) -> _Calls:
     calls. Reads while a batch is made are part of making it.
     """
     timeline = window.timeline
-    asked = timeline.choice(input_names(timeline.events.names))
-    parts = [(line, timeline.chosen(line, asked)) for line in window.lines]
+    names = timeline.choice(input_names(timeline.events.names))
+    parts = [(line, timeline.chosen(line, names)) for line in window.lines]
     inputs = Intervals.union(
         *(
             np.concatenate([get(*part) for part in parts])

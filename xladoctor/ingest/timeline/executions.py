@@ -64,15 +64,15 @@ def _launches(timeline: Timeline, lines: list[Line]) -> tuple[Times, Times]:
     From the frontend's own event, else from the runtime's.
     """
     calls = executions(timeline)
-    asked, handed, _ = outermost_events(timeline, lines, events("launch"))
+    requested, handed, _ = outermost_events(timeline, lines, events("launch"))
     if not len(handed):
         called, _, _ = outermost_events(timeline, lines, calls)
         handed = np.unique(_when_compiled(timeline, lines, called))
         return handed, handed
     everywhere = [line for plane in timeline.hosts for line in plane.lines if line.count]
     called = np.sort(outermost_events(timeline, everywhere, calls)[0])
-    first = np.append(called, NEVER)[np.searchsorted(called, asked)]
-    started = np.where(first < np.append(asked[1:], NEVER), first, asked)
+    first = np.append(called, NEVER)[np.searchsorted(called, requested)]
+    started = np.where(first < np.append(requested[1:], NEVER), first, requested)
     other = np.diff(handed, prepend=-1) > 0
     return handed[other], started[other]
 
@@ -83,9 +83,9 @@ def _when_compiled(timeline: Timeline, lines: list[Line], called: Times) -> Time
     since, until = (np.concatenate(part) for part in zip(*compiled, strict=True))
     at = np.searchsorted(called, since)
     same = np.append(called, -1)[at] == since
-    asked = called.copy()
-    asked[at[same]] = until[same]
-    return asked
+    requested = called.copy()
+    requested[at[same]] = until[same]
+    return requested
 
 
 def _numbered(timeline: Timeline, calls: Times) -> Intervals | None:
@@ -97,27 +97,27 @@ def _numbered(timeline: Timeline, calls: Times) -> Intervals | None:
     ahead when the timeline ended, the remaining runs are assumed to take the usual time.
     """
     programs, runs = _runs(timeline)
-    asked, called = _called(timeline)
-    told = np.isin(calls, asked)
-    if not len(programs) or not np.any(told):
+    requested, called = _called(timeline)
+    numbered = np.isin(calls, requested)
+    if not len(programs) or not np.any(numbered):
         return None
     known = np.intersect1d(programs, called)
     programs, called = (np.where(np.isin(names, known), names, -1) for names in (programs, called))
     alone = _in_turn(runs)
-    begin, end, left = asked.copy(), asked.copy(), np.zeros(len(asked), np.int64)
+    begin, end, left = requested.copy(), requested.copy(), np.zeros(len(requested), np.int64)
     for program in np.unique(called).tolist():
         mine, own = np.flatnonzero(programs == program), np.flatnonzero(called == program)
         place = np.arange(len(own))
-        place += max(0, int((np.searchsorted(runs.begin[mine], asked[own]) - place).max()))
+        place += max(0, int((np.searchsorted(runs.begin[mine], requested[own]) - place).max()))
         ran = place < len(mine)
         begin[own[ran]], end[own[ran]] = alone.begin[mine[place[ran]]], alone.end[mine[place[ran]]]
         if len(mine):
             left[own[~ran]] = np.median((alone.end - alone.begin)[mine])
     behind = left > 0
-    free = np.maximum.accumulate(np.where(behind, asked, end))[behind]
+    free = np.maximum.accumulate(np.where(behind, requested, end))[behind]
     begin[behind], end[behind] = _queued(free, left[behind])
-    at = np.minimum(np.searchsorted(asked, calls), len(asked) - 1)
-    return Intervals(np.where(told, begin[at], calls), np.where(told, end[at], calls))
+    at = np.minimum(np.searchsorted(requested, calls), len(requested) - 1)
+    return Intervals(np.where(numbered, begin[at], calls), np.where(numbered, end[at], calls))
 
 
 def _queued(free: Times, duration: Times) -> tuple[Times, Times]:
@@ -129,13 +129,13 @@ def _queued(free: Times, duration: Times) -> tuple[Times, Times]:
 
 def _called(timeline: Timeline) -> tuple[Times, Times]:
     """When any thread called a compiled function, in order, and the index of the program's name."""
-    asked, called = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    requested, called = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for line in (line for plane in timeline.hosts for line in plane.lines if line.count):
         begin, _, name = launched(timeline, line)
-        asked.append(_when_compiled(timeline, [line], begin))
+        requested.append(_when_compiled(timeline, [line], begin))
         called.append(_programs(timeline, name))
-    order = np.argsort(np.concatenate(asked), kind="stable")
-    return np.concatenate(asked)[order], np.concatenate(called)[order]
+    order = np.argsort(np.concatenate(requested), kind="stable")
+    return np.concatenate(requested)[order], np.concatenate(called)[order]
 
 
 def _programs(timeline: Timeline, names: wire.Array) -> Times:

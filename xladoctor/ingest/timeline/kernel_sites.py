@@ -11,10 +11,10 @@ from collections import Counter
 import numpy as np
 
 from xladoctor.frontends.vocabulary import events
-from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Times, covering
 from xladoctor.ingest.timeline.python_frames import PythonFrames
+from xladoctor.ingest.timeline.reading import Reading
 from xladoctor.ingest.timeline.steps import outermost
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
@@ -22,19 +22,18 @@ from xladoctor.ingest.xplane.space import Line
 _MOST = 50_000  # tasks that are examined, evenly spread
 
 
-def add_kernel_sites(
-    timeline: Timeline, lines: list[Line], process: int, ingested: Ingested
-) -> None:
+def add_kernel_sites(reading: Reading) -> None:
     """Fill ``kernel_site``, if calls are joined with work and Python functions recorded."""
+    timeline, lines = reading.timeline, reading.lines
     calls, works = timeline.space.joined(timeline.events)
     frames = PythonFrames.of(timeline, lines[0]) if len(calls) and lines else None
     if frames is None or not frames.frames:
         return
     chosen = slice(None, None, len(calls) // _MOST + 1)
     calls, works = calls[chosen], works[chosen]
-    asked = _caused_at(timeline, lines, calls)
-    known = asked >= 0
-    sites = frames.sites(asked[known], [""] * int(known.sum()))
+    called_at = _caused_at(timeline, lines, calls)
+    known = called_at >= 0
+    sites = frames.sites(called_at[known], [""] * int(known.sum()))
     spent: Counter[tuple[int, str, int, str]] = Counter()
     whole: Counter[int] = Counter()
     names = timeline.events.name[works].tolist()
@@ -47,9 +46,9 @@ def add_kernel_sites(
             spent[names[at], *where, site.user_function or site.function or ""] += lasted[at]
     for (name, file, line, function), duration in spent.items():
         share = duration / max(1, whole[name])
-        ingested.add(
+        reading.ingested.add(
             "kernel_site",
-            process=process,
+            process=reading.process,
             hlo_op=timeline.events.names[name],
             file=file,
             line=line,
@@ -67,7 +66,7 @@ def _caused_at(timeline: Timeline, lines: list[Line], calls: Times) -> Times:
         name for name in timeline.events.names if name.startswith(events("backward"))
     )
     made = _made(timeline, lines[0], number_of, backward)
-    asked = np.full(len(calls), -1, np.int64)
+    called_at = np.full(len(calls), -1, np.int64)
     for line in lines:
         mine = np.flatnonzero((calls >= line.first) & (calls < line.events.stop))
         instants = timeline.begins(line, calls[mine] - line.first)
@@ -76,8 +75,8 @@ def _caused_at(timeline: Timeline, lines: list[Line], calls: Times) -> Times:
         number = np.append(number_of[line.first + which], -1)[inside]
         at = np.searchsorted(made[0], number)
         found = (number >= 0) & (np.append(made[0], -1)[at] == number)
-        asked[mine] = np.where(found, np.append(made[1], 0)[at], instants)
-    return asked
+        called_at[mine] = np.where(found, np.append(made[1], 0)[at], instants)
+    return called_at
 
 
 def _made(

@@ -8,16 +8,14 @@ kernels it has.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import numpy as np
 
 from xladoctor.ingest.interface import Ingested, Interned
-from xladoctor.ingest.timeline.breakdown import step_of
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import COPIES, Device, working
 from xladoctor.ingest.timeline.intervals import Times
-from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.ingest.timeline.reading import Reading
 from xladoctor.ingest.xplane import wire
 
 _OF_GRAPHS = re.compile(r"(cuda|cu|hip)GraphLaunch.*")
@@ -30,15 +28,9 @@ def launches_graph(name: str) -> bool:
     return _OF_GRAPHS.fullmatch(name) is not None
 
 
-def add_launches(
-    timeline: Timeline,
-    steps: Steps | None,
-    numbers: Times | None,
-    devices: Sequence[Device],
-    process: int,
-    ingested: Ingested,
-) -> None:
+def add_launches(reading: Reading) -> None:
     """Fill ``device_launch``, if the timeline joins calls with kernels or names recorded graphs."""
+    timeline = reading.timeline
     in_graphs = timeline.space.in_graphs(timeline.events)
     if timeline.space.joins_calls:
         caller, how = _callers(timeline)
@@ -51,12 +43,17 @@ def add_launches(
     copies = [
         number for number, name in enumerate(timeline.events.names) if name.startswith(COPIES)
     ]
-    for device in devices:
+    for device in reading.devices:
         for line in working(planes[device.name]) if device.name in planes else ():
             which = np.flatnonzero(~np.isin(timeline.events.name[line.events], copies))
-            step = step_of(steps, numbers, timeline.begins(line, which))
+            step = reading.step_of(timeline.begins(line, which))
             _add(
-                device, step, caller[line.events][which], how[line.events][which], process, ingested
+                device,
+                step,
+                caller[line.events][which],
+                how[line.events][which],
+                reading.process,
+                reading.ingested,
             )
 
 

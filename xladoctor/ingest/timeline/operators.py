@@ -8,27 +8,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from xladoctor.frontends.vocabulary import Event, events
-from xladoctor.ingest.interface import Ingested, Interned
+from xladoctor.frontends.vocabulary import events
+from xladoctor.frontends.vocabulary_file import Event
+from xladoctor.ingest.interface import Interned
 from xladoctor.ingest.timeline.activity import input_names
-from xladoctor.ingest.timeline.breakdown import step_of
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.timeline.python_frames import is_frame
-from xladoctor.ingest.timeline.steps import Steps, outermost
+from xladoctor.ingest.timeline.reading import Reading
+from xladoctor.ingest.timeline.steps import outermost
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.nesting import nest
 from xladoctor.ingest.xplane.space import Line
 
 
-def add_operators(
-    timeline: Timeline,
-    steps: Steps | None,
-    numbers: Times | None,
-    process: int,
-    ingested: Ingested,
-) -> None:
+def add_operators(reading: Reading) -> None:
     """Fill ``host_op``, if calls are joined with work."""
+    timeline = reading.timeline
     calls, works = timeline.space.joined(timeline.events)
     if not len(calls):
         return
@@ -42,16 +38,16 @@ def add_operators(
         for line in plane.lines
     ]
     name, begin, *sums = np.concatenate([nothing, *parts], axis=1)
-    step = step_of(steps, numbers, begin)
+    step = reading.step_of(begin)
     # Step and name as one number: NumPy compares rows as bytes, which is ten times as slow.
     keys, where = np.unique((step + 1) * len(names) + name, return_inverse=True)
     count = np.bincount(where)
     total = [np.bincount(where, part).astype(np.int64) for part in sums]
     step, name = keys // len(names) - 1, keys % len(names)
-    ingested.append(
+    reading.ingested.append(
         "host_op",
         {
-            "process": np.full(len(step), process),
+            "process": np.full(len(step), reading.process),
             "step": np.ma.masked_array(step, step < 0),
             "name": Interned(name.astype(np.int32), names),
             "count": count,
@@ -68,24 +64,18 @@ _PLACES: tuple[tuple[str, Event], ...] = (("optimizer", "update"), ("backward", 
 _ELSEWHERE = "loop"
 
 
-def add_eager(
-    timeline: Timeline,
-    lines: list[Line],
-    steps: Steps | None,
-    numbers: Times | None,
-    process: int,
-    ingested: Ingested,
-) -> None:
+def add_eager(reading: Reading) -> None:
     """Fill ``eager_op``, if the loop's threads (``lines``) run compiled functions."""
+    timeline = reading.timeline
     making = timeline.choice(input_names(timeline.events.names))
-    compiled = [_in(timeline, line, _beginning(timeline, "compiled")) for line in lines]
+    compiled = [_in(timeline, line, _beginning(timeline, "compiled")) for line in reading.lines]
     if not any(len(inside.begin) for inside in compiled):
         return
     calls, works = timeline.space.joined(timeline.events)
     lasted, names = timeline.events.duration_ps[works], timeline.events.names
     shown = np.array([name.startswith(events("operator")) for name in names], bool)
     parts = [np.empty((6, 0), np.int64)]
-    for line, inside in zip(lines, compiled, strict=True):
+    for line, inside in zip(reading.lines, compiled, strict=True):
         rows = _of_line(timeline, line, shown, calls, lasted)
         begin, end = rows[1], rows[1] + rows[2] // 1000
         outer = np.zeros(len(begin), bool)
@@ -98,7 +88,7 @@ def add_eager(
             place[covering(around.begin, around.end, begin) >= 0] = number
         parts.append(np.stack((*rows[:3], rows[4], rows[5], place))[:, outer])
     name, begin, lasted_ps, launches, device_ps, place = np.concatenate(parts, axis=1)
-    step = step_of(steps, numbers, begin)
+    step = reading.step_of(begin)
     keys, where = np.unique(((step + 1) * len(names) + name) * 3 + place, return_inverse=True)
     rest, place = np.divmod(keys, 3)
     step, name = rest // len(names) - 1, rest % len(names)
@@ -106,10 +96,10 @@ def add_eager(
         np.bincount(where, part, len(keys)).astype(np.int64)
         for part in (lasted_ps, launches, device_ps)
     ]
-    ingested.append(
+    reading.ingested.append(
         "eager_op",
         {
-            "process": np.full(len(step), process),
+            "process": np.full(len(step), reading.process),
             "step": np.ma.masked_array(step, step < 0),
             "place": Interned(place.astype(np.int32), [*(name for name, _ in _PLACES), _ELSEWHERE]),
             "name": Interned(name.astype(np.int32), names),

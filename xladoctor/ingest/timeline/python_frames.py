@@ -57,8 +57,6 @@ class PythonFrames:
         """The functions of a thread, in whatever plane they are.
 
         Args:
-            timeline: the timeline.
-            main: the thread.
             paths: paths of files by name, if they are known and the name is unique.
         """
         names = timeline.events.names
@@ -92,7 +90,6 @@ class PythonFrames:
         """The program's innermost function at each instant.
 
         Args:
-            instants: the instants.
             via: the name of each site without a frame.
         """
         known: dict[int, CallSite] = {-1: NOWHERE}

@@ -11,27 +11,26 @@ from typing import NamedTuple
 from xladoctor.facts.parts import UNRECORDED
 from xladoctor.frontends.vocabulary import phase_of, written_in
 from xladoctor.ingest import hlo
-from xladoctor.ingest.chrome.space import read_chrome
+from xladoctor.ingest.chrome.read import read_chrome
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Columns, Ingested, Progress
-from xladoctor.ingest.timeline import breakdown, compiling
+from xladoctor.ingest.timeline import compiling
 from xladoctor.ingest.timeline.activity import activities
+from xladoctor.ingest.timeline.breakdown import add_devices, add_steps
 from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.compile_phases import compile_phases
 from xladoctor.ingest.timeline.compiled_parts import add_compiled_parts
 from xladoctor.ingest.timeline.dependencies import add_dependencies
-from xladoctor.ingest.timeline.devices import Device, find_devices
-from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.timeline.devices import find_devices
+from xladoctor.ingest.timeline.intervals import Times
 from xladoctor.ingest.timeline.kernel_sites import add_kernel_sites
 from xladoctor.ingest.timeline.launches import add_launches
 from xladoctor.ingest.timeline.operators import add_eager, add_operators
+from xladoctor.ingest.timeline.reading import Reading, step_of
 from xladoctor.ingest.timeline.recorded import unrecorded
 from xladoctor.ingest.timeline.records import add_reads, add_records
-from xladoctor.ingest.timeline.regions import (
-    add_regions,
-    find_regions,
-)
+from xladoctor.ingest.timeline.regions import add_regions, find_regions
 from xladoctor.ingest.timeline.repetition import repeated_steps, warming_up, whole_span
 from xladoctor.ingest.timeline.runtimes import not_understood
 from xladoctor.ingest.timeline.steps import SPAN, Steps, find_steps, loop_lines, main_line
@@ -48,8 +47,8 @@ class TimelineFile:
     process: int
     host: str | None = None
     modules: bool = True  # whether to read the modules in it
-    alone: bool = False  # whether nothing else tells what the process did
-    tells_reads: bool = False  # whether nothing else tells where it read from the device
+    alone: bool = False  # whether nothing else shows what the process did
+    tells_reads: bool = False  # whether nothing else shows where it read from the device
     for_viewers: bool = False  # whether it is a Chrome trace
 
 
@@ -117,20 +116,17 @@ def _read(
         )
     _describe(file, timeline, main, steps, strange, ingested)
     doing[UNRECORDED] = unrecorded(timeline, lines, doing, steps, strange=strange is not None)
-    numbers = None
-    if steps is not None:
-        steps = replace(steps, warming_up=warming_up(timeline, lines, doing, steps))
-        numbers = _add_steps(file, timeline, lines, doing, steps, devices, ingested)
-    breakdown.add_devices(timeline, main, doing, steps, numbers, devices, file.process, ingested)
-    add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
-    add_launches(timeline, steps, numbers, devices, file.process, ingested)
-    add_operators(timeline, steps, numbers, file.process, ingested)
-    add_eager(timeline, lines, steps, numbers, file.process, ingested)
-    add_kernel_sites(timeline, lines, file.process, ingested)
-    add_compiled_parts(timeline, doing, steps, numbers, file.process, ingested)
-    regions = find_regions(timeline, lines)
-    add_regions(regions, steps, numbers, devices, file.process, ingested)
-    _defer_events(timeline, steps, numbers, file.process, ingested)
+    reading = Reading(timeline, main, lines, doing, devices, file.process, ingested, steps)
+    reading = _with_steps(file, reading)
+    add_devices(reading)
+    add_dependencies(reading)
+    add_launches(reading)
+    add_operators(reading)
+    add_eager(reading)
+    add_kernel_sites(reading)
+    add_compiled_parts(reading)
+    add_regions(reading, find_regions(timeline, lines))
+    _defer_events(reading)
     phases = {name: phase for name in timeline.events.names if (phase := phase_of(name))}
     compiled = [] if phases else compiling.with_modules(space, compiling.find(timeline))
     modules = compiling.modules(space, compiled, ingested) if file.modules else ()
@@ -138,8 +134,8 @@ def _read(
         hlo.read_module(proto, file.process, program, graph_hash, folders, ingested)
     times = None
     if file.alone:
-        marked = None if steps and steps.source == SPAN else steps  # only real steps can recur
-        times = add_records(timeline, lines, marked, doing, compiled, file.process, ingested)
+        marked = None if steps and steps.source == SPAN else reading.steps  # a span cannot recur
+        times = add_records(replace(reading, steps=marked), compiled)
     rows = None
     if file.alone and phases:
         rows = compile_phases(timeline, phases, file.process, ingested)
@@ -149,20 +145,16 @@ def _read(
     return Compilations(compiled, times, rows)
 
 
-def _add_steps(
-    file: TimelineFile,
-    timeline: Timeline,
-    lines: list[Line],
-    doing: dict[str, Intervals],
-    steps: Steps,
-    devices: list[Device],
-    ingested: Ingested,
-) -> Times:
-    """Fill ``timeline_step``, and what is read in steps of the log; return the steps' numbers."""
-    numbered = breakdown.add_steps(doing, steps, file.process, ingested)
-    if file.tells_reads and devices and numbered.joined.any():
-        add_reads(timeline, lines, steps, numbered, doing, file.process, ingested)
-    return numbered.number
+def _with_steps(file: TimelineFile, reading: Reading) -> Reading:
+    """Fill ``timeline_step``, and what is read in steps of the log."""
+    steps, timeline, doing = reading.steps, reading.timeline, reading.doing
+    if steps is None:
+        return reading
+    steps = replace(steps, warming_up=warming_up(timeline, reading.lines, doing, steps))
+    numbered = add_steps(doing, steps, reading.process, reading.ingested)
+    if file.tells_reads and reading.devices and numbered.joined.any():
+        add_reads(reading, steps, numbered)
+    return replace(reading, steps=steps, numbers=numbered.number)
 
 
 def _marks(marked: Steps | None) -> str:
@@ -227,17 +219,13 @@ def _describe(
             )
 
 
-def _defer_events(
-    timeline: Timeline,
-    steps: Steps | None,
-    numbers: Times | None,
-    process: int,
-    ingested: Ingested,
-) -> None:
+def _defer_events(reading: Reading) -> None:
     """Register the large tables, which are made when a query names them."""
-    space, origin = timeline.space, timeline.origin
-    step_of: Callable[[Times], Times] = partial(breakdown.step_of, steps, numbers)
-    ingested.lazy.setdefault("event", []).append(
-        lambda: tables.event_table(space, origin, process, step_of)
+    space, origin, process = reading.timeline.space, reading.timeline.origin, reading.process
+    at: Callable[[Times], Times] = partial(step_of, reading.steps, reading.numbers)
+    reading.ingested.lazy.setdefault("event", []).append(
+        lambda: tables.event_table(space, origin, process, at)
     )
-    ingested.lazy.setdefault("event_stat", []).append(lambda: tables.stat_table(space, process))
+    reading.ingested.lazy.setdefault("event_stat", []).append(
+        lambda: tables.stat_table(space, process)
+    )

@@ -32,10 +32,8 @@ def unrecorded(
     with nothing but labels.
 
     Args:
-        timeline: the timeline.
         lines: the threads of the loop, its own first.
         doing: when they did each activity.
-        steps: the steps.
         strange: whether calls of the device's runtime are not supported.
     """
     known = [Intervals(np.empty(0, np.int64), np.empty(0, np.int64)), *doing.values()]

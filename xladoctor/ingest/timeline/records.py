@@ -14,12 +14,13 @@ import numpy as np
 from xladoctor.frontends.vocabulary import called, events
 from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import Columns, Ingested
-from xladoctor.ingest.timeline.breakdown import Numbered, spent
+from xladoctor.ingest.timeline.breakdown import StepNumbers, spent
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.compiling import Compiled
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.timeline.operator_calls import operator_calls
 from xladoctor.ingest.timeline.python_frames import PythonFrames, paths_by_name
+from xladoctor.ingest.timeline.reading import Reading
 from xladoctor.ingest.timeline.steps import Steps
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
@@ -36,67 +37,46 @@ _OF_FUNCTIONS = (
 )
 
 
-def add_records(
-    timeline: Timeline,
-    lines: list[Line],
-    steps: Steps | None,
-    doing: dict[str, Intervals],
-    compiled: Sequence[Compiled],
-    process: int,
-    ingested: Ingested,
-) -> Columns | None:
+def add_records(reading: Reading, compiled: Sequence[Compiled]) -> Columns | None:
     """Fill ``step``, ``cut`` and ``host_sync`` of a process without other evidence.
 
-    Without events of a frontend in the timeline the tables stay absent: nothing was recorded.
+    Without events of a frontend in the timeline the tables stay absent: nothing was recorded. Of
+    the steps only those ended by barriers count here, and those of a program that calls compiled
+    functions, which needs no barriers. ``hlo_frame`` must be filled already: it has the folders of
+    files, which tracers omit.
 
     Args:
-        timeline: the timeline.
-        lines: the threads of the loop, its own first.
-        steps: the steps found; only steps ended by barriers count here, and those of a program that
-            calls compiled functions, which needs no barriers.
-        doing: when these threads did each activity.
         compiled: the compilations of all threads, in order of time.
-        process: the process's number.
-        ingested: the tables to fill; ``hlo_frame`` has the folders of files, which tracers omit.
 
     Returns:
         columns of the compilations, in the form of a step log; None without such events.
     """
+    ingested = reading.ingested
     paths = paths_by_name(ingested.tables.get("hlo_frame", {}).get("file", ()))
-    loop = _Loop.of(timeline, lines, steps, compiled, doing, paths)
+    loop = _Loop.of(reading.timeline, reading.lines, reading.steps, compiled, reading.doing, paths)
     if not len(loop.graphs.begin) and not compiled:
         return None
-    loop.add_steps(process, ingested)
-    loop.add_reads(process, ingested)
+    loop.add_steps(reading.process, ingested)
+    loop.add_reads(reading.process, ingested)
     if loop.frames.frames:
         ingested.notes.append(_OF_FUNCTIONS)
     return loop.compile_times(compiled)
 
 
-def add_reads(
-    timeline: Timeline,
-    lines: list[Line],
-    steps: Steps,
-    numbered: Numbered,
-    doing: dict[str, Intervals],
-    process: int,
-    ingested: Ingested,
-) -> None:
+def add_reads(reading: Reading, steps: Steps, numbered: StepNumbers) -> None:
     """Fill ``host_sync`` of a process whose log has its steps, but not its reads.
 
     Args:
-        lines: the threads of the loop, its own first, which the log calls the same.
         numbered: the steps as the log has them; reads in others are left out.
-        doing: when these threads were at each activity.
     """
-    ingested.table("host_sync")
-    loop = _Loop.of(timeline, lines, steps, (), doing, {})
+    reading.ingested.table("host_sync")
+    loop = _Loop.of(reading.timeline, reading.lines, steps, (), reading.doing, {})
     number = np.append(np.where(numbered.joined, numbered.number, -1), -1)
     begin, end = loop.reads.begin, loop.reads.end
     logged = (number[loop.step_of(begin)] >= 0) & (begin >= loop.begin)
     via = [loop.via[read] for read in np.flatnonzero(logged).tolist()]
     loop = replace(loop, reads=Intervals(begin[logged], end[logged]), via=via, number=number)
-    loop.add_reads(process, ingested)
+    loop.add_reads(reading.process, reading.ingested)
 
 
 @dataclass(frozen=True, slots=True)

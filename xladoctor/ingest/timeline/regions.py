@@ -17,11 +17,9 @@ import numpy as np
 from xladoctor.frontends.vocabulary import events, own_events
 from xladoctor.ingest.interface import Ingested, Interned
 from xladoctor.ingest.timeline.activity import runtime_names
-from xladoctor.ingest.timeline.breakdown import step_of
 from xladoctor.ingest.timeline.clock import Timeline
-from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
-from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.ingest.timeline.reading import Reading
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.nesting import innermost, nest, ordered
 from xladoctor.ingest.xplane.space import Line
@@ -146,30 +144,26 @@ def _compiling(begin: Times, end: Times, passes: wire.Array, calls: Intervals) -
     return within
 
 
-def add_regions(
-    regions: Regions,
-    steps: Steps | None,
-    numbers: Times | None,
-    devices: list[Device],
-    process: int,
-    ingested: Ingested,
-) -> None:
+def add_regions(reading: Reading, regions: Regions) -> None:
     """Fill ``region``, for the busiest device. ``device_execution`` must be filled already."""
+    ingested = reading.ingested
     ingested.table("region")
     count = len(regions.begin)
     if not count:
         return
-    launched, lasted = _launches(process, ingested)
+    launched, lasted = _launches(reading.process, ingested)
     first, last = (np.searchsorted(launched, instants) for instants in (regions.begin, regions.end))
     lasted = np.concatenate(([0], np.cumsum(lasted)))
-    busy = max((device.busy for device in devices), key=lambda busy: busy.total, default=None)
+    busy = max(
+        (device.busy for device in reading.devices), key=lambda busy: busy.total, default=None
+    )
     whole = regions.end - regions.begin
-    step = step_of(steps, numbers, regions.begin)
+    step = reading.step_of(regions.begin)
     path, paths = _paths(regions)
     ingested.append(
         "region",
         {
-            "process": np.full(count, process),
+            "process": np.full(count, reading.process),
             "region": np.arange(count),
             "parent": np.ma.masked_array(regions.parent, regions.parent < 0),
             "name": Interned(regions.name.astype(np.int32), regions.names),

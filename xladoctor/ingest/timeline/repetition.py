@@ -106,7 +106,6 @@ def repeated_steps(
     show what recurs: some programs mark a whole epoch, or the run, as one.
 
     Args:
-        timeline: the timeline.
         lines: the threads of the loop, its own first.
         doing: when they did each activity.
         found: the steps found by marks or calls, if any.
@@ -204,13 +203,13 @@ def _by_batches(timeline: Timeline, main: Line) -> Steps | None:
     name = timeline.events.name[main.events][which[outer]]
     if not len(name):
         return None
-    asked = np.sort(begin[outer][name == np.bincount(name).argmax()])
-    if len(asked) < _TURNS:
+    turns = np.sort(begin[outer][name == np.bincount(name).argmax()])
+    if len(turns) < _TURNS:
         return None
     work = _Sequence.of(timeline, main)
     inputs = Intervals.union(begin, end)
     worked = np.sort(work.begin[covering(inputs.begin, inputs.end, work.begin) < 0])
-    instants = np.append(asked, max(asked[-1], work.end.max(initial=0)))
+    instants = np.append(turns, max(turns[-1], work.end.max(initial=0)))
     amount = np.diff(np.searchsorted(worked, instants))
     usual = np.median(amount[:-1])
     kept = amount > _LITTLE * usual  # false between two epochs
@@ -241,8 +240,8 @@ def _by_repetition(
     instants = np.append(sequence.begin, last)[place]
     begin, end = instants[:-1], instants[1:]
     proven = _each_has(marks, begin, end).all()
-    told = _each_has(sequence.begin[sequence.telling], begin, end).all() and not first
-    if not proven and not told:
+    repeated = _each_has(sequence.begin[sequence.telling], begin, end).all() and not first
+    if not proven and not repeated:
         return None
     names = timeline.events.names
     one = names[int(sequence.symbol[first]) // (len(names) + 1)]

@@ -127,10 +127,8 @@ def find_steps(
     """Steps by markers, annotations, the device's own line or repeated executions, if any.
 
     Args:
-        timeline: the timeline.
         main: the loop's thread.
         compiling: when the loop's thread compiled.
-        devices: the devices.
         to_the_end: whether the last step can be complete; a capture's window may end within it.
     """
     return (

@@ -80,7 +80,6 @@ def innermost(
         begin: the events' begins, in order; of equal ones the enclosing event first.
         end: the events' ends.
         parent: the enclosing event of each, from :func:`nest`.
-        instants: the instants.
     """
     at = np.asarray(np.searchsorted(begin, instants, side="right") - 1, np.int64)
     ends, parents = np.append(end, 0), np.append(parent, -1)

@@ -4,6 +4,9 @@ Formats: ``protobuf.dev/programming-guides/encoding`` and ``tsl/profiler/protobu
 Positions are byte offsets into the file. A length that points past the end of the enclosing message
 is cut there, so that no damage makes a loop leave the file or an array outgrow it. Damage is
 counted in ``damage``: [0] how often, [1] the first position, [2] the last one noted, or -1.
+
+:func:`decode_events` is long because a compiled function that called others for each event and stat
+would hand over a dozen columns each time.
 """
 
 # mypy: disable-error-code="no-any-return, return-value, assignment, arg-type"

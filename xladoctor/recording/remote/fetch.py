@@ -74,7 +74,7 @@ def _from_all(request: RemoteRequest, folder: Path, observer: Observer) -> list[
     root = request.server_directory or str(folder.parent)
     if encodable(root) != root:
         raise CaptureError(
-            f"{root}: not UTF-8, so no server can be told to write there",
+            f"{root}: not UTF-8, so no server can write there",
             "name another directory with --output",
         )
     order = Order(request.duration_ms, folder, root)
@@ -100,16 +100,16 @@ def _from_one(address: Address, order: Order, patience_s: float, observer: Obser
 
 def _patiently(address: Address, order: Order, patience_s: float, observer: Observer) -> Profile:
     until = time.monotonic() + patience_s
-    told = ""
+    reported = ""
     while True:
         try:
             return take_profile(address, order)
         except NotYetError as error:
             if time.monotonic() >= until:
                 raise
-            if error.what != told:
+            if error.what != reported:
                 observer.waiting(error)
-                told = error.what
+                reported = error.what
         time.sleep(_AGAIN_S)
 
 

@@ -17,7 +17,8 @@ from typing import Any, TextIO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from xladoctor.diagnosis.interface import Diagnosis, Finding
+from xladoctor.diagnosis.finding import Finding
+from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pictures.interface import Lane, Pictures, ProcessStep, Row, StepSeries
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import clean
@@ -163,18 +164,18 @@ def spent(diagnosis: Diagnosis) -> list[dict[str, Any]]:
 
 def explained(diagnosis: Diagnosis) -> list[tuple[str, float]]:
     """What explains the whole time, as shares of it; the last is the unexplained rest."""
-    told, whole = diagnosis.time.explained, diagnosis.time.whole_s
-    if told is None or not whole:
+    time, whole = diagnosis.time.explained, diagnosis.time.whole_s
+    if time is None or not whole:
         return []
     named = {
-        "device work": told.device_s,
-        "start-up, end and capture": told.overhead_s,
-        "findings": told.findings_s,
-        "lines named below": told.named_s,
+        "device work": time.device_s,
+        "start-up, end and capture": time.overhead_s,
+        "findings": time.findings_s,
+        "lines named below": time.named_s,
     }
     return [
         *((name, seconds / whole) for name, seconds in named.items()),
-        ("not explained", max(0.0, 1.0 - told.share)),
+        ("not explained", max(0.0, 1.0 - time.share)),
     ]
 
 
@@ -240,8 +241,8 @@ def summary(lane: Lane, duration_ns: int) -> str:
         spent[span.kind] = spent.get(span.kind, 0) + span.duration_ns
     kinds = sorted(spent, key=lambda kind: -spent[kind])
     names: Mapping[Any, str] = {name: part.label for name, part in PARTS.items()}
-    told = [f"{names.get(kind, kind)} {percent(spent[kind] / duration_ns)}" for kind in kinds]
-    return f"{lane.name}: {', '.join(told)}"
+    shares = [f"{names.get(kind, kind)} {percent(spent[kind] / duration_ns)}" for kind in kinds]
+    return f"{lane.name}: {', '.join(shares)}"
 
 
 def share_of(part: int, whole: int) -> str:

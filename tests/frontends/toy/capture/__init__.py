@@ -6,9 +6,9 @@ import contextlib
 import functools
 from typing import Any, Callable
 
+from ..event_counters import EventCounters
 from ..idle import NoModules, Probe, SourceLines
 from ..patches import Patches
-from ..told import Counters
 
 
 class _Profiles:
@@ -21,8 +21,8 @@ class _Profiles:
     def take_back(self) -> None: ...
 
 
-class _Counters(Counters):
-    tells_each = False
+class _Counters(EventCounters):
+    reports_each = False
 
     def __init__(self, module: Any) -> None:
         super().__init__()

@@ -22,7 +22,7 @@ class _Log(CompilerLog):
         self._made: list[tuple[str, int]] = []
 
     @property
-    def tells(self) -> bool:
+    def has_records(self) -> bool:
         return bool(self._made)
 
     def take(self, line: str) -> bool:

@@ -1,4 +1,4 @@
-"""The steps of the checks that use JAX, for ``..taking_steps``."""
+"""The steps of the checks that use JAX, for ``..probe_runner``."""
 
 from __future__ import annotations
 

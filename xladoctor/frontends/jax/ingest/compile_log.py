@@ -19,7 +19,7 @@ from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation, note_few
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested
-from xladoctor.recording.bootstrap._xladoctor.jax.assigned import Place
+from xladoctor.recording.bootstrap._xladoctor.jax.assignments import Place
 from xladoctor.recording.bootstrap._xladoctor.jax.keys import Change
 from xladoctor.recording.bootstrap._xladoctor.jax.static import without_addresses
 
@@ -161,9 +161,7 @@ class CompileLog(CompilerLog):
     """Collects the compilations in the lines of one process."""
 
     NAME = "JAX's log of compilations"
-    LACKING = (
-        "what JAX logs of its compilations is cut off in it: no compilation is told to its end"
-    )
+    LACKING = "what JAX logs of its compilations is cut off in it: no compilation is complete"
     MARKS = ("Finished ", "Compiling ", "TRACING CACHE MISS at ", "compilation cache hit for ")
 
     def __init__(self) -> None:
@@ -189,7 +187,7 @@ class CompileLog(CompilerLog):
         return self._miss is not None
 
     @property
-    def tells(self) -> bool:
+    def has_records(self) -> bool:
         """Whether the log has a compilation."""
         return bool(self.compilations or (self._silent and (self._explained or self._miss)))
 
@@ -199,10 +197,10 @@ class CompileLog(CompilerLog):
         An explanation is open until the next record, as other output may come between its lines.
         """
         if self._miss and self.mark(line) is None:
-            told = line.strip() if line[:1].isspace() else _detail(line)
-            if told and len(self._miss.lines) < _MOST_LINES:
-                self._miss.lines.append(told)
-            return bool(told)
+            text = line.strip() if line[:1].isspace() else _detail(line)
+            if text and len(self._miss.lines) < _MOST_LINES:
+                self._miss.lines.append(text)
+            return bool(text)
         self._close()
         self._silent = self._silent and _MISS.search(line) is not None
         if match := _MISS.search(line):
@@ -292,8 +290,8 @@ class CompileLog(CompilerLog):
             )
             if first is None:
                 ingested.notes.append(
-                    "JAX's log of compilations is left out: it does not tell"
-                    " which of them are the timeline's; by itself it tells lines"
+                    "JAX's log of compilations is left out: it does not say"
+                    " which of them are the timeline's; alone it shows lines"
                     " and causes"
                 )
             else:

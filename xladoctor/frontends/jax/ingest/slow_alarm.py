@@ -83,7 +83,7 @@ class SlowAlarm(CompilerLog):
         return self._below > 0
 
     @property
-    def tells(self) -> bool:
+    def has_records(self) -> bool:
         """Whether a module set off the alarm."""
         return any(each.module for each in self._slow)
 

@@ -58,7 +58,7 @@ class TransferLog(CompilerLog):
         return self._frames is not None
 
     @property
-    def tells(self) -> bool:
+    def has_records(self) -> bool:
         """Whether the log has a transfer."""
         return bool(self._transfers)
 

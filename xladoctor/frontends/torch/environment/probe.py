@@ -1,4 +1,4 @@
-"""The steps of the checks that use PyTorch, for ``..taking_steps``."""
+"""The steps of the checks that use PyTorch, for ``..probe_runner``."""
 
 from __future__ import annotations
 

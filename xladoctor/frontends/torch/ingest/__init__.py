@@ -2,12 +2,8 @@
 
 from xladoctor.frontends.torch.ingest.break_report import BreakReport
 from xladoctor.frontends.torch.ingest.not_read import NOT_READ
-from xladoctor.frontends.torch.ingest.structured_log import (
-    FRONTEND,
-    is_structured_log,
-    process_id,
-    read_structured_log,
-)
+from xladoctor.frontends.torch.ingest.structured_log import FRONTEND, read_structured_log
+from xladoctor.frontends.torch.ingest.structured_records import is_structured_log, process_id
 from xladoctor.frontends.torch.ingest.text_log import TextLog
 from xladoctor.ingest.formats import CompilerFile, Formats
 

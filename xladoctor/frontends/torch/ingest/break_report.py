@@ -39,11 +39,11 @@ _MOST_LINE = 2**31 - 1
 
 @dataclass(slots=True)
 class _Open:
-    """A break that is being read; ``told``: whether its reason is complete."""
+    """A break that is being read; ``complete``: whether its reason is complete."""
 
     reason: list[str] = field(default_factory=list)
     stack: list[Frame] = field(default_factory=list)
-    told: bool = False
+    complete: bool = False
 
 
 class BreakReport(CompilerLog):
@@ -65,7 +65,7 @@ class BreakReport(CompilerLog):
         return self._open is not None or self._numbered
 
     @property
-    def tells(self) -> bool:
+    def has_records(self) -> bool:
         """Whether the report has a break, or says that there is none."""
         self._finish()
         return bool(self._breaks) or self._whole
@@ -98,13 +98,17 @@ class BreakReport(CompilerLog):
         if frame:
             self._open.stack.append(_frame(frame))
         elif _SECTION.match(line) or (self._open.stack and not line.startswith(" ")):
-            self._open.told = True
+            self._open.complete = True
             if not line.lstrip().startswith("User Stack:"):
                 self._finish()
                 return False
         elif reason and not self._open.reason:
             self._open.reason.append(reason[1])
-        elif not self._open.told and not self._open.stack and len(self._open.reason) < _MOST_LINES:
+        elif (
+            not self._open.complete
+            and not self._open.stack
+            and len(self._open.reason) < _MOST_LINES
+        ):
             self._open.reason.append(line)
         return True
 

@@ -12,13 +12,11 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from xladoctor.frontends.torch.ingest.failed_guards import FailedGuards, used_at
+from xladoctor.frontends.torch.ingest.structured_records import TABLES, Record, records
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.compiled_calls import Calls, add_placed, calls_of
 from xladoctor.ingest.compiler_log import compilation
@@ -27,10 +25,9 @@ from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
-from xladoctor.recording.bootstrap._xladoctor.pytorch.dynamo import ABORTS, limit_in, phases_of
+from xladoctor.recording.bootstrap._xladoctor.pytorch.listener import ABORTS, limit_in, phases_of
 
 FRONTEND = "torch"
-_HEAD = re.compile(r"[VDIWE]\d{4} \d\d:\d\d:\d\d\.\d+ (\d+) [^\]]*\] (?=\{)")
 _BROKEN = re.compile(
     r"Graph break in user code at (.*):(\d+)\n(?:Graph Break )?Reason: (.*?)"
     r"(?=\nUser code traceback:|\Z)(?:\nUser code traceback:(.*))?",
@@ -41,11 +38,7 @@ _RESUMED = "torch_dynamo_resume_in_"
 _CACHE = {"fx_graph_cache_hit": True, "fx_graph_cache_miss": False}
 #: Functions of Dynamo that call a compiled function of another file for the first time.
 _ENTRY = ("compile_wrapper", "_fn")
-_FIRST, _LONGEST_HEAD = 100, 300  # lines that are searched for a head, and its characters
-_DIGITS = 7  # most digits of a process id
 _MOST_OF_FAILURE = 200
-_LONGEST = 100_000  # characters of a payload that are read
-_TABLES = ("compilation", "compile_phase", "key_change", "graph_break", "compile_limit")
 _UNREADABLE = (
     TypeError,
     ValueError,
@@ -57,11 +50,6 @@ _UNREADABLE = (
 )
 _MOST_NS = 2**62
 _MOST_LINES = 2**31 - 1
-
-
-def is_structured_log(head: bytes) -> bool:
-    """Whether a file that starts with ``head`` is such a log."""
-    return bool(_HEAD.match(head[:300].decode(errors="replace")))
 
 
 def _ns(microseconds: Any) -> int:
@@ -88,36 +76,6 @@ def _reasons(payload: str) -> list[str]:
     return [reasons] if isinstance(reasons, str) else [str(reason) for reason in reasons]
 
 
-class _Record(NamedTuple):
-    """A record: its object, and its payload if it is needed."""
-
-    fields: dict[str, Any]
-    payload: str
-
-    @property
-    def id(self) -> str:
-        """The id of its compilation."""
-        return f"{self.fields.get('frame_id')}/{self.fields.get('frame_compile_id')}"
-
-    @property
-    def artifact(self) -> str:
-        """The kind of its payload."""
-        artifact = self.fields.get("artifact")
-        return str(artifact.get("name", "")) if isinstance(artifact, dict) else ""
-
-
-def process_id(file: Path) -> int | None:
-    """The id of the process that wrote a log, from its first record; None if it has none.
-
-    Before torch 2.5 the head has the thread's id in that place.
-    """
-    with suppress(OSError, EOFError), io.BufferedReader(Unpacked(file)) as content:
-        for line in islice(content, _FIRST):
-            if match := _HEAD.match(line[:_LONGEST_HEAD].decode(errors="replace")):
-                return int(match[1]) if len(match[1]) <= _DIGITS else None
-    return None
-
-
 def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
     """Fill the tables of compilations, of what was new in them, and of graph breaks.
 
@@ -125,8 +83,6 @@ def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
 
     Args:
         file: the log, compressed or not.
-        process: the process's number in the tables.
-        ingested: the tables to fill.
 
     Raises:
         IngestError: the file cannot be read.
@@ -134,54 +90,25 @@ def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
     reader = _Reader(process)
     try:
         with io.TextIOWrapper(io.BufferedReader(Unpacked(file)), errors="replace") as lines:
-            for record in _records(lines, file, ingested):
+            for record in records(lines, file, ingested):
                 try:
                     reader.take(record)
                 except _UNREADABLE as error:
                     ingested.lose(
                         f"{file}: a record of compilation {record.id} is none that"
                         f" PyTorch writes ({error!r}); skipped",
-                        *_TABLES,
+                        *TABLES,
                     )
     except (OSError, EOFError) as error:
         raise IngestError(f"{file}: cannot be read: {error}") from error
     if reader.failures:
         count = len(reader.failures)
         first = reader.failures[0]
-        told = f"{first[:_MOST_OF_FAILURE]}…" if len(first) > _MOST_OF_FAILURE else first
+        failure = f"{first[:_MOST_OF_FAILURE]}…" if len(first) > _MOST_OF_FAILURE else first
         ingested.notes.append(
-            f"{file}: {count} compilation{'s' * (count > 1)} failed, the first {told}"
+            f"{file}: {count} compilation{'s' * (count > 1)} failed, the first {failure}"
         )
     add_placed(reader.finish(calls_of(process, ingested)), ingested)
-
-
-def _records(lines: Iterable[str], file: Path, ingested: Ingested) -> Iterator[_Record]:
-    known: dict[str, Any] | None = None
-    payload: list[str] = []
-    size = 0
-    for number, line in enumerate(lines, 1):
-        if line.startswith("\t"):
-            size += len(line)
-            if size < _LONGEST:
-                payload.append(line[1:])
-            continue
-        if known:
-            yield _Record(known, "".join(payload))
-        known, size = None, 0
-        payload.clear()
-        match = _HEAD.match(line)
-        if match is None:
-            continue  # a line of another logger
-        try:
-            fields = json.loads(line[match.end() :])
-        except (ValueError, RecursionError):
-            end = "" if line.endswith("\n") else ", cut off"
-            ingested.lose(f"{file}, line {number}: not a record{end}; skipped", *_TABLES)
-            continue
-        if isinstance(fields, dict):
-            known = fields
-    if known:
-        yield _Record(known, "".join(payload))
 
 
 class _Reader:
@@ -190,7 +117,7 @@ class _Reader:
     def __init__(self, process: int) -> None:
         self._process = process
         self._rows = Gathered()
-        for table in _TABLES:
+        for table in TABLES:
             self._rows.table(table)
         self._folders = Folders(framework=vocabulary(FRONTEND).packages)
         self._files: dict[int, str] = {}
@@ -207,7 +134,7 @@ class _Reader:
         self._breaks: dict[tuple[str, int, str], dict[str, Any]] = {}
         self.failures: list[str] = []
 
-    def take(self, record: _Record) -> None:
+    def take(self, record: Record) -> None:
         fields = record.fields
         if "str" in fields:
             name, number = fields["str"]
@@ -330,7 +257,7 @@ class _Reader:
                 duration_ns=min(nanoseconds, _MOST_NS),
             )
 
-    def _break(self, record: _Record) -> None:
+    def _break(self, record: Record) -> None:
         match = _BROKEN.search(record.payload)
         if match is None:
             return

@@ -18,7 +18,7 @@ from xladoctor.frontends.torch.ingest.text_records import (
     FOLDERS,
     FRONTEND,
     Break,
-    Defined,
+    FunctionDefinition,
     Record,
     after,
     broken,
@@ -52,7 +52,7 @@ class _Function:
         numbers: the numbers of its compilations, in order; the first is not logged.
     """
 
-    defined: Defined | None
+    defined: FunctionDefinition | None
     numbers: dict[str, None] = field(default_factory=dict)
     failed: FailedGuards = field(default_factory=FailedGuards)
     limit: _Limit | None = None
@@ -105,7 +105,7 @@ class TextLog(CompilerLog):
 
     def __init__(self) -> None:
         self._open: Record | None = None
-        self._functions: dict[Defined | str, _Function] = {}
+        self._functions: dict[FunctionDefinition | str, _Function] = {}
         self._orphans: list[tuple[str, list[str]]] = []  # reasons whose function was cut off
         self._breaks: dict[tuple[str | None, int | None, str], Break] = {}
 
@@ -115,7 +115,7 @@ class TextLog(CompilerLog):
         return self._open is not None
 
     @property
-    def tells(self) -> bool:
+    def has_records(self) -> bool:
         """Whether the log has a compilation or a break."""
         self.finish()
         return bool(self._functions or self._orphans or self._breaks)
@@ -143,7 +143,7 @@ class TextLog(CompilerLog):
         elif found := broken(record):
             self._breaks.setdefault((found.site.file, found.site.line, found.reason), found)
 
-    def _function(self, defined: Defined) -> _Function:
+    def _function(self, defined: FunctionDefinition) -> _Function:
         return self._functions.setdefault(defined, _Function(defined))
 
     def _recompiled(self, record: Record) -> None:
@@ -220,9 +220,11 @@ class TextLog(CompilerLog):
     def _add_breaks(self, process: int, ingested: Ingested) -> None:
         ingested.table("graph_break")
         names = {each.frame: each.name for each in self._functions.values() if each.frame}
-        told = {(file, line) for (file, line, _), each in self._breaks.items() if not each.brief}
+        detailed = {
+            (file, line) for (file, line, _), each in self._breaks.items() if not each.brief
+        }
         for (file, line, _), found in self._breaks.items():
-            if found.intended or (found.brief and (file, line) in told):
+            if found.intended or (found.brief and (file, line) in detailed):
                 continue
             frame = found.number.partition("/")[0]
             compiled = names.get(frame, found.function or "a function")

@@ -150,7 +150,7 @@ class Record:
         return line[match.end() :].removeprefix(" ") if match else line
 
 
-class Defined(NamedTuple):
+class FunctionDefinition(NamedTuple):
     """A function, and where it is defined; in torch 2.0 the line is not logged."""
 
     name: str
@@ -167,7 +167,7 @@ class Limit(NamedTuple):
         reason: the guard that failed last; empty if it is not logged.
     """
 
-    function: Defined
+    function: FunctionDefinition
     name: str
     size: int
     reason: str
@@ -216,7 +216,7 @@ def opened(line: Line) -> Record | None:
     return None
 
 
-def recompiled(record: Record) -> tuple[Defined | None, list[str]]:
+def recompiled(record: Record) -> tuple[FunctionDefinition | None, list[str]]:
     """The function that was compiled again (None if cut off), and the guards that failed."""
     match = _RECOMPILING.search(record.lines[0])
     return match and _defined(match), _reasons(record.lines[1:])
@@ -284,8 +284,8 @@ def after(reasons: Iterable[str]) -> str:
     return f"{frame}/{int(nth) + 1}"
 
 
-def _defined(match: re.Match[str]) -> Defined:
-    return Defined(match[1], match[2], _line(match[3]) if match[3] else None)
+def _defined(match: re.Match[str]) -> FunctionDefinition:
+    return FunctionDefinition(match[1], match[2], _line(match[3]) if match[3] else None)
 
 
 def _line(digits: str) -> int:
@@ -309,9 +309,9 @@ def _reasons(lines: list[str]) -> list[str]:
 
 def _reason_at(lines: list[str]) -> str:
     """The reason of a break: the lines between its place and the stack that led there."""
-    told = lines[: lines.index(_STACK)] if _STACK in lines else lines
-    match = _WHY.match(told[0]) if told else None
-    return "\n".join([match[1], *told[1:]]) if match else "unknown"
+    reason = lines[: lines.index(_STACK)] if _STACK in lines else lines
+    match = _WHY.match(reason[0]) if reason else None
+    return "\n".join([match[1], *reason[1:]]) if match else "unknown"
 
 
 def _reason_since(since: re.Match[str] | None, lines: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""The steps of the checks that use torch and torch_xla, for ``..taking_steps``."""
+"""The steps of the checks that use torch and torch_xla, for ``..probe_runner``."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class _Draft(Block):
         return known and not self.mixed
 
     @property
-    def tells(self) -> bool:
+    def identifies(self) -> bool:
         """Whether the part that was read names the graph, or a line."""
         return not self.mixed and bool(self.graph_hash or self.frames)
 
@@ -94,16 +94,13 @@ def _barrier(frames: Sequence[Frame]) -> str | None:
     return "user torch_xla.sync"
 
 
-def read_analysis_log(lines: Iterable[str], begin: int = 0, *, excerpt: bool = False) -> GraphLog:
+def read_analysis_log(lines: Iterable[str], begin: int = 0) -> GraphLog:
     """Read a log of any length; other lines between the blocks are skipped.
 
     Args:
-        lines: the log's lines.
         begin: bytes of the log before them, in other files.
-        excerpt: whether somebody may have cut the text, so that the first block may lack its
-            beginning, and the last its end; the rest counts if it names the graph or a line.
     """
-    reader = AnalysisReader(begin, excerpt=excerpt)
+    reader = AnalysisReader(begin)
     for line in lines:
         reader.take(line)
     return reader.log
@@ -113,6 +110,11 @@ class AnalysisReader:
     """Takes an analysis log line by line.
 
     Repeated texts, frames and whole stacks are kept once.
+
+    Args:
+        begin: bytes of the log before the lines, in other files.
+        excerpt: whether somebody may have cut the text, so that the first block may lack its
+            beginning, and the last its end; the rest counts if it names the graph or a line.
     """
 
     def __init__(self, begin: int = 0, *, excerpt: bool = False) -> None:
@@ -130,7 +132,7 @@ class AnalysisReader:
     def log(self) -> GraphLog:
         """The blocks read so far."""
         last = self._block
-        if last and self._excerpt and last.tells:
+        if last and self._excerpt and last.identifies:
             last.end()
             return GraphLog((*self._blocks, last), self._torn)
         return GraphLog(tuple(self._blocks), self._torn + (last is not None))
@@ -165,7 +167,7 @@ class AnalysisReader:
         if block is None:
             return
         begins = self._excerpt and not self._blocks and not block.cause
-        older = self._excerpt and not block.has_graph and block.cause and block.tells
+        older = self._excerpt and not block.has_graph and block.cause and block.identifies
         if block.kind != kind or not (block.whole or begins or older):
             self._torn += 1
             return
@@ -193,5 +195,5 @@ class AnalysisReader:
 
 def _begun(kind: str, text: str, offset: int, cut: bool) -> _Draft | None:
     """The block of a line whose beginning was cut off, if the line is part of one."""
-    tells = _HASH.match(text) or _NUMBER.match(text) or frame_in(text)
-    return _Draft(kind, offset) if cut and tells else None
+    inside = _HASH.match(text) or _NUMBER.match(text) or frame_in(text)
+    return _Draft(kind, offset) if cut and inside else None

@@ -14,11 +14,8 @@ from dataclasses import dataclass, field
 from sys import intern
 from typing import TYPE_CHECKING
 
-from xladoctor.frontends.torch_xla.ingest.metrics_figures import (
-    parse_bytes,
-    parse_duration_ns,
-    quantity,
-)
+from xladoctor.frontends.torch_xla.ingest.metrics_block import Block
+from xladoctor.frontends.torch_xla.ingest.metrics_figures import parse_bytes, parse_duration_ns
 from xladoctor.frontends.torch_xla.ingest.metrics_types import (
     Counter,
     Metric,
@@ -51,7 +48,6 @@ __all__ = [
 
 _LONGEST_LINE = 1 << 16  # characters; a report's own lines are below 400
 _MOST_NAMES = 10_000  # in one section; a report has a few hundred
-_MOST_PERCENTILES = 100
 _MOST_SOURCES = 64
 _MOST_NOTES = 20
 _MOST_FIGURES = 500_000  # in all sections: about 50 MB, 2,000 reports
@@ -60,26 +56,9 @@ _EXPECTED = (
     " 'Value:' below it, as torch_xla.debug.metrics.metrics_report() prints them"
 )
 
-_COUNT = re.compile(r"-?\d{1,20}", re.ASCII)
-#: Figures as every release prints them; other forms are parsed more carefully.
-_PLAIN = (
-    r"(?:\d{1,18}d)?(?:\d{1,18}h)?(?:\d{1,18}m)?(?:\d{1,18}s)?(?:\d{1,18}ms)?\d{1,18}\.\d{1,18}us",
-    r"\d{1,18}(?:\.\d{1,18})?[KMGTP]?B",
-    r"\d{1,18}(?:\.\d{1,18})?",
-)
-_FIGURE = re.compile("|".join(_PLAIN), re.ASCII)
-_SHARE = r"\d{1,3}(?:\.\d{1,9})?%="
-_PERCENTILES = re.compile(
-    "|".join(rf"{_SHARE}(?:{figure})(?:; {_SHARE}(?:{figure})){{0,99}}" for figure in _PLAIN),
-    re.ASCII,
-)
-_PERCENTILE = re.compile(r"\s*(\d{1,3}(?:\.\d{1,9})?)%=(\S+)\s*", re.ASCII)
 _STEP = re.compile(r"\[MetricsData; step=(\d{1,18})\]", re.ASCII)
 _KEY = re.compile(rf"({'|'.join(sorted(KEYS, reverse=True))}):(?=\s|$)", re.ASCII)
 _CHANGING = re.compile(r"\d[\d.,:]*")  # times and other numbers that a log puts before a line
-_COUNTS = frozenset({"Value", "TotalSamples"})
-#: The lines that show a metric's unit, the most reliable first.
-_WITH_UNIT = ("Accumulator", "Percentiles", "ValueRate", "Mean", "StdDev")
 
 
 def read_metrics_report(lines: Iterable[str]) -> MetricsReport:
@@ -97,117 +76,17 @@ def read_metrics_report(lines: Iterable[str]) -> MetricsReport:
 
 
 @dataclass(slots=True)
-class _Block:
-    """A metric or counter that is being read. Its figures are parsed at the end, since a log may
-    have thousands of reports and few are kept.
-
-    Attributes:
-        shape: the log's prefix before its name, with each number as a 0.
-        last: the number of the last line taken.
-        figures: by the line's key, its text, which is valid as a figure.
-        percentiles: the text of their line, as far as it is readable; None without one.
-    """
-
-    kind: str
-    name: str
-    line: int
-    shape: str
-    last: int
-    figures: dict[str, str] = field(default_factory=dict)
-    percentiles: str | None = None
-
-    def counter(self) -> Counter:
-        return Counter(self.name, int(self.figures["Value"]), self.line)
-
-    def metric(self) -> Metric:
-        percentiles, unit, _ = _percentiles(self.percentiles or "")
-        units = {"Percentiles": unit} if self.percentiles is not None else {}
-        units |= {
-            key: figure[1] for key, text in self.figures.items() if (figure := quantity(text))
-        }
-        return Metric(
-            name=self.name,
-            total_samples=self._count("TotalSamples"),
-            accumulator=self._figure("Accumulator"),
-            unit=next((units[key] for key in _WITH_UNIT if key in units), "none"),
-            rate=self._figure("Rate"),
-            value_rate=self._figure("ValueRate"),
-            percentiles=percentiles,
-            mean=self._figure("Mean"),
-            stddev=self._figure("StdDev"),
-            line=self.line,
-            printed=self.figures.get("Accumulator", ""),
-        )
-
-    def _figure(self, key: str) -> float | None:
-        figure = quantity(self.figures.get(key, ""))
-        return figure[0] if figure else None
-
-    def _count(self, key: str) -> int | None:
-        return int(self.figures[key]) if key in self.figures else None
-
-    def is_accumulator(self, text: str) -> bool:
-        """Whether a ``Counter:`` line is what releases of 2019 called the accumulator."""
-        is_missing = self.kind == "Metric" and "Accumulator" not in self.figures
-        return is_missing and quantity(text) is not None
-
-    def take(self, key: str, text: str) -> bool:
-        """Take a figure; False if the text is not the kind of figure that the key requires."""
-        return self._take(key, text) or self._take(key, without_note(key, text))
-
-    def _take(self, key: str, text: str) -> bool:
-        if (key == "Value") != (self.kind == "Counter"):
-            return False
-        if key in _COUNTS:
-            is_figure = _COUNT.fullmatch(text) is not None
-        else:
-            text = text.removesuffix(" / second")
-            is_figure = bool(_FIGURE.fullmatch(text)) or quantity(text) is not None
-        if is_figure:
-            self.figures[key] = text
-        return is_figure
-
-    def take_percentiles(self, text: str, cut: bool) -> bool:
-        """Take all percentiles up to the first unreadable one; False if there is one."""
-        if not cut and _PERCENTILES.fullmatch(text):
-            self.percentiles = text
-            return True
-        text = without_note("Percentiles", text)
-        if cut and not text.endswith(("us", "B")):
-            text = text.rpartition(";")[0]
-        self.percentiles = text
-        return _percentiles(text)[2]
-
-
-def _percentiles(text: str) -> tuple[tuple[tuple[float, float], ...], str, bool]:
-    """Percentiles up to the first unreadable one, their unit, and whether all are readable."""
-    values: list[tuple[float, float]] = []
-    unit = ""
-    for part in text.split(";")[:_MOST_PERCENTILES]:
-        if not part.strip():
-            continue
-        match = _PERCENTILE.fullmatch(part)
-        figure = quantity(match[2]) if match else None
-        unit = unit or (figure[1] if figure else "none")
-        if match is None or figure is None or figure[1] != unit:
-            return tuple(values), unit, False
-        if figure[0] is not None:
-            values.append((float(match[1]), figure[0]))
-    return tuple(values), unit or "none", True
-
-
-@dataclass(slots=True)
 class _Stream:
     """The open section of one process, in a log that may mix several processes."""
 
     source: str
     line: int = 0
     step: int | None = None
-    metrics: dict[str, _Block] = field(default_factory=dict)
-    counters: dict[str, _Block] = field(default_factory=dict)
-    block: _Block | None = None
+    metrics: dict[str, Block] = field(default_factory=dict)
+    counters: dict[str, Block] = field(default_factory=dict)
+    block: Block | None = None
 
-    def is_whole(self, block: _Block, at_end: bool) -> bool:
+    def is_whole(self, block: Block, at_end: bool) -> bool:
         """Whether a block has all its lines; percentiles may be absent from the whole report."""
         if block.kind == "Counter":
             return "Value" in block.figures
@@ -216,7 +95,7 @@ class _Stream:
         others = self.metrics.values()
         return not at_end or block.percentiles is not None or any(not m.percentiles for m in others)
 
-    def begins_anew(self, entry: _Block) -> bool:
+    def begins_anew(self, entry: Block) -> bool:
         """Whether a metric or counter belongs to the next report: its name repeats."""
         if entry.kind == "Metric":
             return entry.name in self.metrics or len(self.metrics) >= _MOST_NAMES
@@ -334,7 +213,7 @@ class MetricsReader:
             self._close_block(stream)
             self._first = None
             if name := without_note(key, text):
-                stream.block = _Block(key, intern(name), self._number, shape, self._number)
+                stream.block = Block(key, intern(name), self._number, shape, self._number)
             return bool(name)
         if block is None and self._first is not None:
             block = stream.block = self._beheaded(self._first, key, shape)
@@ -351,11 +230,11 @@ class MetricsReader:
         block.last = self._number
         return True
 
-    def _beheaded(self, first: str, key: str, shape: str) -> _Block | None:
+    def _beheaded(self, first: str, key: str, shape: str) -> Block | None:
         """The entry in whose middle the text begins, if the rest of its name identifies it."""
         kind = "Counter" if key == "Value" else "Metric"
         if name := cut_name(first, key):
-            return _Block(kind, intern(name), self._number, shape, self._number)
+            return Block(kind, intern(name), self._number, shape, self._number)
         if key == "TotalSamples":
             self._note(self._number, "a metric whose name is cut off; left out")
         return None

@@ -321,9 +321,9 @@ class CallSites:
                 if file and file not in self._ignores:
                     self._ignores[file] = ignores(linecache.getlines(file))
         return [
-            {"file": file, **asked._asdict(), "text": redact_code(asked.text)}
+            {"file": file, **comment._asdict(), "text": redact_code(comment.text)}
             for file, found in self._ignores.items()
-            for asked in found
+            for comment in found
         ]
 
     def _loops_around(self, site: int) -> list[tuple[str, int, int, str]]:

@@ -175,7 +175,6 @@ class Calls:
         """Wrap a call that saves state.
 
         Args:
-            original: the function to wrap.
             fetched: whether the state may have been read from the device earlier in the same step.
         """
         recorder, events = self.recorder, self.events

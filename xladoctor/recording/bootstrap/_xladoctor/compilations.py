@@ -20,11 +20,11 @@ _RECENT = 256
 class Compilations:
     """Counts and logs what was compiled since a thread's last call."""
 
-    def __init__(self, counters: Counters, tell: Callable[[Fact], None]) -> None:
+    def __init__(self, counters: Counters, log: Callable[[Fact], None]) -> None:
         self._begun = counters.compiled
         self._relaunched = counters.relaunched
         self._times = counters.compile_times
-        self._tell = tell
+        self._log_fact = log
         self._lock = threading.Lock()
         self._recent: list[tuple[int, float]] = []  # number and nanoseconds of each
         self._timed = 0
@@ -61,9 +61,7 @@ class Compilations:
         """Log what was compiled since the last call.
 
         Args:
-            state: the thread's state.
             during: the call that compiled: ``barrier``, ``read``, ``save`` or ``other``.
-            site: its call site.
             within: nanoseconds that the call took.
 
         Returns:
@@ -98,7 +96,7 @@ class Compilations:
             self._recent = [*self._recent, *numbered][-_RECENT:]
         jumped = clock.jumped_ns() if new else 0
         for ended, nanoseconds in new:
-            self._tell(
+            self._log_fact(
                 Compile(
                     thread=state.id,
                     step=state.index,
@@ -110,18 +108,16 @@ class Compilations:
             )
 
 
-class ToldCompilations(Compilations):
+class ReportedCompilations(Compilations):
     """For a framework that reports each compilation, on the thread that waits for it."""
 
-    def one(
+    def record(
         self, state: ThreadState, during: str, site: int | None, spent: int, details: dict[str, Any]
     ) -> int:
         """Record and log a compilation that has ended.
 
         Args:
-            state: its thread's state.
             during: the call that compiled: ``launch``, or as for :meth:`note`.
-            site: where that was.
             spent: nanoseconds.
             details: other fields of :class:`~.facts.Compile`.
 
@@ -132,8 +128,8 @@ class ToldCompilations(Compilations):
             self.count += 1
             number = self.count
         state.step.compilations += 1
-        self.more(state, spent)
-        self._tell(
+        self.add_time(state, spent)
+        self._log_fact(
             Compile(
                 thread=state.id,
                 step=state.index,
@@ -146,7 +142,7 @@ class ToldCompilations(Compilations):
         )
         return number
 
-    def more(self, state: ThreadState, spent: int) -> None:
+    def add_time(self, state: ThreadState, spent: int) -> None:
         """Add nanoseconds of compiling that do not count as a compilation of their own."""
         state.compiling += spent
         state.step.compile_ns += min(spent, clock.perf_counter_ns() - state.step.begin)

@@ -121,7 +121,6 @@ class Events:
         """Called when a step ends, in a framework without barriers.
 
         Args:
-            state: the thread's state.
             site: the call site that ended it.
             launched: whether a launch ended it, rather than the program's own mark.
         """

@@ -143,14 +143,14 @@ class KeptModules(Protocol):
         """Write modules that are new."""
 
     def collect_earlier(self) -> None:
-        """Collect modules from before the capture, to tell them apart from later ones."""
+        """Collect modules from before the capture, to distinguish them from later ones."""
 
 
 class Counters(Protocol):
     """Counts of the whole process; reading one takes well under a microsecond.
 
     Attributes:
-        tells_each: whether the frontend reports each compilation when it ends.
+        reports_each: whether the frontend reports each compilation when it ends.
         compiled: returns the compilations begun; None for none.
         relaunched: returns the launches of graphs compiled earlier; None for none.
         value: returns a counter's value; None if it has counted nothing yet.
@@ -158,7 +158,7 @@ class Counters(Protocol):
         report: returns the framework's metrics report as text; None if it has none.
     """
 
-    tells_each: bool
+    reports_each: bool
     reads: frozenset[str]
 
     @property

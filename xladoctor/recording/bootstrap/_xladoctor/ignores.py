@@ -53,14 +53,14 @@ def _comments(source: Sequence[str]) -> Iterator[Ignore]:
             elif found:
                 inside.append((line, line, found[0]))
         elif token.type == tokenize.NEWLINE:
-            for at, about, asked in inside:
+            for at, about, text in inside:
                 whole = about == first or at == line
-                yield Ignore(at, first if whole else about, line if whole else about, asked)
+                yield Ignore(at, first if whole else about, line if whole else about, text)
             first, inside = 0, []
         elif token.type == tokenize.NL:
             if not source[line - 1].strip():
                 above = []
         elif token.type not in _BETWEEN:
             first = first or line
-            inside += [(at, line, asked) for at, asked in above if asked]
+            inside += [(at, line, text) for at, text in above if text]
             above = []

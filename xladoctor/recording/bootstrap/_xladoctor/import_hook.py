@@ -62,23 +62,23 @@ class _Finder(MetaPathFinder):
             sys.meta_path.remove(self)
 
 
-def when_imported(name: str, tell: Callable[[ModuleType], None]) -> Callable[[], None]:
-    """Call ``tell`` with a module: now, or once the program has imported it.
+def when_imported(name: str, notify: Callable[[ModuleType], None]) -> Callable[[], None]:
+    """Call ``notify`` with a module: now, or once the program has imported it.
 
     Returns:
         A function that cancels the wait.
     """
 
-    def execute_and_tell(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+    def execute_and_notify(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
         execute(module)
-        tell(module)
+        notify(module)
 
-    finder = _Finder([name], execute_and_tell)
+    finder = _Finder([name], execute_and_notify)
     module = sys.modules.get(name)
     if module is None:
         sys.meta_path.insert(0, finder)
     else:
-        tell(module)
+        notify(module)
     return finder.leave
 
 

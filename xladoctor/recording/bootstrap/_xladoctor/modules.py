@@ -49,7 +49,7 @@ class Modules:
             self.collect()
 
     def collect_earlier(self) -> None:
-        """Collect modules from before the capture, to tell them apart from later ones."""
+        """Collect modules from before the capture, to distinguish them from later ones."""
         self._write(0)
 
     def collect(self) -> None:

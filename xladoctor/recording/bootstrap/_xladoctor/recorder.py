@@ -4,12 +4,12 @@ The user's threads only add to counters and append finished lines to a list; a b
 (:mod:`.writer`) formats and writes them. All durations are nanoseconds of a monotonic clock, all
 instants nanoseconds of the wall clock, which is the clock of the metrics and of the timeline.
 
-Lines of ``steps.jsonl`` (one JSON object each; ``event`` tells which):
+Lines of ``steps.jsonl`` (one JSON object each; ``event`` says which):
 
 ``step``     a barrier that launched work: duration since the line before, and what happened
 ``cut``      the same for a read that launched work: its graph ends there, the step goes on (in a
              loop with barriers, for every eighth of them in a step); also where a step takes long,
-             so that a program which is stopped has told most of it
+             so that a program which is stopped has logged most of it
 ``tail``     what a thread did after its last barrier
 
 The others are facts (:mod:`.facts`).
@@ -28,17 +28,8 @@ from typing import Any
 from . import clock
 from .call_site import CallSites
 from .compilation_log import CompilationLog
-from .compilations import Compilations, ToldCompilations
-from .facts import (
-    EmptyPass,
-    Fact,
-    IdleOptimizer,
-    Loader,
-    Optimizer,
-    Outlier,
-    Transfer,
-    as_line,
-)
+from .compilations import Compilations, ReportedCompilations
+from .facts import EmptyPass, Fact, IdleOptimizer, Loader, Optimizer, Outlier, Transfer, as_line
 from .frontend import Counters
 from .growth import Growth
 from .step import Step, ThreadState
@@ -63,8 +54,8 @@ class Recorder:
 
     def reset(self) -> None:
         """Begin anew, sharing nothing with what was before."""
-        kind = ToldCompilations if self._counters.tells_each else Compilations
-        self.compilations: Any = kind(self._counters, self.tell)
+        kind = ReportedCompilations if self._counters.reports_each else Compilations
+        self.compilations: Any = kind(self._counters, self.log_fact)
         self.log = CompilationLog()
         self._growth = Growth(self._counters)
         self._local = threading.local()
@@ -219,7 +210,7 @@ class Recorder:
         self._shapes_of[site] = count + 1
         self._shapes.add((site, array.shape, array.dtype))
         dtype = str(array.dtype).rpartition(".")[2]  # without the framework's name
-        self.tell(
+        self.log_fact(
             Transfer(
                 thread=state.id, step=state.index, site=site, shape=tuple(array.shape), dtype=dtype
             )
@@ -265,7 +256,7 @@ class Recorder:
 
     def idle_optimizer(self, state: ThreadState) -> None:
         """An optimizer has stepped several times, and had no parameter to update."""
-        self.tell(IdleOptimizer(thread=state.id, site=self._sites.here(5)))
+        self.log_fact(IdleOptimizer(thread=state.id, site=self._sites.here(5)))
 
     def loader(self, loader: Loader) -> None:
         """A loader was made; logged once for each line and size of batch."""
@@ -278,11 +269,11 @@ class Recorder:
     def _log_once(self, fact: Fact, *key: Any) -> None:
         if (type(fact), *key) not in self._logged_once:
             self._logged_once.add((type(fact), *key))
-            self.tell(fact)
+            self.log_fact(fact)
 
     def outlier(self, state: ThreadState, duration: int, typical: float, traced: bool) -> None:
         """A step took much longer than usual."""
-        self.tell(
+        self.log_fact(
             Outlier(
                 thread=state.id,
                 step=state.index - 1,
@@ -339,7 +330,7 @@ class Recorder:
         elif state.index or line.keys() & {"reads", "uploads", "saves", "compilations", "input"}:
             self._emit_event(line)
 
-    def tell(self, fact: Fact) -> None:
+    def log_fact(self, fact: Fact) -> None:
         """Log a fact."""
         self._emit_event(as_line(fact))
 

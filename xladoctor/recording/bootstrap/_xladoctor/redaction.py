@@ -247,23 +247,25 @@ def redact(command: Iterable[str]) -> list[str]:
 
 def redact_text(text: str) -> str:
     """A message, a setting or one argument, without secrets; values need not be quoted."""
-    return _marked(_without(_IN_TEXT, _tells, text))
+    return _marked(_without(_IN_TEXT, _is_secret, text))
 
 
 @functools.lru_cache(maxsize=1 << 14)  # the same lines are written repeatedly
 def redact_code(line: str) -> str:
     """A line of source without secrets in its literals."""
-    return _marked(_without(_IN_ADDRESS, _tells, _without(_IN_CODE, _tells_in_code, line)))
+    return _marked(_without(_IN_ADDRESS, _is_secret, _without(_IN_CODE, _is_secret_in_code, line)))
 
 
-def _without(pattern: re.Pattern[str], tells: Callable[[re.Match[str]], bool], text: str) -> str:
-    """The text without the values of names that ``tells`` says are secrets."""
+def _without(
+    pattern: re.Pattern[str], is_secret: Callable[[re.Match[str]], bool], text: str
+) -> str:
+    """The text without the values of names that ``is_secret`` says are secrets."""
     parts = []
     done = 0
     while match := pattern.search(text, done):
         parts.append(text[done : match.end("sign")])
         done = match.end("sign")
-        if tells(match):  # otherwise its value may contain another name
+        if is_secret(match):  # otherwise its value may contain another name
             parts.append(f"{match.groupdict().get('quote') or ''}{_HIDDEN}")
             done = match.end()
     return "".join((*parts, text[done:]))
@@ -278,12 +280,12 @@ def _marked(text: str) -> str:
     return text
 
 
-def _tells(match: re.Match[str]) -> bool:
+def _is_secret(match: re.Match[str]) -> bool:
     found = match.groupdict()
     return _hides(match["name"], found["bare"] or found.get("value") or "")
 
 
-def _tells_in_code(match: re.Match[str]) -> bool:
+def _is_secret_in_code(match: re.Match[str]) -> bool:
     value, kind = match["value"], _kind(match["name"])
     listed = match["sign"].lstrip("\"' ").startswith(",") and not match["apart"]
     telling = _RANDOM if kind == "key" else _MIXED if listed or kind != "strong" else None

@@ -51,11 +51,11 @@ class Session:
         run_directory: str,
         framework: str,
         watch: settings.SettingsWatch,
-        asked: options.Options | None = None,
+        given: options.Options | None = None,
     ) -> None:
         self._run = run_directory
         self._watch = watch
-        self._options = asked or options.read()
+        self._options = given or options.read()
         self._frontend = frontend.load(framework)
         self._settings = settings.users(self._frontend.recorded)
         known = self._frontend
@@ -176,10 +176,10 @@ class Session:
         profiles = os.path.join(self._run, "plugins", "profile")
         name = f"{socket.gethostname()}_{os.path.basename(self._folder)[8:]}"
         name += framework.profiles.suffix
-        asked = self._options
+        tracing = self._options
         if framework.profiles.open is None:
-            asked = replace(asked, trace_steps=0)
-        self._timeline = Timeline(self._profiler, asked, profiles, name)
+            tracing = replace(tracing, trace_steps=0)
+        self._timeline = Timeline(self._profiler, tracing, profiles, name)
         self._modules = framework.modules(
             self._profiler, recorder, self._folder, self._options.trace_bytes
         )

@@ -86,12 +86,8 @@ class Timeline:
     @property
     def watches(self) -> bool:
         """Whether :meth:`barrier` has to be called now."""
-        return (
-            self._waiting
-            or self._session is not None
-            or not self._barriers
-            or self._following is not None
-        )
+        watching = self._waiting or self._session is not None or self._following is not None
+        return watching or not self._barriers
 
     def used(self) -> None:
         """Called when the program first uses a device."""
@@ -212,7 +208,7 @@ class Timeline:
         session = self._profiler.start()
         if session is None:  # modules are being collected, or the program profiles itself
             return False
-        self.windows.append({**_begun(), "steps": 0})
+        self.windows.append(_begun())
         self._last_tick, self._spent = clock.monotonic(), 0.0
         self._opened = self._last_tick
         self._resident = _resident()
@@ -315,7 +311,7 @@ class Timeline:
                 self.end("the program's own profile")
             if self._wanted and self._following is None:
                 self._steady = 0
-                self._following = {**_begun(), "steps": 0, "of_program": True}
+                self._following = {**_begun(), "of_program": True}
 
     def take(self, file: str | None, ended_by: str = "the program") -> None:
         """Called when the program's profile is over; ``file``: where it was written, if it was."""
@@ -384,7 +380,7 @@ class Timeline:
 
 
 def _begun() -> dict[str, Any]:
-    return {"begin_ns": clock.time_ns(), "jumped_ns": clock.jumped_ns()}
+    return {"begin_ns": clock.time_ns(), "jumped_ns": clock.jumped_ns(), "steps": 0}
 
 
 def _ended(window: dict[str, Any], why: str) -> dict[str, Any]:

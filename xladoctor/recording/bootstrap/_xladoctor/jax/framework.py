@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..call_site import CallSites
 from ..calls import Calls
+from ..event_counters import EventCounters
 from ..idle import Probe, SourceLines
 from ..profiler import Profiler
 from ..recorder import Recorder
-from ..told import Counters
 from .adapter import Adapter
 from .modules import Modules
 from .profiles import Profiles
@@ -27,7 +27,7 @@ class ImportedJax:
 
     def __init__(self, module: Any) -> None:
         self._module = module
-        self.counters = Counters()
+        self.counters = EventCounters()
         self.profiles = Profiles()
         self._modules = Modules()
         self._adapter: Adapter | None = None
@@ -54,7 +54,7 @@ class ImportedJax:
         return TraceMe(name, **values)
 
     def settings(self) -> dict[str, Setting]:
-        return {} if self._adapter is None else self._adapter.configured.settings()
+        return {} if self._adapter is None else self._adapter.config_changes.settings()
 
     def versions(self) -> dict[str, str]:
         jaxlib = sys.modules.get("jaxlib")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import linecache
 import os
-import re
 import sys
 import tempfile
 import threading
@@ -17,32 +16,19 @@ from typing import Any, Callable
 
 from ..call_site import LIBRARY, USER
 from ..calls import Calls
-from ..facts import Break, Limit, Unbroken
 from ..import_hook import when_imported
 from ..patches import Patches
 from . import breaks, guards
-
-#: Each phase of compiling -> the metric with its microseconds, which include the next phase's.
-_PHASES = {
-    "dynamo": "dynamo_cumulative_compile_time_us",
-    "aot": "aot_autograd_cumulative_compile_time_us",
-    "inductor": "inductor_cumulative_compile_time_us",
-    "triton": "triton_compile_time_us",
-}
-_OF_BACKWARD = "backward_cumulative_compile_time_us"
-#: Finds the name of the limit in the error with which Dynamo gives up.
-_LIMIT = re.compile(r"\b(\w*(?:recompile|cache_size)_limit)\b")
-#: The error raised at the limit if a function must not run eagerly: fullgraph=True, or a setting.
-ABORTS = "FailOnRecompileLimitHit"
+from .listener import Attempt, Listener, limit_in, phases_of
 
 
 class Dynamo:
     """Installs the hooks, which report to a :class:`Listener`."""
 
-    def __init__(self, calls: Calls, hear: Listener) -> None:
+    def __init__(self, calls: Calls, listener: Listener) -> None:
         self._calls = calls
         self._recorder = calls.recorder
-        self._hear = hear
+        self._listener = listener
         self._patches = Patches()
         self._undo: list[Callable[[], None]] = []
         self._local = threading.local()
@@ -66,13 +52,13 @@ class Dynamo:
         self._patches.undo()
 
     def _tried(self, name: str, install: Callable[[Any], None]) -> Callable[[Any], None]:
-        def tell(module: Any) -> None:
+        def try_install(module: Any) -> None:
             try:
                 install(module)
             except Exception as error:  # private parts, which any release may change
                 self.missing[name] = repr(error)
 
-        return tell
+        return try_install
 
     # -- calls of compiled functions ---------------------------------------------------------
 
@@ -91,7 +77,7 @@ class Dynamo:
                     caller = _caller(sys._getframe(1))
                     if caller.f_code is code:
                         local.outer, local.entered = caller, False
-                        self._calls.note(self._hear.called)
+                        self._calls.note(self._listener.called)
                 return original(callback)
 
             return callback_from_stance
@@ -105,7 +91,7 @@ class Dynamo:
                     else:
                         local.outer = None
                         if not recorder.off:
-                            self._calls.note(self._hear.returned)
+                            self._calls.note(self._listener.returned)
                 return original(callback)
 
             return maybe_set_eval_frame
@@ -118,11 +104,11 @@ class Dynamo:
         """Count each lookup of a frame's code: of a function, or of its rest after a break."""
         from torch._C._dynamo import eval_frame
 
-        hear, local = self._hear, self._local
+        listener, local = self._listener, self._local
 
         def looked(hit: bool) -> bool:
             if getattr(local, "outer", None) is not None:
-                hear.parts += 1
+                listener.parts += 1
             return hit
 
         before = eval_frame.set_guard_complete_hook(looked)
@@ -176,7 +162,7 @@ class Dynamo:
             self._here(),
             error,
         )
-        attempt.cached = self._hear.cached(utils.counters)
+        attempt.cached = self._listener.cached(utils.counters)
         if known is not None:
             attempt.code, attempt.reason, attempt.frame = known
             attempt.used = self._used(attempt)
@@ -185,17 +171,17 @@ class Dynamo:
             from torch._dynamo import config
 
             attempt.dynamic = getattr(config, "automatic_dynamic_shapes", None)
-            self._hear.limited(attempt, limit, getattr(config, limit, None))
+            self._listener.limited(attempt, limit, getattr(config, limit, None))
         elif error is None and metrics.get("co_name"):
-            self._hear.compiled(attempt)
+            self._listener.compiled(attempt)
         else:
-            self._hear.spent(attempt)
+            self._listener.spent(attempt)
         if limit:  # since torch 2.13 it is reported as a graph break, too
             broken = []
         elif not broken and type(error).__name__ == "Unsupported":
             broken = [(str(error), getattr(error, "real_stack", None) or [])]
         if metrics.get("is_forward") is not False:
-            self._hear.traced(attempt, bool(broken))
+            self._listener.traced(attempt, bool(broken))
         sites = self._calls.sites
         broken = [
             (text, stack) for text, stack in broken if not breaks.intended(sites, stack, text)
@@ -205,7 +191,7 @@ class Dynamo:
             why, hint = breaks.reason(text)
             place = breaks.place(sites, stack, called_at)
             function = stack[0].name if stack else metrics.get("co_name") or ""
-            self._hear.broken(
+            self._listener.broken(
                 attempt.site, place, breaks.function_name(function), why, hint, error is not None
             )
 
@@ -220,7 +206,7 @@ class Dynamo:
     def _install_reasons(self, module: Any) -> None:
         owners: set[tuple[CodeType, int]] = set()
 
-        def asked(original: Any) -> Any:
+        def noted(original: Any) -> Any:
             def reasons(entry: Any, frame: Any, *args: Any, **kwargs: Any) -> Any:
                 found = original(entry, frame, *args, **kwargs)
                 known = self._recorder.off or getattr(self._local, "reason", None)
@@ -234,7 +220,7 @@ class Dynamo:
 
             return reasons
 
-        self._patches.replace(module, "get_and_maybe_log_recompilation_reasons", asked)
+        self._patches.replace(module, "get_and_maybe_log_recompilation_reasons", noted)
 
     # -- graph breaks ------------------------------------------------------------------------
 
@@ -277,169 +263,11 @@ class Dynamo:
         self._local.breaks.append((str(text), [*(stack or TracingContext.extract_stack())]))
 
 
-class Attempt:
-    """An attempt of Dynamo to compile a frame.
-
-    Attributes:
-        id: such as ``3/1``: the second time for the fourth frame.
-        spent: nanoseconds that it took.
-        phases: nanoseconds of each phase by itself.
-        metrics: as Dynamo collects them.
-        site: where the compiled function is called.
-        error: why Dynamo gave up, if it did.
-        cached: whether the code came from a cache on disk; None if unknown.
-        dynamic: whether sizes that have changed are made dynamic; None if unknown.
-        code: the function's code; with the reason and the frame's values if it was compiled before.
-        used: the line that needs the guard that failed; None if unknown.
-    """
-
-    cached: bool | None = None
-    dynamic: bool | None = None
-    code: CodeType | None = None
-    reason: str | None = None
-    frame: guards.Frame | None = None
-    used: int | None = None
-
-    def __init__(
-        self,
-        number: str,
-        spent: int,
-        phases: dict[str, int],
-        metrics: dict[str, Any],
-        site: int | None,
-        error: Any,
-    ) -> None:
-        self.id, self.spent, self.phases = number, spent, phases
-        self.metrics, self.site, self.error = metrics, site, error
-
-    @property
-    def function(self) -> str:
-        """The name of what is compiled."""
-        name = self.metrics.get("co_name") or (self.code.co_name if self.code else "")
-        return breaks.function_name(str(name))
-
-    @property
-    def change(self) -> guards.Change | None:
-        """What is new since the most recent compilation of the function."""
-        if self.reason is None or self.frame is None:
-            return None
-        return guards.change(self.reason, self.frame)
-
-
-class Listener:
-    """Receives what Dynamo does, and records what all frontends of PyTorch record of it.
-
-    Attributes:
-        parts: parts of compiled functions run so far.
-    """
-
-    parts = 0
-
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-        self._recorder = calls.recorder
-        self._told: set[Any] = set()
-        self._traced: dict[Any, set[bool]] = {}  # by site and function: traced with breaks, without
-
-    def called(self) -> None:
-        """Called before a call of a compiled function that is not within another's."""
-
-    def returned(self) -> None:
-        """Called after it."""
-
-    def cached(self, counters: Any) -> bool | None:
-        """Whether the latest compiled code came from a cache on disk; None if unknown."""
-        return None
-
-    def compiled(self, attempt: Attempt) -> None:
-        """Called when a frame has been compiled."""
-
-    def spent(self, attempt: Attempt) -> None:
-        """Called when compiling took time without a new graph, or before the backward pass's."""
-
-    def traced(self, attempt: Attempt, broken: bool) -> None:
-        """Note whether a compilation of a function was split, since not every one need be."""
-        if not self._calls.events.awake or (attempt.error is not None and not broken):
-            return
-        ways = self._traced.setdefault((attempt.site, attempt.function), set())
-        if broken not in ways:
-            ways.add(broken)
-            if len(ways) > 1:
-                self._recorder.tell(Unbroken(site=attempt.site, function=attempt.function))
-
-    def broken(
-        self, site: int | None, place: int | None, function: str, why: str, hint: str, whole: bool
-    ) -> None:
-        """Called at a graph break. ``whole``: the function cannot be split, so is not compiled."""
-        if not self._calls.events.awake:
-            return
-        if (place, why) not in self._told:
-            self._told.add((place, why))
-            self._recorder.tell(
-                Break(
-                    site=site,
-                    place=place,
-                    function=function,
-                    reason=why,
-                    hint=hint,
-                    whole=whole,
-                    ordinal=self._calls.sites.launches.get(site, 0),
-                )
-            )
-
-    def limited(self, attempt: Attempt, name: str, size: Any) -> None:
-        """Called when a function has reached a limit, from which on Dynamo runs it eagerly."""
-        code, change = attempt.code, attempt.change
-        if not self._calls.events.awake or code is None or (code, "limit") in self._told:
-            return
-        self._told.add((code, "limit"))
-        self._recorder.tell(
-            Limit(
-                site=attempt.site,
-                function=attempt.function,
-                defined=self._calls.definition(code),
-                name=name,
-                size=size if isinstance(size, int) else None,
-                ordinal=self._calls.sites.launches.get(attempt.site, 0),
-                dynamic=attempt.dynamic,
-                changes=((*change,),) if change else (),
-                aborts=type(attempt.error).__name__ == ABORTS,
-                used=attempt.used,
-                hint=guards.hint(attempt.reason or ""),
-            )
-        )
-
-
-def limit_in(kind: str, text: str) -> str | None:
-    """The limit that an error says made Dynamo give up; None for other errors."""
-    match = _LIMIT.search(text)
-    return match[1] if match else "recompile_limit" if kind == ABORTS else None
-
-
 def _caller(frame: Any) -> FrameType:
     """The frame that called a wrapper, which another frontend's may wrap in turn."""
     while frame.f_code.co_filename == _HERE:
         frame = frame.f_back
     return frame  # type: ignore[no-any-return]
-
-
-def phases_of(metrics: dict[str, Any], spent: int) -> dict[str, int]:
-    """Nanoseconds of each phase, without the phases within it.
-
-    Args:
-        metrics: as Dynamo collects them.
-        spent: nanoseconds in total.
-    """
-    times = {name: int(metrics.get(key) or 0) * 1000 for name, key in _PHASES.items()}
-    times["aot"] = max(times["aot"], int(metrics.get(_OF_BACKWARD) or 0) * 1000)
-    times["dynamo"] = max(times["dynamo"], times["aot"])
-    names = [*times]
-    own = {
-        name: max(0, times[name] - (times[names[number + 1]] if number + 1 < len(names) else 0))
-        for number, name in enumerate(names)
-    }
-    own["other"] = max(0, spent - sum(own.values()))
-    return {name: time for name, time in own.items() if time}
 
 
 _HERE = _caller.__code__.co_filename

@@ -80,7 +80,7 @@ class Change(NamedTuple):
     now: str
 
 
-class Traced(NamedTuple):
+class TracedFrame(NamedTuple):
     """A frame of traced code, with the names of :class:`traceback.FrameSummary`."""
 
     filename: str
@@ -162,7 +162,7 @@ def hint(reason: str) -> str:
     return _short(next(filter(None, found), ""), _LONGEST_HINT)
 
 
-def traced(reason: str, files: Iterable[str]) -> list[Traced]:
+def traced(reason: str, files: Iterable[str]) -> list[TracedFrame]:
     """The frames that need the guard, outermost first; before torch 2.13 the innermost alone.
 
     Args:
@@ -171,11 +171,11 @@ def traced(reason: str, files: Iterable[str]) -> list[Traced]:
             shares with torch's own folder, and one letter more if that is the root.
     """
     if found := _TRACED.findall(reason):
-        return [Traced(file, int(line), name.strip()) for file, line, name in found]
+        return [TracedFrame(file, int(line), name.strip()) for file, line, name in found]
     if not (match := _AT.match(reason.partition("\n")[0].rpartition(" # ")[2])):
         return []
     file = _whole(match[1], [*files])
-    return [Traced(file, int(match[2]), match[3].strip())] if file else []
+    return [TracedFrame(file, int(match[2]), match[3].strip())] if file else []
 
 
 def _whole(short: str, files: Sequence[str]) -> str:

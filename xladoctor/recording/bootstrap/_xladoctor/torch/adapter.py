@@ -13,14 +13,15 @@ from typing import Any
 from .. import clock
 from ..anchors import Anchors
 from ..calls import Calls
+from ..event_counters import EventCounters
 from ..facts import Phases
 from ..patches import Patches
 from ..pytorch import guards
-from ..pytorch.dynamo import Attempt, Dynamo, Listener, generated_code
+from ..pytorch.dynamo import Dynamo, generated_code
 from ..pytorch.hiding import hide_from_dynamo
+from ..pytorch.listener import Attempt, Listener
 from ..pytorch.loaders import Loaders
 from ..step import ThreadState
-from ..told import Counters
 from .settings import ENTRIES, WRAPPERS
 
 #: Counters of how often Inductor and AOTAutograd found their code on disk, and how often not.
@@ -31,7 +32,7 @@ _NOT_CACHED = (("inductor", "fxgraph_cache_miss"), ("aot_autograd", "autograd_ca
 class Adapter(Listener):
     """Installs the hooks, which report to ``calls``."""
 
-    def __init__(self, torch: Any, counters: Counters, calls: Calls) -> None:
+    def __init__(self, torch: Any, counters: EventCounters, calls: Calls) -> None:
         super().__init__(calls)
         self._torch = torch
         self._counters = counters
@@ -200,7 +201,7 @@ class Adapter(Listener):
         first = self._first.setdefault((site, function), launches)
         number = self._recorder.compilations.count + 1
         state = self._recorder.thread()
-        self._recorder.compilations.one(
+        self._recorder.compilations.record(
             state,
             state.inside or "launch",
             site,
@@ -243,8 +244,8 @@ class Adapter(Listener):
     def spent(self, attempt: Attempt) -> None:
         if self._events.awake and attempt.spent > 0:
             state = self._recorder.thread()
-            self._recorder.compilations.more(state, attempt.spent)
-            self._recorder.tell(
+            self._recorder.compilations.add_time(state, attempt.spent)
+            self._recorder.log_fact(
                 Phases(
                     thread=state.id,
                     number=self._numbers.get(attempt.id),

@@ -8,10 +8,10 @@ from typing import Any, Callable
 
 from ..call_site import CallSites
 from ..calls import Calls
+from ..event_counters import EventCounters
 from ..idle import NoModules, Probe, SourceLines
 from ..profiler import Profiler
 from ..recorder import Recorder
-from ..told import Counters
 from .adapter import Adapter
 from .profiles import Profiles
 
@@ -21,7 +21,7 @@ class ImportedTorch:
 
     def __init__(self, module: Any) -> None:
         self._module = module
-        self.counters = Counters()
+        self.counters = EventCounters()
         self.profiles = Profiles()
         self._adapter: Adapter | None = None
 

@@ -15,8 +15,9 @@ from typing import Any
 
 from ..calls import Calls
 from ..patches import Patches
-from ..pytorch.dynamo import Dynamo, Listener
+from ..pytorch.dynamo import Dynamo
 from ..pytorch.hiding import hide_from_dynamo
+from ..pytorch.listener import Listener
 from ..pytorch.loaders import Loaders
 from ..step import ThreadState
 

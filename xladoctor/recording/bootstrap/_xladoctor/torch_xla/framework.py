@@ -89,7 +89,7 @@ class ImportedTorchXla:
 class Counters:
     """See :class:`..frontend.Counters`."""
 
-    tells_each = False
+    reports_each = False
     #: The counter of `.item()`.
     reads = frozenset(("aten::_local_scalar_dense",))
 

@@ -61,9 +61,9 @@ def begin_log(path: str, users: dict[str, str]) -> str | None:
 
     If the user debugs with ``PT_XLA_DEBUG*``, that output stays where it is.
     """
-    asked = sorted(name for name in users if name.startswith(_DEBUG))
-    if not asked:
+    debugging = sorted(name for name in users if name.startswith(_DEBUG))
+    if not debugging:
         set_for_capture({**_WANTED, f"{_DEBUG}_FILE": path})
         return None
     set_for_capture({})
-    return f"{', '.join(asked)} set by the program or its environment"
+    return f"{', '.join(debugging)} set by the program or its environment"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Callable, Sequence
 
 
-class Counters:
+class EventCounters:
     """See :class:`.frontend.Counters`; the frontend's hooks do the counting."""
 
     reads: frozenset[str] = frozenset()
     report: Callable[[], str] | None = None
-    tells_each = True
+    reports_each = True
 
     def __init__(self) -> None:
         self.begun = self.ended = self.launches = 0

@@ -59,7 +59,6 @@ def _foreign(node: dict[str, Any], own: set[str]) -> Iterator[str]:
     """The names in a node of the query that are not of the evidence.
 
     Args:
-        node: the node.
         own: names that the query itself defines in WITH.
     """
     kind = str(node.get("type"))

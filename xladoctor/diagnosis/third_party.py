@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from xladoctor.diagnosis.contained import contained
 from xladoctor.diagnosis.rule import TEMPLATES, Rule, RuleError
 from xladoctor.diagnosis.rule_row import RuleRow
+from xladoctor.diagnosis.sandbox import contained
 from xladoctor.evidence.interface import Evidence
 
 Row = dict[str, Any]

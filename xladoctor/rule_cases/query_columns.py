@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from xladoctor.evidence.allowed import syntax
+from xladoctor.evidence.allowlist import syntax
 
 _TEXT = re.compile(rb"'((?:[^']|'')*)'")
 
@@ -27,7 +27,7 @@ class Column(NamedTuple):
     texts: list[tuple[str, int, int]]
 
 
-def written(query: str) -> Iterator[list[Column]]:
+def columns_in(query: str) -> Iterator[list[Column]]:
     """The columns of each SELECT whose rows the query returns; those of a UNION are several.
 
     Raises:

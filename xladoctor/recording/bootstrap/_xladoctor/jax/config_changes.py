@@ -15,17 +15,17 @@ from ..patches import Patches
 from .settings import RECORDED
 
 if TYPE_CHECKING:
+    from ..event_counters import EventCounters
     from ..frontend import Setting
-    from ..told import Counters
 
 _NAMES = frozenset(name.lower() for name in RECORDED if name.startswith("JAX_"))
 _SHARE = 0.1  # share of all launches above which a context manager is taken to enclose the loop
 
 
-class Configured:
+class ConfigChanges:
     """Records settings; see :attr:`..frontend.Framework.settings`."""
 
-    def __init__(self, calls: Calls, counters: Counters) -> None:
+    def __init__(self, calls: Calls, counters: EventCounters) -> None:
         self._calls = calls
         self._counters = counters
         self._updated: dict[str, Setting] = {}

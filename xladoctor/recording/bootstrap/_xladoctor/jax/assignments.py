@@ -29,7 +29,7 @@ class Place(NamedTuple):
     function: str
 
 
-class Assigned:
+class Assignments:
     """Searches the current stack."""
 
     def __init__(self, kind: Callable[[str], int]) -> None:
@@ -107,15 +107,15 @@ def defined(code: CodeType | None) -> Place | None:
 
 def made_on_the_stack(body: Any) -> Place | None:
     """Where a function that JAX traced was made, if the call that made it is still running."""
-    told = getattr(getattr(body, "jaxpr", body), "debug_info", None)
+    debug_info = getattr(getattr(body, "jaxpr", body), "debug_info", None)
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and told is not None:
+    while frame is not None and debug_info is not None:
         code = frame.f_code
         for made in code.co_consts:
             if (
                 isinstance(made, CodeType)
-                and made.co_firstlineno == told.func_lineno
-                and made.co_filename == told.func_filename
+                and made.co_firstlineno == debug_info.func_lineno
+                and made.co_filename == debug_info.func_filename
                 and (code.co_flags & inspect.CO_OPTIMIZED or made.co_name == "<lambda>")
             ):
                 return Place(code.co_filename, made.co_firstlineno, code.co_name)

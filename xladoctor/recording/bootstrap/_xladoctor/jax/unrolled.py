@@ -13,7 +13,7 @@ from collections import Counter
 from typing import Any, Callable, NamedTuple
 
 from ..call_site import FRAMEWORK, MACHINERY, USER
-from .assigned import Place
+from .assignments import Place
 
 _LOOKED_AT = 1000  # operations examined; each one's location is a text to parse
 _LEAST = 50  # copies of one operation

@@ -19,14 +19,13 @@ from tests.support import complete, step
 from xladoctor import doctor
 from xladoctor.configuration.interface import Configuration, Configured
 from xladoctor.configuration.selection import Selection
-from xladoctor.diagnosis import contained as containment
-from xladoctor.diagnosis import pack, stranger
-from xladoctor.diagnosis.contained import contained
+from xladoctor.diagnosis import pack, sandbox, third_party
 from xladoctor.diagnosis.engine import diagnose, judge
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pack import all_rules, load_rule, load_rules
 from xladoctor.diagnosis.rule import RuleError
-from xladoctor.evidence.allowed import not_of_the_evidence
+from xladoctor.diagnosis.sandbox import contained
+from xladoctor.evidence.allowlist import not_of_the_evidence
 from xladoctor.evidence.interface import Evidence
 from xladoctor.report.interface import Report
 from xladoctor.report.output import Color, Format, Output, deliver
@@ -93,9 +92,9 @@ def reason(folder: Path, **fields: Any) -> str:
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stranger, "QUERY_S", 1.0)
-    monkeypatch.setattr(stranger, "MESSAGES_S", 1.0)
-    monkeypatch.setattr(containment, "MEMORY", 1 << 29)
+    monkeypatch.setattr(third_party, "QUERY_S", 1.0)
+    monkeypatch.setattr(third_party, "MESSAGES_S", 1.0)
+    monkeypatch.setattr(sandbox, "MEMORY", 1 << 29)
 
 
 # Loading
@@ -538,7 +537,7 @@ NOT_SHOWN = "Something that is odd. (The rule's message cannot be shown: "
 def message_of(folder: Path, message: str) -> str:
     """What is shown for a finding."""
     rule = load_rule(written(folder, message=message))
-    (said,) = stranger.messages_of(rule, [{"count": 20, "cause": {}}])
+    (said,) = third_party.messages_of(rule, [{"count": 20, "cause": {}}])
     return said
 
 

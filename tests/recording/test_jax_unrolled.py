@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from xladoctor.recording.bootstrap._xladoctor.call_site import FRAMEWORK, LIBRARY, USER
-from xladoctor.recording.bootstrap._xladoctor.jax.repeated import repeated
+from xladoctor.recording.bootstrap._xladoctor.jax.unrolled import repeated
 
 
 def kind(file: str) -> int:

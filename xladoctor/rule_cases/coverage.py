@@ -19,11 +19,11 @@ def statements(rule: Rule) -> list[str]:
     ]
 
 
-def unsaid(rule: Rule, case: Case) -> Iterator[tuple[int, str]]:
+def unstated(rule: Rule, case: Case) -> Iterator[tuple[int, str]]:
     """What a case tries but the rule does not state, with its index in ``tries``."""
-    said = statements(rule)
+    stated = statements(rule)
     for index, words in enumerate(case.tries):
-        if not any(_one_line(words) in sentence for sentence in said):
+        if not any(_one_line(words) in sentence for sentence in stated):
             yield index, words
 
 

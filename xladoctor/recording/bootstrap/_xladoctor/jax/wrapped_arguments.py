@@ -16,7 +16,7 @@ from ..call_site import LIBRARY, USER
 _MOST = 12  # frames of a library that are searched
 
 
-class Passed:
+class WrappedArguments:
     """Searches the current stack."""
 
     def __init__(self, tree: Any, kind: Callable[[str], int]) -> None:

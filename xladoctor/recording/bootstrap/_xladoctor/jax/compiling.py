@@ -1,0 +1,265 @@
+"""Wraps what compiles in JAX, and finds out why: the key of a call that misses its cache."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from .. import clock
+from ..call_site import USER
+from ..calls import Calls
+from ..patches import Patches
+from .assignments import Place
+from .executable import Executable
+from .key_reader import KeyReader, is_operation
+from .keys import Key, Keys
+from .modules import Modules
+from .unrolled import repeated
+
+if TYPE_CHECKING:
+    from ..event_counters import EventCounters
+
+_SLOW_NS = 500_000_000  # nanoseconds of compiling, above which a loop in the function matters
+
+_clock = clock.perf_counter_ns
+
+
+class _Miss:
+    """A call that missed its function's cache: when it began, and what it called."""
+
+    def __init__(self, function: Any, info: Any, args: Any, kwargs: Any) -> None:
+        self.began = _clock()
+        self.call: tuple[Any, ...] | None = (function, info, args, kwargs)
+        self.key: Key | None = None
+        self.open = True
+        self.tracing = False
+
+
+class Compiling:
+    """Installs the wrappers, which report to ``calls``.
+
+    A call that misses its function's cache goes through ``_infer_params``, which has its key, and
+    then through ``compile_or_get_cached``, unless it was compiled before.
+    """
+
+    def __init__(
+        self,
+        module: Any,
+        counters: EventCounters,
+        modules: Modules,
+        calls: Calls,
+        patches: Patches,
+        missing: dict[str, str],
+    ) -> None:
+        self._jax = module
+        self._counters = counters
+        self._modules = modules
+        self._calls = calls
+        self._recorder = calls.recorder
+        self._events = calls.events
+        self._patches = patches
+        self._missing = missing
+        self._local = threading.local()
+        self._keys = Keys()
+        self._work = calls.sites.work
+        #: By id of functions and of their executables: the work, and whether it is a single
+        #: operation.
+        self._work_of: dict[int, tuple[float, bool]] = {}
+        #: By site and function, the site's launches before it first compiled the function.
+        self._first: dict[tuple[int | None, str], int] = {}
+
+    def install_compilations(self) -> None:
+        """Wrap the function that compiles a lowered module."""
+        from jax._src import compiler
+
+        self._patches.replace(compiler, "compile_or_get_cached", self._compile)
+
+    def install_keys(self) -> None:
+        """Wrap what a call that misses its function's cache goes through."""
+        from jax._src import api, pjit
+
+        self._reader = KeyReader(self._jax, self._calls.sites.kind)
+        whole = "_run_python_pjit" if hasattr(pjit, "_run_python_pjit") else "_python_pjit_helper"
+        self._patches.replace(pjit, whole, self._closing)
+        self._patches.replace(pjit, "_infer_params", self._infer)
+
+        self._patches.replace(api, "clear_caches", self._clear)
+        self._patches.put(self._jax, "clear_caches", api.clear_caches)
+
+    def launched_elsewhere(self, site: int | None, compiled: Any) -> None:
+        """Called when a site launches for the first time what another site has compiled."""
+        self._launches_from(site, *self._work_of.get(id(compiled), (0.0, False)))
+
+    def _launches_from(self, site: int | None, work: float, operation: bool) -> None:
+        """Note the work of a site's launches, and whether they are single operations."""
+        operations = self._calls.sites.operations
+        if not operation:
+            operations.discard(site)
+        elif site not in self._work:
+            operations.add(site)
+        self._work[site] = max(self._work.get(site, 0.0), work)
+
+    def _compile(self, original: Any) -> Any:
+        counters = self._counters
+
+        def compile_or_get_cached(backend: Any, module: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._recorder.off:
+                return original(backend, module, *args, **kwargs)
+            begin = _clock()
+            self._calls.note(self._events.used)
+            counters.begun += 1
+            try:
+                executable = original(backend, module, *args, **kwargs)
+            except BaseException:
+                counters.begun -= 1
+                raise
+            self._calls.note(self._compiled, executable, begin, module, args)
+            return executable
+
+        return compile_or_get_cached
+
+    def _compiled(self, executable: Any, begin: int, lowered: Any, args: tuple[Any, ...]) -> None:
+        miss = self._miss()
+        end = _clock()
+        spent = end - (begin if miss is None or not miss.open else max(miss.began, 0))
+        if miss is not None:
+            miss.began = end
+        self._counters.note(spent)
+        state = self._recorder.thread()
+        state.compiles = False
+        site = self._calls.sites.here(4)
+        details = Executable(executable, args)
+        of = [executable, *(miss.call[:1] if miss is not None and miss.call else ())]
+        operation = len(of) > 1 and is_operation(of[1], self._calls.sites.kind)
+        self._launches_from(site, details.work, operation)
+        self._work_of.update((id(each), (details.work, operation)) for each in of)
+        launches = self._calls.sites.launches.get(site, 0)
+        known = self._changed(miss, site)
+        first = self._first.setdefault((site, known.get("function", details.name)), launches)
+        number = self._recorder.compilations.record(
+            state,
+            state.inside or "launch",
+            site,
+            spent,
+            {
+                "function": details.function,
+                **details.described(),
+                **known,
+                **self._repeated(lowered, spent),
+                "ordinal": launches - first,
+            },
+        )
+        module = details.module
+        if module is not None:
+            self._modules.add(number, details.name, module)
+
+    def _repeated(self, lowered: Any, spent: int) -> dict[str, Any]:
+        """Fields of the step log about a line traced many times, if compiling took long."""
+        if spent < _SLOW_NS:
+            return {}
+        try:
+            found = repeated(lowered, self._calls.sites.kind)
+        except Exception as error:  # MLIR's bindings, which any release may change
+            self._missing.setdefault("repeated operations", repr(error))
+            return {}
+        if found is None:
+            return {}
+        return {"repeated": [self._made(found.place, None), *found[1:]]}
+
+    def _changed(self, miss: _Miss | None, site: int | None) -> dict[str, Any]:
+        """Fields of the step log about the key of a compilation."""
+        if miss is None:
+            return {}
+        try:
+            key = miss.key or self._reader.read(*miss.call) if miss.call else miss.key
+        except Exception as error:  # private parts of JAX, which any release may change
+            self._missing.setdefault("keys", repr(error))
+            return {}
+        if key is None:
+            return {}
+        number = self._recorder.compilations.count + 1
+        against, changes = self._keys.add(number, key, site, self._calls.sites.call())
+        defined = self._calls.definition(key.function.code)
+        return {
+            "function": key.function.name,
+            "defined": defined,
+            "against": against,
+            "changes": [[*change[:4]] for change in changes],
+            "made": [self._made(change.place, site) for change in changes],
+        }
+
+    def _made(self, place: Place | None, call: int | None) -> int | None:
+        """The site of a line of the program, if it is not the call's own line."""
+        sites = self._calls.sites
+        if place is None or sites.kind(place.file) != USER:
+            return None
+        made = sites.intern((*place, None, None, None, ""))
+        if made is None or call is None:
+            return made
+        named = sites.rows[call]
+        return None if sites.rows[made][:2] in (named[:2], named[3:5]) else made
+
+    def _clear(self, original: Any) -> Any:
+        def clear_caches() -> None:
+            original()
+            self._calls.note(self._keys_are_gone)
+
+        return clear_caches
+
+    def _keys_are_gone(self) -> None:
+        sites = self._calls.sites
+        site = sites.here(4)
+        place = None if site is None else Place(*sites.rows[site][:3])
+        self._keys.cleared(self._recorder.compilations.count, place)
+
+    def _infer(self, original: Any) -> Any:
+        def infer_params(function: Any, info: Any, args: Any, kwargs: Any) -> Any:
+            miss = self._miss()
+            if self._recorder.off or (miss is not None and miss.open):
+                return original(function, info, args, kwargs)
+            miss = self._local.miss = _Miss(function, info, args, kwargs)
+            self._recorder.thread().compiles = True
+            caller = sys._getframe(1).f_code.co_name
+            miss.tracing = True
+            try:
+                result = original(function, info, args, kwargs)
+            except BaseException:
+                self.miss_is_over()
+                raise
+            miss.tracing = False
+            if caller not in ("cache_miss", "_python_pjit_helper"):  # lowered now, compiled later
+                self._calls.note(self._keep_key, miss)
+            return result
+
+        return infer_params
+
+    def _keep_key(self, miss: _Miss) -> None:
+        if miss.call is not None:
+            miss.key = self._reader.read(*miss.call)
+        miss.call, miss.open = None, False
+        self._recorder.thread().compiles = False
+
+    def _closing(self, original: Any) -> Any:
+        """Wrap a call that ends the miss if it is the outermost one, and not made while tracing."""
+        local = self._local
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            miss, depth = self._miss(), getattr(local, "depth", 0)
+            local.depth = depth + 1
+            try:
+                return original(*args, **kwargs)
+            finally:
+                local.depth = depth
+                if depth == 0 and not (miss is not None and miss.tracing):
+                    self.miss_is_over()
+
+        return call
+
+    def _miss(self) -> _Miss | None:
+        return getattr(self._local, "miss", None)
+
+    def miss_is_over(self) -> None:
+        """Forget the call that missed its cache: it has been compiled, or has ended."""
+        self._local.miss = None
+        self._recorder.thread().compiles = False

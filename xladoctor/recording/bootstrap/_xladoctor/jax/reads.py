@@ -1,0 +1,174 @@
+"""Wraps the reads of arrays' values, and the program's callbacks, in which reads do not wait.
+
+Values are read through a property of arrays or, on the CPU, from their memory.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Callable
+
+from .. import clock
+from ..calls import Calls
+from ..patches import Patches
+from . import buffers
+
+if TYPE_CHECKING:
+    from ..event_counters import EventCounters
+
+#: Function that reads an array's value -> the kind of read that is recorded.
+_READS = {
+    "__float__": "float",
+    "__bool__": "bool",
+    "__int__": "int",
+    "__index__": "index",
+    "__complex__": "complex",
+    "__repr__": "repr",
+    "__str__": "repr",
+    "__format__": "format",
+    "_item": "item",
+    "item": "item",
+    "tolist": "tolist",
+    "__array__": "array",
+    "_device_get": "device_get",
+}
+
+_clock = clock.perf_counter_ns
+
+
+class Reads:
+    """Installs the wrappers, which report to ``calls``."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        counters: EventCounters,
+        patches: Patches,
+        undo: list[Callable[[], None]],
+    ) -> None:
+        self._calls = calls
+        self._counters = counters
+        self._patches = patches
+        self._undo = undo
+        self._recorder = calls.recorder
+        self._events = calls.events
+
+    def install_values(self) -> None:
+        """Wrap the property with an array's value, and the functions that wait for it."""
+        import jax
+        from jax._src import api, dispatch
+        from jax._src.array import ArrayImpl
+
+        self._patches.replace(dispatch, "_check_special", self._check)
+        kind: Any = ArrayImpl
+        value = kind._value
+        recorder, calls = self._recorder, self._calls
+
+        def read_value(array: Any) -> Any:
+            if buffers.stopped and (stop := buffers.stopped.pop(threading.get_ident(), None)):
+                raise stop
+            if recorder.off or calls.is_inside():
+                return value.fget(array)
+            caller = sys._getframe(1)
+            how = _READS.get(caller.f_code.co_name, "value")
+            if how == "array" and _in_item(caller):
+                how = "item"
+            return calls.read(how, value.fget, array)
+
+        self._patches.put(kind, "_value", property(read_value, doc=value.__doc__))
+        self._patches.replace(kind, "block_until_ready", self._wait)
+        for name, make in (("block_until_ready", self._wait), ("device_get", self._get)):
+            self._patches.replace(api, name, make)
+            self._patches.put(jax, name, getattr(api, name))
+
+    def _check(self, original: Any) -> Any:
+        """Wrap the NaN check: the setting causes its reads, not the program's line."""
+
+        def check(*args: Any, **kwargs: Any) -> Any:
+            state = self._recorder.thread()
+            outer, state.inside = state.inside, state.inside or "check"
+            try:
+                return original(*args, **kwargs)
+            finally:
+                state.inside = outer
+
+        return check
+
+    def _wait(self, original: Any) -> Any:
+        return self._reading("wait", original)
+
+    def _get(self, original: Any) -> Any:
+        return self._reading("device_get", original)
+
+    def _reading(self, kind: str, original: Any) -> Any:
+        def read(*args: Any, **kwargs: Any) -> Any:
+            if self._recorder.off or not self._events.awake or self._calls.is_inside():
+                return original(*args, **kwargs)
+            return self._calls.read(kind, original, *args, **kwargs)
+
+        return read
+
+    def install_memory(self) -> None:
+        """Watch reads of arrays' memory on the CPU."""
+        from jax._src.array import ArrayImpl
+
+        recorder, calls = self._recorder, self._calls
+
+        def reads(array: Any, read: Callable[[], Any]) -> Any:
+            if recorder.off or calls.is_inside() or not _on_cpu(array):
+                return read()  # refused for other devices; NumPy then calls __array__
+            how = "item" if _in_item(sys._getframe(1)) else "array"
+            return calls.read(how, lambda _: read(), array)
+
+        self._undo.append(buffers.watch(ArrayImpl, reads))
+
+    def install_callbacks(self) -> None:
+        """Wrap the calls of the program's Python by graphs."""
+        from jax._src import callback, debugging
+
+        for module, name in (
+            (callback, "pure_callback_impl"),
+            (callback, "io_callback_impl"),
+            (debugging, "debug_callback_impl"),
+            (debugging, "debug_print_impl"),
+        ):
+            if hasattr(module, name):
+                self._patches.replace(module, name, self._call_back)
+        self._patches.replace(debugging.debug_callback_p, "impl", self._call_back)
+
+    def _call_back(self, original: Any) -> Any:
+        """Wrap host callbacks: their arguments have been computed, so reads in them do not wait.
+
+        Launches within them are recorded as usual.
+        """
+
+        def call_back(*args: Any, **kwargs: Any) -> Any:
+            state = self._recorder.thread()
+            if self._recorder.off or state.inside:
+                return original(*args, **kwargs)
+            state.inside = "callback"
+            begin = _clock()
+            try:
+                return original(*args, **kwargs)
+            finally:
+                state.inside = ""
+                self._counters.call_back(_clock() - begin)
+
+        return call_back
+
+
+def _on_cpu(array: Any) -> bool:
+    return all(device.platform == "cpu" for device in array.sharding.device_set)
+
+
+def _in_item(frame: FrameType | None) -> bool:
+    """Whether ``x.item()``, which calls other functions, is what reads the array's memory."""
+    for _ in range(4):
+        if frame is None:
+            return False
+        if frame.f_code.co_name == "_item":
+            return True
+        frame = frame.f_back
+    return False

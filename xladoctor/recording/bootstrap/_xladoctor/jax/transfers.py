@@ -1,0 +1,136 @@
+"""Wraps what moves data to the device and to disk: uploads, waits for input, and saves."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any, Callable, Iterable
+
+from ..calls import Calls
+from ..import_hook import when_imported
+from ..patches import Patches
+from ..pytorch.loaders import Loaders
+
+_CONTAINERS = frozenset({tuple, list, dict})
+_FEW = 8  # entries of a container that are searched for NumPy arrays
+
+
+class Transfers:
+    """Installs the wrappers, which report to ``calls``.
+
+    Attributes:
+        host: classes of arrays in the host's memory.
+    """
+
+    host: tuple[type, ...] = ()
+
+    def __init__(self, calls: Calls, patches: Patches, undo: list[Callable[[], None]]) -> None:
+        self._calls = calls
+        self._patches = patches
+        self._undo = undo
+        self._recorder = calls.recorder
+
+    def install_uploads(self) -> None:
+        """Wrap the function that sends arrays to devices."""
+        import numpy
+        from jax._src.interpreters import pxla
+
+        literals = sys.modules.get("jax._src.literals")
+        wrapper = getattr(literals, "TypedNdArray", numpy.ndarray)
+        self.host = (numpy.ndarray, numpy.generic)
+        if not issubclass(wrapper, numpy.ndarray):  # JAX 0.8 wraps its argument
+            self.host += (wrapper,)
+
+        self._patches.replace(pxla, "batched_device_put", self._put)
+
+    def _put(self, original: Any) -> Any:
+        def batched_device_put(
+            aval: Any, sharding: Any, arrays: Any, *args: Any, **kwargs: Any
+        ) -> Any:
+            if self._recorder.off or self._recorder.thread().inside:
+                return original(aval, sharding, arrays, *args, **kwargs)
+            host = [
+                getattr(array, "val", array) for array in arrays if isinstance(array, self.host)
+            ]
+            if not host:
+                return original(aval, sharding, arrays, *args, **kwargs)
+            return self._calls.upload(host, original, aval, sharding, arrays, *args, **kwargs)
+
+        return batched_device_put
+
+    def sent(self, site: int | None, args: Any) -> None:
+        """Note the host's arrays among the arguments of a launch."""
+        if arrays := _of_host(args, self.host):
+            self._recorder.uploads(site, arrays, 0)
+
+    def install_input(self) -> None:
+        """Wrap the iterators of input pipelines, once the program has imported them."""
+        calls = self._calls
+
+        def when(owner: str, name: str) -> Callable[[Any], None]:
+            def wrap(module: Any) -> None:
+                kind = getattr(module, owner, None)
+                if kind is not None and name in vars(kind):
+                    self._patches.replace(kind, name, calls.input)
+
+            return wrap
+
+        grain = "grain._src.python.dataset.transformations"
+        for module, owner, name in (
+            ("grain._src.python.data_loader", "DataLoaderIterator", "__next__"),
+            (f"{grain}.map", "_MapDatasetIterator", "__next__"),
+            (f"{grain}.batch", "_BatchDatasetIterator", "__next__"),
+            (f"{grain}.prefetch", "PrefetchDatasetIterator", "__next__"),
+            (f"{grain}.prefetch", "ThreadPrefetchDatasetIterator", "__next__"),
+            (f"{grain}.process_prefetch", "ProcessPrefetchDatasetIterator", "__next__"),
+            ("tensorflow.python.data.ops.dataset_ops", "NumpyIterator", "__next__"),
+            ("tensorflow.python.data.ops.iterator_ops", "OwnedIterator", "__next__"),
+        ):
+            self._undo.append(when_imported(module, when(owner, name)))
+        self._undo.append(
+            when_imported(
+                "torch.utils.data.dataloader",
+                lambda _: Loaders(sys.modules["torch"], calls, self._patches).install(),
+            )
+        )
+
+    def install_saves(self) -> None:
+        """Wrap the functions that write checkpoints, once the program has imported them."""
+
+        def wrap(kind: str) -> Callable[[Any], None]:
+            def replace(module: Any) -> None:
+                owner = getattr(module, kind, None)
+                if owner is not None and hasattr(owner, "save"):
+                    self._patches.replace(owner, "save", self._calls.save)
+
+            return replace
+
+        for module, kind in (
+            ("orbax.checkpoint.checkpoint_manager", "CheckpointManager"),
+            ("orbax.checkpoint._src.checkpointers.checkpointer", "Checkpointer"),
+            ("orbax.checkpoint._src.checkpointers.async_checkpointer", "AsyncCheckpointer"),
+        ):
+            self._undo.append(when_imported(module, wrap(kind)))
+        for module, names in (
+            ("numpy", ("save", "savez", "savez_compressed")),
+            ("pickle", ("dump",)),
+        ):
+            self._undo.append(when_imported(module, functools.partial(self._written_by, names)))
+
+    def _written_by(self, names: Iterable[str], module: Any) -> None:
+        for name in names:
+            self._patches.replace(module, name, functools.partial(self._calls.save, fetched=True))
+
+
+def _of_host(args: Any, kinds: tuple[type, ...]) -> list[Any]:
+    """The arrays of these kinds among the arguments, and in their small containers."""
+    values: list[Any] = []
+    for arg in args:
+        kind = type(arg)
+        if kind in _CONTAINERS and 0 < len(arg) <= _FEW:
+            for value in arg.values() if kind is dict else arg:
+                if isinstance(value, kinds):
+                    values.append(getattr(value, "val", value))
+        elif isinstance(arg, kinds):
+            values.append(getattr(arg, "val", arg))
+    return values
