@@ -223,7 +223,7 @@ class Rule(BaseModel):
     fix: str
     fix_here: Message = ""
     untried: str | None = None
-    example: Example
+    example: Example | None = None
     per_frontend: dict[Key, Texts] = {}
     false_positives: str
     references: list[str] = []
@@ -310,6 +310,8 @@ class Rule(BaseModel):
         missing = sorted(set(self.needs) - set(self.not_evaluated))
         if missing:
             raise ValueError(f"not_evaluated has no sentence for: {', '.join(missing)}")
+        if not (self.example or any(texts.example for texts in self.per_frontend.values())):
+            raise ValueError("has no example, neither for all frameworks nor for one of them")
         for name, texts in self.per_frontend.items():
             for key in _SENTENCES:
                 if unknown := sorted(set(getattr(texts, key)) - set(getattr(self, key))):
@@ -324,7 +326,7 @@ class Rule(BaseModel):
         return self
 
     def for_frontend(self, name: str) -> Rule | None:
-        """The rule with the texts of a frontend; None if it does not apply to it."""
+        """The rule with the texts of this frontend alone; None if it does not apply to it."""
         if name not in self.applies_to.frontends:
             return None
         texts = [
@@ -338,7 +340,9 @@ class Rule(BaseModel):
             own.setdefault("fix_here", "")
         for key in _SENTENCES:  # by table: the others keep theirs
             own[key] = {**getattr(self, key), **own.get(key, {})}
-        return self.model_copy(update=own)
+        rule = self.model_copy(update={**own, "per_frontend": {}})
+        rule._worded = {}
+        return rule
 
     def at_its_most(self) -> Rule:
         """The rule with its default severity: in preview, its findings are information."""
