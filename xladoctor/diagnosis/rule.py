@@ -34,6 +34,7 @@ from xladoctor.frontends.vocabulary import (
     FrontendTrait,
     frontends_with,
     in_words,
+    plural,
     vocabulary,
 )
 from xladoctor.quantities import duration, percent
@@ -72,11 +73,17 @@ def _in_steps(cause: Mapping[str, Any]) -> str:
     return "" if share is None else f" in {percent(share)} of {cause['steps_of']}"
 
 
-def _of_launches(count: int, cause: Mapping[str, Any]) -> str:
-    """``21 of 24``, or ``21 of 21 warmed-up`` if warm-up is not counted."""
+def _of_launches(count: int, cause: Mapping[str, Any], launch: str) -> str:
+    """``21 of 24 launches``, or ``21 of 21 warmed-up launches`` if warm-up is not counted.
+
+    ``launch`` is what the framework calls one; the function that was called is named after it.
+    """
     if cause["warmed_up"]:
-        return f"{count} of {cause['warmed_up']} warmed-up"
-    return f"{count} of {cause['launches']}" if cause["launches"] else str(count)
+        of = f" of {cause['warmed_up']} warmed-up"
+    else:
+        of = f" of {cause['launches']}" if cause["launches"] else ""
+    called = f" of {cause['compiled']}" if cause["compiled"] else ""
+    return f"{count}{of} {plural(launch) if of or count != 1 else launch}{called}"
 
 
 def _padding_multiple(sizes: Sequence[int]) -> int:
