@@ -59,6 +59,7 @@ def test_a_rule_finds_the_same_in_either_frontend(rule: Rule) -> None:
 def test_words_for_jax_are_of_jax(rule: Rule) -> None:
     own = rule.for_frontend("jax")
     assert own is not None
+    assert own.example is not None
     texts = (
         own.title,
         own.message,

@@ -10,7 +10,8 @@ def page(rule: Rule) -> str:
     """The page in Markdown: what holds for any frontend, then what each says otherwise."""
     frontends = rule.applies_to.frontends
     each = {name: own for name in frontends if (own := rule.for_frontend(name))}
-    general, others = (rule, each) if len(each) > 1 else (*each.values(), {})
+    general = rule if len(each) > 1 else each[frontends[0]]
+    others = each if len(each) > 1 else {}
     thresholds = "".join(f"- `{name}`: {value:g}\n" for name, value in rule.thresholds.items())
     about = [
         f"# {rule.id} {rule.name}\n\n{general.title}.\n\n"

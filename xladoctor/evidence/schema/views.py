@@ -249,7 +249,6 @@ VIEWS: dict[str, Columns] = {
         cost_ns BIGINT time in it, from the probe steps to all; NULL where not seen
         backward_count BIGINT of the count, in the backward pass
         part DOUBLE share (0 to 1) of all fallbacks of the process
-        often BOOLEAN whether at least in each tenth iteration, or 20 times
         dynamic BOOLEAN whether the data decide the size of its result
     """),
     "named_fallback": columns(

@@ -270,7 +270,6 @@ SELECT  -- a library's line that several of the user's lead to counts once, with
     sum(folded.cost_ns)::BIGINT AS cost_ns,
     round(sum(folded.backward_count))::BIGINT AS backward_count,
     sum(folded.count) / sum(sum(folded.count)) OVER (PARTITION BY process) AS part,
-    coalesce(sum(folded.per_step) >= 0.1, sum(folded.count) >= 20) AS often,
     sizes_by_data(op) AS dynamic
 FROM folded GROUP BY process, op, base, file, line;
 
