@@ -24,8 +24,9 @@ def page(rule: Rule) -> str:
     if rule.evidence:
         about.append(f"Evidence that it is tested with: {rule.evidence}.")
     parts = [*about, *_words(general), *_untried(general)]
+    neutral = rule.model_copy(update={"per_frontend": {}})
     for name, own in others.items():
-        parts += _other_words(name, general, own)
+        parts += _other_words(name, neutral.for_frontend(name) or rule, own)
     if thresholds:
         parts.append(f"## Thresholds\n\n{thresholds.rstrip()}")
     references = dict.fromkeys(url for own in (general, *others.values()) for url in own.references)

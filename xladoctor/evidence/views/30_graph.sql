@@ -37,7 +37,7 @@ LEFT JOIN (
     SELECT process, max(compile_ns / nullif(duration_ns, 0)) AS compiling FROM loop
     WHERE without_barrier GROUP BY process
 ) l USING (process)
-WHERE (g.graphs >= 3 AND g.grown >= 0.7 * (g.graphs - 1))
+WHERE (g.graphs >= recurring() AND g.grown >= 0.7 * (g.graphs - 1))
    OR (a.later >= 2 AND a.grown = a.later AND l.compiling >= 0.2)
 ORDER BY process, graphs DESC, site;
 
@@ -279,7 +279,7 @@ FROM folded GROUP BY process, op, base, file, line;
 CREATE TABLE named_fallback AS
 WITH unnamed AS (
     SELECT process, list({'file': file, 'line': line, 'count': count} ORDER BY count DESC, file, line) AS places
-    FROM logged_read WHERE op IS NULL AND launches AND count >= 3 GROUP BY process
+    FROM logged_read WHERE op IS NULL AND launches AND count >= recurring() GROUP BY process
 )
 SELECT n.* EXCLUDE (value), coalesce(u.places, []) AS places
 FROM (
