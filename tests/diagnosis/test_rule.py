@@ -14,7 +14,7 @@ from tests.support import complete, rule
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.interface import RuleOutcomes
 from xladoctor.diagnosis.pack import load_rule, load_rules, pack
-from xladoctor.diagnosis.rule import Rule, RuleError
+from xladoctor.diagnosis.rule import Example, Rule, RuleError
 from xladoctor.evidence.schema import TABLES
 from xladoctor.report.rule_page import page
 
@@ -71,8 +71,11 @@ def test_a_frontend_has_words_of_its_own_where_the_rule_gives_them() -> None:
     general = rule(per_frontend={"jax": IN_JAX}, applies_to={"frontend": ["torch_xla", "jax"]})
     other = general.for_frontend("jax")
     assert other is not None
-    assert (other.why, other.fix, other.example.after) == (general.why, "Do not jit.", "jax.b")
-    assert general.for_frontend("torch_xla") == general
+    assert (other.why, other.fix) == (general.why, "Do not jit.")
+    assert other.example == Example(before="a", after="jax.b")
+    usual = general.for_frontend("torch_xla")
+    assert usual is not None
+    assert (usual.fix, usual.example) == (general.fix, general.example)
 
 
 def test_a_frontend_has_a_message_and_reasons_of_its_own() -> None:
@@ -252,20 +255,18 @@ def test_pack_is_valid_as_if_others_had_written_it() -> None:
 
 
 @pack_rule
-def test_rule_of_the_pack_has_all_texts(checked: Rule) -> None:
-    for text in (
-        checked.message,
-        checked.why,
-        checked.fix,
-        checked.false_positives,
-        checked.example.before,
-        checked.example.after,
-    ):
-        assert len(text.strip()) > 10
-    assert checked.references
-    assert all(url.startswith("https://") for url in checked.references)
+def test_rule_of_the_pack_has_all_texts_for_each_frontend(checked: Rule) -> None:
     assert not checked.title.endswith(".")
-    assert checked.example.before != checked.example.after
+    for frontend in checked.applies_to.frontends:
+        own = checked.for_frontend(frontend)
+        assert own is not None
+        assert own.example is not None
+        before, after = own.example.before, own.example.after
+        for text in (own.message, own.why, own.fix, own.false_positives):
+            assert len(text.strip()) > 10
+        assert before.strip() != after.strip()
+        assert own.references
+        assert all(url.startswith("https://") for url in own.references)
 
 
 @pack_rule
@@ -277,8 +278,12 @@ def test_rule_of_the_pack_says_what_it_needs(checked: Rule) -> None:
 
 @pack_rule
 def test_example_of_the_pack_is_python(checked: Rule) -> None:
-    for code in (checked.example.before, checked.example.after):
-        compile(code, checked.id, "exec")
+    for frontend in checked.applies_to.frontends:
+        own = checked.for_frontend(frontend)
+        assert own is not None
+        assert own.example is not None
+        for code in (own.example.before, own.example.after):
+            compile(code, checked.id, "exec")
 
 
 def test_rule_cannot_be_changed() -> None:

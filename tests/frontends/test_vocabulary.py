@@ -129,7 +129,7 @@ def test_a_timeline_is_of_the_frontend_whose_names_it_has(
         (
             "torch",
             "{{ words.launch | plural }} of {{ words.compiled | a }}",
-            "launches of a function",
+            "calls of a function",
         ),
         ("jax", "{{ cause.argument }}", "{{ cause.argument }}"),  # of the message's own
     ],

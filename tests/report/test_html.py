@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from tests.report.diagnoses import SICK, TEXT
 from tests.report.drawn import drawn
 from tests.report.formats import CASES, HOSTILE, hostile, rendered
+from xladoctor.diagnosis.rule import Example
 from xladoctor.foreign import harmless
 from xladoctor.report.interface import Report, Style
 
@@ -142,7 +143,7 @@ def test_whatever_a_program_says_stays_text(text: str) -> None:
 
 def test_rule_that_others_wrote_is_text_too() -> None:
     rule = SICK.pack["XD101"]
-    example = rule.example.model_copy(update={"before": BAD})
+    example = Example(before=BAD, after="a")
     pack = dict(SICK.pack) | {"XD101": rule.model_copy(update={"example": example})}
     assert_safe(rendered("html", [Report(replace(SICK, pack=pack))]))
 

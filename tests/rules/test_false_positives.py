@@ -15,10 +15,10 @@ from xladoctor.rule_cases.coverage import statements, unstated
 
 #: Words of a statement, and the program or test that tries it.
 BY_PROGRAM = {
-    "XD306": {"the thread competes": "examples/batches_sent_in_step_healed.py"},
+    "XD306": {"the thread that sends competes": "examples/batches_sent_in_step_healed.py"},
     "XD315": {"records stacks or shapes": "benchmarks/profiler_stacks.py"},
     "XD402": {"for the common arguments": "tests/live/test_replacements.py"},
-    "XD502": {"In the timeline's window": "benchmarks/profiler_alone.py"},
+    "XD502": {"in the timeline's window": "benchmarks/profiler_alone.py"},
     "XD607": {"Recording stacks and shapes": "benchmarks/profiler_stacks.py"},
     "XD612": {"Recording stacks": "benchmarks/profiler_stacks.py"},
 }

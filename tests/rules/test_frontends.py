@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from xladoctor.diagnosis.case import Case
-from xladoctor.diagnosis.pack import load_rules
-from xladoctor.diagnosis.rule import Rule
+from xladoctor.diagnosis.pack import load_rules, pack
+from xladoctor.diagnosis.rule import Rule, Texts
 from xladoctor.rule_cases.judge import judge, judged_by
 
 HERE = Path(__file__).parent
@@ -19,6 +19,11 @@ OWN = {"counter", "metric", "environment", "log_compilation"}
 #: What a JAX program does not have.
 FOREIGN = re.compile(
     r"(?i)\b(torch_xla|torch\.|xm\.|mark_step|MpDeviceLoader)|\bbarrier|\btensors?\b"
+)
+#: What only one framework's programs can be told: modules, methods, settings.
+OF_ONE = re.compile(
+    r"(?i:torch|jax|flax|lightning)|\bjnp\b|\b(x[mrp]|nn)\.|mark_step|MpDeviceLoader|XLA_|PJRT"
+    r"|\.(to|cpu|detach|backward)\("
 )
 BOTH = [rule for rule in load_rules() if {"torch_xla", "jax"} <= set(rule.applies_to.frontends)]
 
@@ -54,6 +59,7 @@ def test_a_rule_finds_the_same_in_either_frontend(rule: Rule) -> None:
 def test_words_for_jax_are_of_jax(rule: Rule) -> None:
     own = rule.for_frontend("jax")
     assert own is not None
+    assert own.example is not None
     texts = (
         own.title,
         own.message,
@@ -67,3 +73,13 @@ def test_words_for_jax_are_of_jax(rule: Rule) -> None:
     assert len(own.title) <= 72
     for code in (own.example.before, own.example.after):
         compile(code, own.id, "exec")
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in load_rules() if rule.applies_to.trait], ids=lambda rule: rule.id
+)
+def test_what_a_rule_tells_every_frontend_names_none(rule: Rule) -> None:
+    (file,) = pack().glob(f"{rule.id}-*.yaml")
+    texts = yaml.safe_load(file.read_text(encoding="utf-8"))
+    told = {key: str(texts.get(key, "")) for key in Texts.model_fields if key != "references"}
+    assert {key: found[0] for key, text in told.items() if (found := OF_ONE.search(text))} == {}

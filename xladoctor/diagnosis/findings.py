@@ -104,7 +104,7 @@ def _finding(
         message=message,
         why=rule.why.strip(),
         fix=_fix_of(rule, worst, locations, evidence),
-        example=rule.example.after.strip("\n"),
+        example=rule.example.after.strip("\n") if rule.example else "",
         fingerprint=fingerprint(rule.id, _subject(worst), locations, evidence),
         subject=_subject(worst),
         recurs=rule.recurs,

@@ -29,7 +29,7 @@ from xladoctor.errors import XladoctorError
 from xladoctor.evidence.allowlist import not_of_the_evidence
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.schema import TABLES
-from xladoctor.frontends.vocabulary import DEFAULT, frontends_with, in_words, vocabulary
+from xladoctor.frontends.vocabulary import DEFAULT, frontends_with, in_words, plural, vocabulary
 from xladoctor.frontends.vocabulary_file import FrontendTrait
 from xladoctor.quantities import duration, percent
 from xladoctor.repository import from_here
@@ -67,11 +67,17 @@ def _in_steps(cause: Mapping[str, Any]) -> str:
     return "" if share is None else f" in {percent(share)} of {cause['steps_of']}"
 
 
-def _of_launches(count: int, cause: Mapping[str, Any]) -> str:
-    """``21 of 24``, or ``21 of 21 warmed-up`` if warm-up is not counted."""
+def _of_launches(count: int, cause: Mapping[str, Any], launch: str) -> str:
+    """``21 of 24 launches``, or ``21 of 21 warmed-up launches`` if warm-up is not counted.
+
+    ``launch`` is what the framework calls one; the function that was called is named after it.
+    """
     if cause["warmed_up"]:
-        return f"{count} of {cause['warmed_up']} warmed-up"
-    return f"{count} of {cause['launches']}" if cause["launches"] else str(count)
+        of = f" of {cause['warmed_up']} warmed-up"
+    else:
+        of = f" of {cause['launches']}" if cause["launches"] else ""
+    called = f" of {cause['compiled']}" if cause["compiled"] else ""
+    return f"{count}{of} {plural(launch) if of or count != 1 else launch}{called}"
 
 
 def _padding_multiple(sizes: Sequence[int]) -> int:
@@ -218,7 +224,7 @@ class Rule(BaseModel):
     fix: str
     fix_here: Message = ""
     untried: str | None = None
-    example: Example
+    example: Example | None = None
     per_frontend: dict[Key, Texts] = {}
     false_positives: str
     references: list[str] = []
@@ -305,6 +311,8 @@ class Rule(BaseModel):
         missing = sorted(set(self.needs) - set(self.not_evaluated))
         if missing:
             raise ValueError(f"not_evaluated has no sentence for: {', '.join(missing)}")
+        if not (self.example or any(texts.example for texts in self.per_frontend.values())):
+            raise ValueError("has no example, neither for all frameworks nor for one of them")
         for name, texts in self.per_frontend.items():
             for key in _SENTENCES:
                 if unknown := sorted(set(getattr(texts, key)) - set(getattr(self, key))):
@@ -319,7 +327,7 @@ class Rule(BaseModel):
         return self
 
     def for_frontend(self, name: str) -> Rule | None:
-        """The rule with the texts of a frontend; None if it does not apply to it."""
+        """The rule with the texts of this frontend alone; None if it does not apply to it."""
         if name not in self.applies_to.frontends:
             return None
         texts = [
@@ -333,7 +341,9 @@ class Rule(BaseModel):
             own.setdefault("fix_here", "")
         for key in _SENTENCES:  # by table: the others keep theirs
             own[key] = {**getattr(self, key), **own.get(key, {})}
-        return self.model_copy(update=own)
+        rule = self.model_copy(update={**own, "per_frontend": {}})
+        rule._worded = {}
+        return rule
 
     def at_its_most(self) -> Rule:
         """The rule with its default severity: in preview, its findings are information."""

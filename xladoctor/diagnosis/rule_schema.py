@@ -55,10 +55,12 @@ KEYS = {
     " place of one in a function that the loop calls as `barrier_called`, and a loop without any as"
     " `unbarred`; where it is empty, reports have `fix`",
     "untried": "why no test follows the fix and measures what it saves, if none can",
-    "example": "code that triggers the rule, and the same code fixed",
+    "example": "code that triggers the rule, and the same code fixed; only in `per_frontend` where"
+    " the code is one framework's",
     "per_frontend": "for a framework, or for all with a trait, its own title, message, why, fix,"
-    " example and other texts; where only a noun differs, every text may have `{{ words.tensor }}`,"
-    " `graph`, `launch`, `input` or `compiled`, with `| plural`, `| a` or `| capitalize`",
+    " example and other texts. The rule's own texts hold for any framework, so they name none; for"
+    " a noun that differs they have `{{ words.tensor }}`, `graph`, `launch`, `input`, `compiled` or"
+    " `barrier`, with `| plural`, `| a` or `| capitalize`",
     "false_positives": "when it is wrong, and how to tell",
     "references": "where to read more",
     "cases": "evidence that must, and that must not, trigger it",

@@ -91,9 +91,14 @@ def in_words(text: str, frontend: str) -> str:
     return _WORD.sub(word, text)
 
 
+def plural(word: str) -> str:
+    """The plural of a word for messages."""
+    return f"{word}{'es' if word.endswith('ch') else 's'}"
+
+
 _FILTERS: dict[str, Callable[[str], str]] = {
     "capitalize": str.capitalize,
-    "plural": lambda word: f"{word}{'es' if word.endswith('ch') else 's'}",
+    "plural": plural,
     "a": lambda word: f"{'an' if word[0] in 'aeiou' else 'a'} {word}",
 }
 

@@ -3,44 +3,43 @@
 from __future__ import annotations
 
 from xladoctor.diagnosis.rule import Example, Rule
-from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
+from xladoctor.frontends.vocabulary import vocabulary
 
 
 def page(rule: Rule) -> str:
-    """The page in Markdown: the words of one frontend after those of another."""
+    """The page in Markdown: what holds for any frontend, then what each says otherwise."""
+    frontends = rule.applies_to.frontends
+    each = {name: own for name in frontends if (own := rule.for_frontend(name))}
+    general = rule if len(each) > 1 else each[frontends[0]]
+    others = each if len(each) > 1 else {}
     thresholds = "".join(f"- `{name}`: {value:g}\n" for name, value in rule.thresholds.items())
     about = [
-        f"# {rule.id} {rule.name}\n\n{rule.title}.\n\n"
+        f"# {rule.id} {rule.name}\n\n{general.title}.\n\n"
         f"Severity up to {rule.severity} · confidence {rule.confidence} · judged by"
         f" {rule.judged_by} · {rule.status} since {rule.since} · needs"
         f" {', '.join(f'`{table}`' for table in rule.needs)}"
     ]
-    others = {
-        name: own
-        for name in rule.applies_to.frontends
-        if name != DEFAULT and (own := rule.for_frontend(name))
-    }
     if others:
-        titles = [vocabulary(name).title for name in rule.applies_to.frontends]
-        about[0] += f" · for {' and '.join(titles)}"
+        about[0] += f" · for {' and '.join(vocabulary(name).title for name in frontends)}"
     if rule.evidence:
         about.append(f"Evidence that it is tested with: {rule.evidence}.")
-    parts = [*about, *_words(rule), *_untried(rule)]
+    parts = [*about, *_words(general), *_untried(general)]
+    neutral = rule.model_copy(update={"per_frontend": {}})
     for name, own in others.items():
-        parts += _other_words(name, rule, own)
+        parts += _other_words(name, neutral.for_frontend(name) or rule, own)
     if thresholds:
         parts.append(f"## Thresholds\n\n{thresholds.rstrip()}")
-    references = dict.fromkeys(url for each in (rule, *others.values()) for url in each.references)
+    references = dict.fromkeys(url for own in (general, *others.values()) for url in own.references)
     if references:
         parts.append("## References\n\n" + "\n".join(f"- <{url}>" for url in references))
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _words(rule: Rule) -> list[str]:
     return [
         f"## Why it is slow\n\n{rule.why.strip()}",
         f"## Fix\n\n{rule.fix.strip()}",
-        _example(rule.example),
+        _example(rule.example) if rule.example else "",
         f"## When it is wrong\n\n{rule.false_positives.strip()}",
     ]
 

@@ -53,9 +53,14 @@ def _described(rule: Rule) -> dict[str, Any]:
 
 def _help(rule: Rule) -> str:
     """The rule's page for viewers without Markdown."""
+    example = rule.example
+    code = (
+        f"Before:\n\n{example.before.rstrip()}\n\nAfter:\n\n{example.after.rstrip()}\n\n"
+        if example
+        else ""
+    )
     return (
-        f"Why it is slow: {_line(rule.why)}\n\nFix: {_line(rule.fix)}\n\nBefore:\n\n"
-        f"{rule.example.before.rstrip()}\n\nAfter:\n\n{rule.example.after.rstrip()}\n\n"
+        f"Why it is slow: {_line(rule.why)}\n\nFix: {_line(rule.fix)}\n\n{code}"
         f"When it is wrong: {_line(rule.false_positives)}\n"
     )
 

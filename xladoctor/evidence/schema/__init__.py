@@ -9,7 +9,8 @@ from xladoctor.facts.table import Column, Table
 CHANGES = {
     1: "The first that is a contract.",
     2: "recompiled() has no argument `cheap`: graphs that all come early are information.",
-    3: "Fifteen tables and views are stable, with the macros; the others may change.",
+    3: "Fifteen tables and views are stable, with the macros; the others may change. fallback_op"
+    " has no column `often`: it is a threshold of rules.",
 }
 EVIDENCE_VERSION = max(CHANGES)
 #: What rules and queries of others can rely on: a change of these is a new version.

@@ -41,7 +41,7 @@ EXAMPLES = _parsed("""
     explained_compilation: SELECT index, seconds, cause.kind FROM explained_compilation
     compiled_site: SELECT file, line, compilations, graphs, kinds FROM compiled_site
     fallback_in_loop: SELECT op, count, per_step FROM fallback_in_loop
-    fallback_op: SELECT op, file, line, per_step, cost_ns FROM fallback_op WHERE often
+    fallback_op: SELECT op, file, line, per_step, cost_ns FROM fallback_op WHERE per_step >= 1
     named_fallback: SELECT op FROM named_fallback
     computing: SELECT pass, count(*) AS n FROM computing WHERE product GROUP BY pass
     repetition: SELECT file, line, copies, part FROM repetition WHERE NOT layers

@@ -249,7 +249,6 @@ VIEWS: dict[str, Columns] = {
         cost_ns BIGINT time in it, extrapolated from the probed steps; NULL if not measured
         backward_count BIGINT the part of count in the backward pass
         part DOUBLE share (0 to 1) of all fallbacks of the process
-        often BOOLEAN whether it ran in at least a tenth of the iterations, or 20 times
         dynamic BOOLEAN whether the data decide the size of its result
     """),
     "named_fallback": columns(

@@ -100,7 +100,7 @@ CREATE TABLE reported_piling AS
 SELECT r.*, round(g.accumulator / g.samples)::BIGINT AS operations
 FROM reported r
 JOIN measured g ON g.process = r.process AND g.meaning = 'graph_size'
-WHERE 10 * coalesce(r.barriers, 0) <= r.launched AND r.compiled >= 3 AND 2 * r.compiled >= r.launched
+WHERE 10 * coalesce(r.barriers, 0) <= r.launched AND r.compiled >= recurring() AND 2 * r.compiled >= r.launched
   AND r.process IN (SELECT process FROM runtime_counts)
   AND NOT EXISTS (SELECT 1 FROM step) AND NOT EXISTS (SELECT 1 FROM compilation);
 

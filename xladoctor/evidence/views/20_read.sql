@@ -158,7 +158,7 @@ JOIN (
     FROM loop WHERE without_barrier
 ) l ON l.process = h.process AND l.thread = h.thread
 LEFT JOIN (  -- that compile a graph in turn after turn, as what piles up makes them do
-    SELECT process, file, line FROM compilation GROUP BY ALL HAVING count(DISTINCT graph_hash) >= 3
+    SELECT process, file, line FROM compilation GROUP BY ALL HAVING count(DISTINCT graph_hash) >= recurring()
 ) c ON c.process = h.process AND c.file = h.file AND c.line = h.line
 WHERE l.turns >= CASE WHEN l.trains OR c.process IS NOT NULL THEN 3 ELSE 10 END AND NOT h.closure
 GROUP BY h.process, h.thread, h.kind, site(h), h.via

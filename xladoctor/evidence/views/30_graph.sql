@@ -37,7 +37,7 @@ LEFT JOIN (
     SELECT process, max(compile_ns / nullif(duration_ns, 0)) AS compiling FROM loop
     WHERE without_barrier GROUP BY process
 ) l USING (process)
-WHERE (g.graphs >= 3 AND g.grown >= 0.7 * (g.graphs - 1))
+WHERE (g.graphs >= recurring() AND g.grown >= 0.7 * (g.graphs - 1))
    OR (a.later >= 2 AND a.grown = a.later AND l.compiling >= 0.2)
 ORDER BY process, graphs DESC, site;
 
@@ -270,7 +270,6 @@ SELECT  -- a library's line that several of the user's lead to counts once, with
     sum(folded.cost_ns)::BIGINT AS cost_ns,
     round(sum(folded.backward_count))::BIGINT AS backward_count,
     sum(folded.count) / sum(sum(folded.count)) OVER (PARTITION BY process) AS part,
-    coalesce(sum(folded.per_step) >= 0.1, sum(folded.count) >= 20) AS often,
     sizes_by_data(op) AS dynamic
 FROM folded GROUP BY process, op, base, file, line;
 
@@ -280,7 +279,7 @@ FROM folded GROUP BY process, op, base, file, line;
 CREATE TABLE named_fallback AS
 WITH unnamed AS (
     SELECT process, list({'file': file, 'line': line, 'count': count} ORDER BY count DESC, file, line) AS places
-    FROM logged_read WHERE op IS NULL AND launches AND count >= 3 GROUP BY process
+    FROM logged_read WHERE op IS NULL AND launches AND count >= recurring() GROUP BY process
 )
 SELECT n.* EXCLUDE (value), coalesce(u.places, []) AS places
 FROM (

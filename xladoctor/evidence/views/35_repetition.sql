@@ -98,7 +98,7 @@ WITH counted AS (
            sum(CASE WHEN product THEN p.times ELSE in_entry END) AS explains,
            bool_or(product) AS counts
     FROM repeated_place p
-    WHERE (product AND p.times >= 4)
+    WHERE (product AND p.times >= least_copies())
        OR (in_entry >= 16  -- one operation may become several fusions, if not so many
            AND NOT EXISTS (  -- what is done with each gradient, as clipping them, is no loop
                SELECT 1 FROM updated_tensors u WHERE u.process = p.process
@@ -131,7 +131,7 @@ graph AS (
            c.bare, c.counts OR r.copies IS NOT NULL AS of_products
     FROM copied c
     LEFT JOIN reused_weights r  -- of a few uses, as of two inputs, what else is repeated may be a loop
-        ON r.process = c.process AND r.program_id = c.program_id AND (c.counts OR r.copies >= 4)
+        ON r.process = c.process AND r.program_id = c.program_id AND (c.counts OR r.copies >= least_copies())
 ),
 size AS (
     SELECT process, program_id, count(*) AS instructions,
@@ -152,10 +152,10 @@ block AS (  -- and the line that has most of it, outside of fusions if it is the
         SELECT p.process, p.program_id, p.line, any_value(g.of_products) AS of_products,
                arg_max(site(p), p.times) AS site,
                arg_max(p.opcode, (p.product, p.times)) AS opcode, sum(p.times) AS times,
-               bool_or(p.in_entry >= 0.8 * g.copies) AS bare,
+               bool_or(in_each_copy(p.in_entry, g.copies)) AS bare,
                coalesce(sum(p.times) FILTER (p.product), 0) AS products
         FROM repeated_place p JOIN graph g USING (process, program_id)
-        WHERE p.times >= 0.8 * g.copies AND g.copies > 1
+        WHERE in_each_copy(p.times, g.copies) AND g.copies > 1
         GROUP BY p.process, p.program_id, p.file, p.line
     ) GROUP BY process, program_id
     HAVING sum(products) > 0 OR NOT bool_or(of_products)  -- else what fusions repeat at will

@@ -86,7 +86,7 @@ WITH fed AS (
     WHERE EXISTS (SELECT 1 FROM data_wait w
                   WHERE w.process = s.process AND w.thread = s.thread AND w.step = s.index)
     GROUP BY s.process, s.thread
-    HAVING sum(s.barriers) * coalesce(any_value(p.barriers), 1) >= 0.9 * any_value(l.steps)
+    HAVING sum(s.barriers) * coalesce(any_value(p.barriers), 1) >= nearly_all() * any_value(l.steps)
 ),
 batch AS (
     SELECT t.process, t.file, t.line, l.batch_size, coalesce(
@@ -169,15 +169,15 @@ SELECT
              i.each_ns * i.steps)::BIGINT AS cost_ns,
     'estimate' AS cost_basis,
     claim('remove', 'other', part_ := CASE  -- eight make batches at once, as far as there are processors
-        WHEN r.part >= 0.5 THEN r.part * (1 - coalesce(greatest(0.125, (
+        WHEN r.part >= most() THEN r.part * (1 - coalesce(greatest(0.125, (
             SELECT least(1, w.running / p.processors) FROM processor_wait w JOIN process p USING (process)
             WHERE w.process = i.process)), 0))
         ELSE coalesce(h.share, 1) END) AS claim,
     NOT i.sampled OR i.share < least_share + processor_wait_of(i.process) AS healthy,
-    coalesce(r.part >= 0.5, FALSE) AND h.line IS NOT NULL AS preparing,
+    coalesce(r.part >= most(), FALSE) AND h.line IS NOT NULL AS preparing,
     {'idle_ms_a_step': round(i.each_ns / 1e6, 3), 'idle_share': round(i.share, 4),
      'sampled': i.sampled, 'samples': coalesce(h.of_kind, 0),
-     'generator': CASE WHEN r.part >= 0.5 AND r.by_library < 0.5 THEN h.function END,
+     'generator': CASE WHEN r.part >= most() AND r.by_library < most() THEN h.function END,
      'lines': CASE WHEN h.line IS NOT NULL THEN top.lines END} AS cause
 FROM idle i
 LEFT JOIN steady_loop l ON l.process = i.process
@@ -188,6 +188,6 @@ LEFT JOIN hottest_lines top ON top.process = i.process AND top.kind = 'other'
 WHERE i.share >= least_share AND i.each_ns >= least_ms * 1e6
   AND (i.each_ns >= cpu_ms * 1e6 OR NOT EXISTS (
       SELECT 1 FROM process p WHERE p.process = i.process AND device_is(p.device_kind, 'host')
-  ) OR i.each_ns >= clear_ms * 1e6 AND h.own >= 0.5 * h.of_kind AND EXISTS (
+  ) OR i.each_ns >= clear_ms * 1e6 AND h.own >= most() * h.of_kind AND EXISTS (
       SELECT 1 FROM processor_wait w WHERE w.process = i.process AND w.share <= 0.3
   ));

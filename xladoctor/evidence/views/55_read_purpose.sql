@@ -26,7 +26,7 @@ launch AS (
 ),
 late AS (
     SELECT process, file, line FROM read_origin GROUP BY ALL
-    HAVING sum(count) >= warmup() AND sum(late) >= 0.9 * sum(count)
+    HAVING sum(count) >= warmup() AND sum(late) >= nearly_all() * sum(count)
 )
 SELECT process, file, line, 0.0 AS pausing FROM late
 UNION ALL BY NAME
@@ -35,7 +35,7 @@ SELECT c.process, c.file, c.line,
 FROM call c ASOF JOIN launch l ON l.process = c.process AND l.launched_ns <= c.begin_ns
 WHERE l.next_ns IS NOT NULL AND c.waited_ns > 0 AND (c.process, c.file, c.line) NOT IN (FROM late)
 GROUP BY c.process, c.file, c.line
-HAVING pausing <= 0.1;
+HAVING pausing <= 1 - nearly_all();
 
 -- Internal: Whether a line is a condition.
 CREATE MACRO asks(text_) AS regexp_matches(
@@ -98,9 +98,9 @@ by_line AS (
 )
 SELECT b.* EXCLUDE (told, purpose, share, reads_a_step, blocked_ns),
     coalesce(w.waits, FALSE) AS waits,
-    if(pausing IS NOT NULL OR (greatest(share, w.busy_ns / nullif(l.duration_ns - l.compile_ns, 0)) * reads_a_step <= 0.01
+    if(pausing IS NOT NULL OR (greatest(share, w.busy_ns / nullif(l.duration_ns - l.compile_ns, 0)) * reads_a_step <= negligible()
         OR w.waits)  -- so that a fix gains 2%, at most
-       AND blocked_ns <= 0.01 * (l.duration_ns - l.compile_ns),  -- less than two runs differ by
+       AND blocked_ns <= negligible() * (l.duration_ns - l.compile_ns),
        'free', purpose) AS purpose
 FROM by_line b
 JOIN watched_loop l ON l.process = b.process AND l.thread = b.thread

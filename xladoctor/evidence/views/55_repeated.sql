@@ -21,7 +21,7 @@ SELECT r.process, r.program_id
 FROM repetition r
 JOIN repeated_place p USING (process, program_id)
 JOIN stack s ON s.process = p.process AND s.program_id = p.program_id AND s.frame = p.frame
-WHERE NOT r.trains AND p.times >= 0.8 * r.copies AND NOT EXISTS (
+WHERE NOT r.trains AND in_each_copy(p.times, r.copies) AND NOT EXISTS (
     SELECT 1 FROM computing c
     WHERE c.process = r.process AND c.program_id = r.program_id AND c.pass = 'backward'
 )
@@ -38,7 +38,7 @@ WITH repeated AS (
            coalesce(c.ordinal >= c.launches * 2 / 3, FALSE) AS late,
            compiled_function(c.cause) AS called, m.instructions,
            NOT coalesce(s.tail AND NOT l.without_barrier, FALSE) AS in_loop,
-           CASE WHEN r.layers THEN 'layers' WHEN b.count >= 0.5 * r.copies THEN 'batches'
+           CASE WHEN r.layers THEN 'layers' WHEN b.count >= most() * r.copies THEN 'batches'
                 WHEN t.process IS NOT NULL THEN 'turns' ELSE 'loop' END AS kind
     FROM repetition r
     JOIN hlo_module m USING (process, program_id)

@@ -191,7 +191,7 @@ def saves(finding: Finding) -> str:
 def before(finding: Finding, diagnosis: Diagnosis) -> str | None:
     """The rule's code that triggers it, where the rule is known."""
     rule = diagnosis.pack.get(finding.rule)
-    return rule.example.before.rstrip() if rule else None
+    return rule.example.before.rstrip() if rule and rule.example else None
 
 
 def drawing(steps: StepSeries) -> Row:

@@ -17,7 +17,7 @@ turn AS (
            process, thread, step, site, via, place, op, list(index ORDER BY index) AS indices,
            max(now_count) AS most
     FROM grown WHERE nature = 'count' GROUP BY process, thread, step, site, via, place, op
-    HAVING count(*) >= 3
+    HAVING count(*) >= recurring()
     ORDER BY process, thread, step, site, via, count(*) DESC, op
 ),
 leftover AS (

@@ -241,7 +241,7 @@ SELECT
     claim('compile_once', 'compile', compilations_ := indices) AS claim,
     NOT unsettled OR ahead OR coalesce(pattern = 'last_batch', FALSE)  -- each epoch ends alike
         OR (steps IS NULL AND EXISTS (FROM launch u WHERE u.process = r.process)) AS settled,  -- no loop repeats it
-    pattern = 'grows' AND unsettled AND count >= 3 AS unbounded,
+    pattern = 'grows' AND unsettled AND count >= recurring() AS unbounded,
     coalesce(place.op, op, CASE WHEN compiled_at.file IS NULL THEN r.compiled END) AS subject, indices AS compilations,
     CASE WHEN possible > seen THEN count + possible - seen END AS at_most,
     {
@@ -308,9 +308,9 @@ SELECT
         kind, total, total_share, launches, unsettled, goes_on, marching, limited, anywhere, again, early, few, phase
     ),
     limited OR (total_share IS NULL AND unsettled
-        AND CASE WHEN launches IS NULL THEN total >= buckets ELSE count >= 3 END) AS stalls,
+        AND CASE WHEN launches IS NULL THEN total >= buckets ELSE count >= recurring() END) AS stalls,
     phase OR early AS healthy,
-    CASE WHEN phase OR early THEN 'info' WHEN count >= 3 AND unsettled AND NOT few THEN 'error' ELSE 'warning' END
+    CASE WHEN phase OR early THEN 'info' WHEN count >= recurring() AND unsettled AND NOT few THEN 'error' ELSE 'warning' END
         AS by_counts,
     CASE WHEN few THEN 'warning' END AS highest
 FROM (
