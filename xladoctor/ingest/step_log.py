@@ -249,16 +249,16 @@ class StepLog:
             fed = not self._sites.launched and bool(_waits(line) or line.uploads)
             barrier = (-1 if site is None else site, _updates(line), fed)
             self._barriers.setdefault(thread, []).append(barrier)
-        self._rows.add(
-            "step",
-            process=self._process,
-            tail=tail,
-            ordinal=ordinal,
-            begin_ns=line.end_ns - line.duration_ns,
-            optimizer_steps=_updates(line),
+        columns = row(line, Step)
+        columns |= {
+            "process": self._process,
+            "tail": tail,
+            "ordinal": ordinal,
+            "begin_ns": line.end_ns - line.duration_ns,
+            "optimizer_steps": _updates(line),
             **_parts(line),
-            **row(line, Step),
-        )
+        }
+        self._rows.add_row("step", columns)
         when = {"thread": thread, "step": line.index}
         for call in (*line.reads, *line.uploads, *line.saves):
             self._add(call, **when, tail=tail)
