@@ -422,3 +422,8 @@ def test_what_fails_to_be_produced_fails_again() -> None:
 
 def test_rows_appended_as_columns_are_all_there(lazy: Database) -> None:
     assert [row["value"] for row in lazy.rows("SELECT value FROM counter")] == [1, 2]
+
+
+def test_a_slow_query_has_no_progress_bar() -> None:
+    """DuckDB would draw it on standard output after two seconds."""
+    assert Database().scalar("SELECT current_setting('enable_progress_bar')") is False

@@ -34,6 +34,8 @@ class Database:
     def __init__(self, threads: int | None = None) -> None:
         options: dict[str, Any] = {} if threads is None else {"threads": threads}
         self._connection = duckdb.connect(":memory:", config=options)
+        # the progress of slow queries would be written to standard output
+        self._connection.execute("SET enable_progress_bar = false")
         # Python objects are texts: guessing types from a sample needs pandas in DuckDB 1.2.0
         self._connection.execute("SET pandas_analyze_sample = 0")
         self._lazy: dict[str, Sequence[Callable[[], Columns]]] = {}
