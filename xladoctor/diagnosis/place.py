@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
+from xladoctor.facts.graphs import UNNAMED
 from xladoctor.quantities import percent
 
 #: Queries for when it happened, by the rule's subject.
@@ -63,7 +64,10 @@ def _compiled(process: int, compilations: Sequence[int], evidence: Evidence) -> 
     if not rows:
         return None
     cause, function, _, steps = rows[0].values()
-    texts = [f"function {function}"] if function else []
+    name = (
+        "a function that the log does not name" if function == UNNAMED else f"function {function}"
+    )
+    texts = [name] if function else []
     if steps:
         numbers = ", ".join(map(str, steps[:_SHOWN]))
         more = f" and {len(steps) - _SHOWN} more" if len(steps) > _SHOWN else ""

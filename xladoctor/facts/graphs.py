@@ -12,6 +12,9 @@ from xladoctor.recording.bootstrap._xladoctor.facts import (
     derived,
 )
 
+#: The name of a compiled function that the evidence does not name.
+UNNAMED = "a function"
+
 
 class _Module(Fact, source=".xplane.pb", files=MODULE_FILES): ...
 

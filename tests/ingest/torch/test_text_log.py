@@ -406,6 +406,13 @@ def test_what_a_version_was_compiled_for_stands_in_later_records(tmp_path: Path)
     ]
 
 
+def test_a_record_without_its_head_names_no_function(tmp_path: Path) -> None:
+    text = glog(*AGAIN).splitlines(keepends=True)[-1]
+    (finding,) = diagnose(read(tmp_path, text), load_rules()).findings
+    assert finding.place == "a function that the log does not name"
+    assert finding.message.startswith("1 call of a function compiled again")
+
+
 def test_few_records_clear_no_rule(tmp_path: Path) -> None:
     diagnosis = diagnose(read(tmp_path, glog(*AGAIN)), load_rules())
     assert diagnosis.rules.fired == ["XD101"]

@@ -13,6 +13,7 @@ import re
 from ast import literal_eval
 from dataclasses import dataclass, field
 
+from xladoctor.facts.graphs import UNNAMED
 from xladoctor.frontends.torch.ingest.text_records import FOLDERS, FRONTEND, Break
 from xladoctor.ingest.compiler_log import CompilerLog, add_process
 from xladoctor.ingest.frames import Frame
@@ -145,7 +146,7 @@ class BreakReport(CompilerLog):
         ingested.table("graph_break")
         for found in self._breaks.values():
             if not found.intended:
-                found.add(found.function or "a function", process, ingested)
+                found.add(found.function or UNNAMED, process, ingested)
 
 
 def _frame(match: re.Match[str]) -> Frame:

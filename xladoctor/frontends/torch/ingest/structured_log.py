@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from xladoctor.facts.graphs import UNNAMED
 from xladoctor.frontends.torch.ingest.failed_guards import FailedGuards, used_at
 from xladoctor.frontends.torch.ingest.structured_records import TABLES, Record, records
 from xladoctor.frontends.vocabulary import vocabulary
@@ -186,7 +187,7 @@ class _Reader:
             return
         if metrics.get("co_name") is None or metrics.get("fail_type"):
             if kind := metrics.get("fail_type"):
-                name = metrics.get("co_name") or "a function"
+                name = metrics.get("co_name") or UNNAMED
                 self.failures.append(f"{of}, {name}: {' '.join(failed.split()) or kind}")
             self._spent(None, metrics)
             return

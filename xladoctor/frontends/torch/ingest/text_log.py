@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from xladoctor.facts.graphs import UNNAMED
 from xladoctor.frontends.torch.ingest.failed_guards import FailedGuards, used_at
 from xladoctor.frontends.torch.ingest.text_records import (
     ABORTED,
@@ -60,7 +61,7 @@ class _Function:
     @property
     def name(self) -> str:
         """Its readable name."""
-        return breaks.function_name(self.defined.name) if self.defined else "a function"
+        return breaks.function_name(self.defined.name) if self.defined else UNNAMED
 
     @property
     def frame(self) -> str:
@@ -227,7 +228,7 @@ class TextLog(CompilerLog):
             if found.intended or (found.brief and (file, line) in detailed):
                 continue
             frame = found.number.partition("/")[0]
-            compiled = names.get(frame, found.function or "a function")
+            compiled = names.get(frame, found.function or UNNAMED)
             found.add(compiled, process, ingested)
 
     def _add_limit(
