@@ -14,6 +14,7 @@ from xladoctor.recording.bootstrap._xladoctor.files import give_room_back, keep_
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact
 from xladoctor.recording.interface import CaptureError, RunDirectory, RunRequest
 from xladoctor.repository import repository
+from xladoctor.whole_files import write_text
 
 SCHEMA_VERSION = 1
 _REWRITTEN = frozenset({"run.json", "run.json.new", "diagnosis.json", "python.log"})
@@ -80,14 +81,13 @@ def inventory(path: Path) -> dict[str, int]:
 
 def write(directory: RunDirectory, record: dict[str, Any]) -> None:
     """Replace ``run.json``. Raises CaptureError if that is not possible."""
-    new = directory.unwritten_manifest
     try:
-        new.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        new.replace(directory.manifest)
+        write_text(directory.manifest, json.dumps(record, indent=1) + "\n")
     except OSError as error:
-        with contextlib.suppress(OSError):
-            new.unlink()
         raise _unwritable(directory.manifest, error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            directory.unwritten_manifest.unlink()
 
 
 def _unwritable(path: Path, error: OSError) -> CaptureError:
