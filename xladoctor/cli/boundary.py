@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -50,6 +52,37 @@ def report_error(error: Exception) -> int:
         sys.stderr,
     )
     return OWN_FAULT
+
+
+def go_on_in_copy(status: int, hint: str) -> None:
+    """Go on in a copy of this process, while this one waits and ends as the copy does.
+
+    A fault in a library's machine code, or the kernel when memory is short, ends a process without
+    a word. If that happens to the copy, this process says so and ends with ``status``.
+
+    Args:
+        hint: what to do then.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about threads: those of libraries survive a fork
+        try:
+            copy = os.fork()
+        except OSError:  # too many processes: then without
+            return
+    if not copy:
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the copy as well
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: os.kill(copy, number))
+    ended = os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1])
+    if ended < 0:
+        complain(
+            XladoctorError(f"the analysis was ended by a signal: {signal.strsignal(-ended)}", hint)
+        )
+        ended = status
+    leave(ended)
 
 
 def leave(status: object) -> NoReturn:
