@@ -52,20 +52,22 @@ def write_text(path: Path, text: str, errors: str = "strict") -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    if path.absolute().parts[1:2] in [("dev",), ("proc",)]:
-        return True
+    """Whether it is not a regular file, or one that is already open: ``/dev/fd/3``."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
         return False
-    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+    if not stat.S_ISREG(mode):
+        return not stat.S_ISDIR(mode)
+    place = path.absolute()
+    return place.parts[1] in ("dev", "proc") and path.resolve() != place
 
 
 def _take_after(old: Path, new: Path) -> None:
     """Give a file the owner and the mode of the one that it replaces, if there is one."""
     with contextlib.suppress(FileNotFoundError):
         found = old.stat()
-        with contextlib.suppress(PermissionError):  # only root can give files away
+        with contextlib.suppress(OSError):  # only root can give files away
             os.chown(new, found.st_uid, found.st_gid)
         shutil.copymode(old, new)
 
