@@ -140,8 +140,8 @@ def test_a_hole_is_lost_though_the_size_is_the_same(
     log.write_bytes(hole(log.read_bytes()))
     evidence = load(str(run))
     assert evidence.lost[0].endswith(
-        "process-43/steps.jsonl: is not what the run left (its checksum differs); what was in it"
-        " may be lost"
+        "process-43/steps.jsonl: has changed since the run (its checksum differs); some of it may"
+        " be lost"
     )
     assert "step" in evidence.cut
 
@@ -186,6 +186,6 @@ def test_an_entry_of_the_manifest_that_is_gone_is_said(run: Path, key: str) -> N
     del written[key]
     write(run / "run.json", written)
     assert lost(run) == [
-        f"{run / 'run.json'}: is not what the run left (its checksum differs); what was in it may"
+        f"{run / 'run.json'}: has changed since the run (its checksum differs); what it says may"
         " be wrong"
     ]

@@ -31,7 +31,7 @@ _PATTERNS = (
     "faults.log",
     "process.json",
 )
-_CHANGED = "is not what the run left (its checksum differs); what was in it"
+_CHANGED = "has changed since the run (its checksum differs)"
 #: Without it the process is left out.
 _OF_PROCESS = ("process.json", "steps.jsonl", "metrics.txt", "modules*.xplane.pb")
 #: Tables that have rows of a file, by the pattern of its name; no table has rows of other files.
@@ -62,7 +62,7 @@ def check(
     """
     record = json.loads(read_text(path / "run.json"))
     if record.get("own_crc32", own := record_checksum(record)) != own:
-        ingested.lose(f"{path / 'run.json'}: {_CHANGED} may be wrong")
+        ingested.lose(f"{path / 'run.json'}: {_CHANGED}; what it says may be wrong")
     for file, size in files.items():
         try:
             now = (path / file).lstat().st_size
@@ -76,7 +76,7 @@ def check(
                 *tables_of(file),
             )
         elif now == size and file in crc32 and _is_changed(path, file, crc32[file]):
-            ingested.lose(f"{path / file}: {_CHANGED} may be lost", *tables_of(file))
+            ingested.lose(f"{path / file}: {_CHANGED}; some of it may be lost", *tables_of(file))
 
 
 def _is_changed(path: Path, name: str, crc32: int) -> bool:
