@@ -52,6 +52,7 @@ test-busy: $(VENV)/.xla $(VENV)/.test ## tests of running programs while two pro
 fuzz: $(VENV)/.xla $(VENV)/.test ## a million mutants of evidence, 5,000 of run directories, each cut of each file (two hours on two cores)
 	python -m tests.hostile.fuzz --inputs 1000000 --runs 5000
 	python -m tests.hostile.cuts
+	python -m tests.hostile.beside --analyses 1000
 
 lint: $(VENV)/.xla $(VENV)/.dev ## formatting, ruff, mypy --strict, workflows, and generated files up to date
 	pre-commit run --all-files --show-diff-on-failure

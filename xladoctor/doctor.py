@@ -7,6 +7,7 @@ below it.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from xladoctor.foreign import clean
 from xladoctor.repository import from_here
+from xladoctor.whole_files import write_text
 
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
@@ -246,8 +248,9 @@ def _keep(run: RunDirectory, diagnosis: Diagnosis) -> None:
     from xladoctor.report.interface import Report, Style
 
     # Backslash escapes are valid in JSON; file names need not be UTF-8.
-    with run.diagnosis.open("w", encoding="utf-8", errors="backslashreplace") as file:
-        json_report.render([Report(diagnosis)], file, Style())
+    text = io.StringIO()
+    json_report.render([Report(diagnosis)], text, Style())
+    write_text(run.diagnosis, text.getvalue(), "backslashreplace")
     consumers = [consumer.location for count in diagnosis.counts for consumer in count.consumers]
     places = [*(place for finding in diagnosis.findings for place in finding.locations), *consumers]
     rows = {
@@ -256,4 +259,4 @@ def _keep(run: RunDirectory, diagnosis: Diagnosis) -> None:
         if place and place.source
     }
     named = [{"file": file, "line": line, "text": text} for file, line, text in sorted(rows)]
-    run.sources.write_text(json.dumps(named, indent=1) + "\n", encoding="utf-8")
+    write_text(run.sources, json.dumps(named, indent=1) + "\n")

@@ -12,6 +12,7 @@ from pathlib import Path
 from xladoctor.errors import XladoctorError
 from xladoctor.recording.interface import RunDirectory
 from xladoctor.stacks.process import tree
+from xladoctor.whole_files import write_text
 
 FILE = "stacks-{pid}.txt"
 _PATIENCE_S = 5.0  # between SIGTERM and SIGKILL
@@ -61,4 +62,4 @@ def _write_stacks(pid: int, folder: Path) -> None:
 
 def _write(path: Path, text: str) -> None:
     with contextlib.suppress(OSError):  # the disk is full, or the run directory is gone
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        write_text(path, text, "backslashreplace")

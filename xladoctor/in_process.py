@@ -14,13 +14,13 @@ from xladoctor.recording.bootstrap._xladoctor.import_hook import Capture
 from xladoctor.recording.bootstrap._xladoctor.options import VARIABLE, Options
 from xladoctor.recording.bootstrap._xladoctor.settings import OURS
 from xladoctor.recording.framework import require_installed
-from xladoctor.recording.interface import CaptureError, RunRequest
+from xladoctor.recording.interface import RUN_DIRECTORY, CaptureError, RunRequest
 
 if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis
 
 #: Variables that the capture and the analysis set, besides the ones that :data:`OURS` lists.
-_CHANGED = ("PYTHONPATH", launcher.RUN_DIRECTORY, VARIABLE, OURS, "NUMBA_CACHE_DIR")
+_CHANGED = ("PYTHONPATH", RUN_DIRECTORY, VARIABLE, OURS, "NUMBA_CACHE_DIR")
 
 
 class InProcessCapture:
@@ -58,7 +58,7 @@ class InProcessCapture:
         from xladoctor import doctor
         from xladoctor.configuration.load import load_configuration
 
-        if launcher.RUN_DIRECTORY in os.environ:
+        if RUN_DIRECTORY in os.environ:
             raise CaptureError(
                 "this process is already being captured",
                 "xladoctor.capture is not needed under `xladoctor run`",

@@ -10,7 +10,8 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
@@ -70,6 +71,21 @@ def read_bytes(path: Path, limit: int = DOCUMENT, *, links: bool = True) -> byte
     if len(content) > limit:
         raise too_large(limit)  # it grew, or has no size, as the kernel's files do
     return content
+
+
+def checksum(path: Path) -> int:
+    """The CRC-32 of a regular file that is no link. Raises OSError."""
+    value = 0
+    with open_regular(path, LOG, links=False) as file:
+        while part := file.read(1 << 20):
+            value = zlib.crc32(part, value)
+    return value
+
+
+def record_checksum(record: Mapping[str, Any]) -> int:
+    """The CRC-32 of a JSON object but for its entry ``own_crc32``, which is where this goes."""
+    rest = {name: value for name, value in record.items() if name != "own_crc32"}
+    return zlib.crc32(json.dumps(rest, sort_keys=True).encode())
 
 
 def read_text(

@@ -17,8 +17,8 @@ from pathlib import Path
 from tests.cli.command import ENVIRONMENT, ROOT
 
 _LIMIT_S = 120
-_SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(
     [
         "duckdb",
         "jinja2.sandbox",
@@ -50,8 +50,8 @@ def called(
     with tempfile.TemporaryDirectory() as scratch:
         streams = [Path(scratch, name) for name in ("in", "out", "err")]
         streams[0].write_text(given, encoding="utf-8")
-        child = _SERVER.Process(
-            target=_main,
+        child = SERVER.Process(
+            target=child_main,
             args=(words, streams, folder, {**ENVIRONMENT, **(environment or {})}),
         )
         child.start()
@@ -63,7 +63,9 @@ def called(
     return subprocess.CompletedProcess(words, child.exitcode, *output)
 
 
-def _main(words: list[str], streams: list[Path], folder: Path, environment: dict[str, str]) -> None:
+def child_main(
+    words: list[str], streams: list[Path], folder: Path, environment: dict[str, str]
+) -> None:
     """In the child: the command, from its streams to its end."""
     from xladoctor.cli.main import main
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import jsonschema
 import pytest
 
 import xladoctor
-from tests.cli.command import ENVIRONMENT, HEAVY, READS, REPORT, started
+from tests.cli.command import ENVIRONMENT, HEAVY, READS, REPORT, ROOT, started
 from tests.cli.forked import called
 from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
 from xladoctor.report.json import schema
@@ -218,27 +219,72 @@ def test_rule_that_does_not_exist_is_status_2_with_those_that_do() -> None:
 # Faults of the analysis
 
 
-@pytest.mark.parametrize("fault", ["ZeroDivisionError()", "UnicodeError('x')", "OSError(5, 'x')"])
-@pytest.mark.parametrize(
+STATUSES = pytest.mark.parametrize(
     ("status", "options", "expected"), [(0, [], 0), (3, [], 3), (0, ["--gate"], 70)]
 )
-def test_fault_of_the_analysis_never_replaces_the_programs_status(
-    tmp_path: Path, fault: str, status: int, options: list[str], expected: int
-) -> None:
+
+
+def run_with_faulty_analysis(
+    folder: Path, fault: str, options: list[str], status: int
+) -> subprocess.CompletedProcess[str]:
+    """``xladoctor run``, in whose analysis a statement is executed."""
     program = (
-        "import sys\nfrom xladoctor import doctor\nfrom xladoctor.cli.main import main\n"
-        f"def examine_outcome(*_, **__):\n    raise {fault}\n"
+        "import os, sys\nfrom xladoctor import doctor\nfrom xladoctor.cli.main import main\n"
+        f"def examine_outcome(*_, **__):\n    {fault}\n"
         "doctor.examine_outcome = examine_outcome\nmain()\n"
     )
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", program, "run", *options, "--", "sh", "-c", f"exit {status}"],
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
         env=ENVIRONMENT,
         timeout=120,
     )
+
+
+@pytest.mark.parametrize("fault", ["ZeroDivisionError()", "UnicodeError('x')", "OSError(5, 'x')"])
+@STATUSES
+def test_fault_of_the_analysis_never_replaces_the_programs_status(
+    tmp_path: Path, fault: str, status: int, options: list[str], expected: int
+) -> None:
+    done = run_with_faulty_analysis(tmp_path, f"raise {fault}", options, status)
     assert done.returncode == expected
     assert fault.partition("(")[0] in done.stderr
     assert "this is a bug in xladoctor" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("fault", "word"),
+    [
+        ("import ctypes; ctypes.string_at(0)", "Segmentation fault"),
+        ("os.kill(os.getpid(), 9)", "Killed"),
+    ],
+)
+@STATUSES
+def test_analysis_that_is_ended_by_a_signal_is_said_and_the_status_kept(
+    tmp_path: Path, fault: str, word: str, status: int, options: list[str], expected: int
+) -> None:
+    done = run_with_faulty_analysis(tmp_path, fault, options, status)
+    assert done.returncode == expected
+    said = f"xladoctor: the analysis was ended by a signal: {word}\n  try: xladoctor analyze "
+    assert said in done.stderr
+
+
+def test_fault_in_machine_code_is_said_with_its_place() -> None:
+    program = (
+        "import ctypes\nfrom xladoctor import doctor\nfrom xladoctor.cli.main import main\n"
+        "doctor.examine = lambda *_, **__: ctypes.string_at(0)\nmain()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "analyze", str(ROOT / "sample_traces" / "scalar_read")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=ENVIRONMENT,
+        timeout=120,
+    )
+    assert done.returncode == -signal.SIGSEGV
+    assert "Fatal Python error: Segmentation fault" in done.stderr
+    assert "string_at" in done.stderr

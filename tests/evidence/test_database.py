@@ -47,6 +47,10 @@ def test_value_comes_back_as_it_went_in(table: str, column: str, value: Any) -> 
     assert type(values[0]) is type(value)
 
 
+def test_nothing_is_written_into_the_working_folder() -> None:
+    assert Database().scalar("SELECT current_setting('temp_directory')") == ""
+
+
 def test_column_without_any_known_value() -> None:
     database = Database()
     database.insert("compilation", {"process": [0, 1], "duration_ns": [None, None]})

@@ -22,6 +22,7 @@ from xladoctor.gate.baseline import (
     merged,
     read,
     stale_entries,
+    update,
     write,
 )
 from xladoctor.gate.interface import GateError
@@ -49,7 +50,7 @@ FULL = Baseline(
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "baseline.json"
-    write(path, FULL)
+    update(path, lambda _: FULL)
     again = read(path)
     assert again.scripts.keys() == FULL.scripts.keys()
     for name, script in FULL.scripts.items():
@@ -169,8 +170,11 @@ def test_entry_that_a_merge_or_a_hand_damaged_is_refused(
 def test_folder_in_its_place_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GateError, match="cannot be read"):
         read(tmp_path)
-    with pytest.raises(GateError, match="cannot be written"):
-        write(tmp_path, EMPTY)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        GateError, match=r"baseline.json: the baseline cannot be written: File exists"
+    ):
+        update(tmp_path / "file" / "baseline.json", lambda baseline: baseline)
 
 
 # Entries

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,19 @@ def test_programs_of_the_same_name_keep_their_own_entries(tmp_path: Path) -> Non
     limits = policy(tmp_path, scripts={"train.py": {"max_barriers_per_step": 1}})
     over = [replace(each, counts=counted(barriers_per_step=2.0)) for each in twice]
     assert statuses(limits, *over) == ["failed", "failed"]
+
+
+def test_updates_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+    names = [f"train_{number}.py" for number in range(8)]
+    begun = [policy(tmp_path / "new") for _ in names]  # each has read a baseline without any
+    with ThreadPoolExecutor(len(names)) as threads:
+        list(
+            threads.map(
+                lambda by, name: by.updated(programs([[named(name, finding())]])), begun, names
+            )
+        )
+    assert entries(policy(tmp_path / "new")) == dict.fromkeys(names, 1)
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["baseline.json"]
 
 
 def test_update_leaves_rules_that_are_not_judged_as_they_were(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +163,7 @@ def test_machine_code_that_was_damaged_is_compiled_again(
 ) -> None:
     """A single bit decides whether machine code runs, does something else, or ends the process."""
     folder = cache / "xladoctor" / "numba"
-    whole = {path: path.read_bytes() for path in folder.rglob("*.nb[ic]")}
+    whole = {path: path.read_bytes() for path in folder.rglob("*.nbc")}
     for path, content in whole.items():
         middle = len(content) // 2
         path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
@@ -173,15 +175,40 @@ def test_machine_code_that_was_damaged_is_compiled_again(
 
 @pytest.mark.thorough
 @pytest.mark.xdist_group("machine-code")
-@pytest.mark.parametrize("suffix", ["nbi", "nbc", "sha256"])
-@pytest.mark.parametrize("keep", [0, 50])
+@pytest.mark.parametrize("keep", [0, 20, 50])
 def test_files_that_were_cut_off_are_written_anew(
-    first: tuple[str, Path], cache: Path, suffix: str, keep: int
+    first: tuple[str, Path], cache: Path, keep: int
 ) -> None:
     folder = cache / "xladoctor" / "numba"
-    for path in folder.rglob(f"*.{suffix}"):
+    for path in folder.rglob("*.nbc"):
         path.write_bytes(path.read_bytes()[:keep])
     for _ in range(2):
         assert analyze(XDG_CACHE_HOME=str(cache)).stdout == first[0]
-    sizes = [path.stat().st_size for path in folder.rglob("*.nb[ic]")]
+    sizes = [path.stat().st_size for path in folder.rglob("*.nbc")]
     assert min(sizes) > 50
+
+
+@pytest.mark.thorough
+@pytest.mark.xdist_group("machine-code")
+def test_files_may_be_damaged_while_they_are_loaded(first: tuple[str, Path], cache: Path) -> None:
+    files = list((cache / "xladoctor" / "numba").rglob("*.nbc"))
+    whole = {path: path.read_bytes() for path in files}
+    over = threading.Event()
+
+    def damage() -> None:
+        while not over.is_set():
+            for path, content in whole.items():
+                path.write_bytes(content[: len(content) // 2] + bytes(len(content) // 2))
+                path.write_bytes(content)
+
+    damaging = threading.Thread(target=damage)
+    damaging.start()
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            reports = list(
+                threads.map(lambda _: analyze(XDG_CACHE_HOME=str(cache)).stdout, range(4))
+            )
+    finally:
+        over.set()
+        damaging.join()
+    assert set(reports) == {first[0]}

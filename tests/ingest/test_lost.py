@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,9 @@ import pytest
 from tests.ingest.test_run_directory import MANIFEST, add_process, write
 from xladoctor.diagnosis.facts import run as facts
 from xladoctor.evidence.load import load
+from xladoctor.recording import manifest
+from xladoctor.recording.interface import RunDirectory
+from xladoctor.recording.manifest import inventory
 
 FAULT = "Traceback (most recent call last):\n  …\nOSError: No space left on device\n"
 
@@ -107,3 +113,79 @@ def test_what_the_run_listed_is_said_once(run: Path) -> None:
     write(run / "run.json", {**MANIFEST, "files": files})
     log.write_text("")
     assert len(lost(run)) == 1
+
+
+# Files of the same size that are not what they were
+
+
+def listed_with_checksums(run: Path) -> None:
+    write(run / "run.json", {**MANIFEST, **inventory(run)})
+
+
+def blanked(data: bytes) -> bytes:
+    """The same lines, of which one in the middle is blank."""
+    lines = data.splitlines(keepends=True)
+    middle = len(lines) // 2
+    lines[middle] = b" " * (len(lines[middle]) - 1) + b"\n"
+    return b"".join(lines)
+
+
+@pytest.mark.parametrize("hole", [blanked, lambda data: bytes(len(data))], ids=["blank", "zeros"])
+def test_a_hole_is_lost_though_the_size_is_the_same(
+    run: Path, hole: Callable[[bytes], bytes]
+) -> None:
+    listed_with_checksums(run)
+    assert lost(run) == []
+    log = run / "process-43" / "steps.jsonl"
+    log.write_bytes(hole(log.read_bytes()))
+    evidence = load(str(run))
+    assert evidence.lost[0].endswith(
+        "process-43/steps.jsonl: has changed since the run (its checksum differs); some of it may"
+        " be lost"
+    )
+    assert "step" in evidence.cut
+
+
+def test_a_file_that_has_grown_is_not_held_against_its_checksum(run: Path) -> None:
+    listed_with_checksums(run)
+    metrics = run / "process-43" / "metrics.txt"
+    metrics.write_text("\n" + metrics.read_text())
+    assert lost(run) == []
+
+
+def test_process_that_still_runs_may_write_its_files_again(run: Path) -> None:
+    environment = {"XLADOCTOR_RUN_DIRECTORY": str(run)}
+    with subprocess.Popen(["sleep", "600"], env=environment) as running:
+        own = run / f"process-{running.pid}"
+        (run / "process-43").rename(own)
+        listed = inventory(run)
+        running.kill()
+    assert {Path(name).parts[0] for name in listed["crc32"]} == {"process-42"}
+    assert f"{own.name}/steps.jsonl" in listed["files"]
+    assert f"{own.name}/steps.jsonl" in inventory(run)["crc32"]
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret", "process-43/../../secret", "link", "./python.log", "/proc/version"]
+)
+def test_checksums_of_files_elsewhere_are_not_compared(run: Path, name: str) -> None:
+    (run.parent / "secret").write_text("hunter2")
+    (run / "link").symlink_to("../secret")
+    (run / "python.log").write_text("")
+    size = (run / name).stat().st_size
+    write(run / "run.json", {**MANIFEST, "files": {name: size}, "crc32": {name: 1}})
+    assert not [note for note in lost(run) if "checksum" in note]
+
+
+@pytest.mark.parametrize("key", ["session", "began_ns", "files"])
+def test_an_entry_of_the_manifest_that_is_gone_is_said(run: Path, key: str) -> None:
+    record = {**MANIFEST, "session": "a", "began_ns": 1, **inventory(run)}
+    manifest.write(RunDirectory(run), record)
+    assert lost(run) == []
+    written = json.loads((run / "run.json").read_text())
+    del written[key]
+    write(run / "run.json", written)
+    assert lost(run) == [
+        f"{run / 'run.json'}: has changed since the run (its checksum differs); what it says may"
+        " be wrong"
+    ]

@@ -62,7 +62,12 @@ def test_records_are_of_their_types(example: str, captured: Captures) -> None:
 @pytest.mark.xdist_group("recompiling")
 def test_manifest_lists_the_files_as_they_are(captured: Captures) -> None:
     run = captured(EXAMPLES / "recompiling.py").directory
-    listed = json.loads((run / "run.json").read_text())["files"]
-    now = inventory(run)
-    assert {name: now[name] for name in listed} == listed
-    assert {Path(name).name for name in listed} >= {"steps.jsonl", "metrics.txt", "process.json"}
+    record = json.loads((run / "run.json").read_text())
+    for key, now in inventory(run).items():
+        assert {name: now[name] for name in record[key]} == record[key]
+    assert record["files"].keys() == record["crc32"].keys()
+    assert {Path(name).name for name in record["files"]} >= {
+        "steps.jsonl",
+        "metrics.txt",
+        "process.json",
+    }

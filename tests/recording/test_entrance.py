@@ -8,5 +8,5 @@ from xladoctor.in_process import InProcessCapture
 
 
 def test_capture_is_a_name_of_the_package_and_no_folder() -> None:
-    assert xladoctor.recording.launcher.RUN_DIRECTORY
+    assert xladoctor.recording.launcher.__name__
     assert xladoctor.capture is InProcessCapture

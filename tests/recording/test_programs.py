@@ -83,7 +83,9 @@ def test_each_run_has_its_own_manifest(run: RunDirectory) -> None:
     log(run, (20, SHELL), (30, SHELL))
     train, _ = split(run)
     written = json.loads(train.manifest.read_text())
-    assert set(written.pop("files")) == {"process-20/process.json", "process-20/steps.jsonl"}
+    assert written.pop("own_crc32")
+    for key in ("files", "crc32"):
+        assert set(written.pop(key)) == {"process-20/process.json", "process-20/steps.jsonl"}
     assert written == {
         **MANIFEST,
         "command": ["/home/ada/train.py", "--epochs", "3"],

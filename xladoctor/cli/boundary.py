@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 from xladoctor import __version__
@@ -16,6 +18,7 @@ from xladoctor.report.output import emit
 USAGE = 2
 OWN_FAULT = 70
 BROKEN_PIPE = 120  # what Python itself ends with when its last flush fails
+_PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -50,6 +53,48 @@ def report_error(error: Exception) -> int:
         sys.stderr,
     )
     return OWN_FAULT
+
+
+def go_on_in_copy(status: int, hint: str) -> None:
+    """Go on in a copy of this process, while this one waits and ends as the copy does.
+
+    A fault in a library's machine code, or the kernel when memory is short, ends a process without
+    a word. If that happens to the copy, this process says so and ends with ``status``.
+
+    Args:
+        hint: what to do then.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, *_PASSED_ON))
+    try:
+        copy = _forked()
+        if not copy:
+            return
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the copy as well
+        for number in _PASSED_ON:
+            signal.signal(number, lambda number, _: _send(copy, number))
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    ended = os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1])
+    if ended < 0:
+        what = f"the analysis was ended by a signal: {signal.strsignal(-ended)}"
+        complain(XladoctorError(what, hint))
+        ended = status
+    leave(ended)
+
+
+def _forked() -> int:
+    """The copy's number; 0 in the copy, or if there cannot be one."""
+    with warnings.catch_warnings(), suppress(OSError):
+        warnings.simplefilter("ignore")  # about threads: those of libraries survive a fork
+        return os.fork()
+    return 0
+
+
+def _send(process: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(process, number)
 
 
 def leave(status: object) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import sys
@@ -97,6 +98,7 @@ def _open_streams() -> None:
 def main() -> None:
     """Entry point of the console script and of ``python -m xladoctor``."""
     _open_streams()
+    faulthandler.enable()  # a fault in a library's machine code would end it without a word
     gc.disable()  # a short process, whose objects live to its end
     status: object = 0
     try:

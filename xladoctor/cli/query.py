@@ -27,6 +27,7 @@ from xladoctor.cli.output import (
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import csv_lines, harmless, json_text
 from xladoctor.report.output import Color, emit, say, style_for
+from xladoctor.whole_files import replacing
 
 if TYPE_CHECKING:
     from xladoctor.evidence.interface import Evidence
@@ -170,7 +171,7 @@ def _target(output: Path | None) -> Iterator[BinaryIO]:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         else:
-            with output.open("wb") as file:
+            with replacing(output) as file:
                 yield file
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -11,6 +11,7 @@ from xladoctor.cli.configured import ConfigOption, ConfigOptions, RulesOption, c
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import as_json
 from xladoctor.report.output import emit, say
+from xladoctor.whole_files import write_text
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -80,14 +81,13 @@ def new(
     if rule_id in {rule.id for rule in doctor.rules(configured(ConfigOptions()))}:
         raise XladoctorError(f"{rule_id}: this rule already exists", "choose another prefix")
     path = folder / f"{rule_id}-{name}.yaml"
+    if path.exists():
+        raise XladoctorError(f"{path}: already exists", "it was not changed")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(rule_text(rule_id, name))
+        write_text(path, rule_text(rule_id, name))
         if not (folder / SCHEMA_FILE).exists():
-            (folder / SCHEMA_FILE).write_text(as_json(schema()), encoding="utf-8")
-    except FileExistsError:
-        raise XladoctorError(f"{path}: already exists", "it was not changed") from None
+            write_text(folder / SCHEMA_FILE, as_json(schema()))
     except OSError as error:
         raise XladoctorError(f"cannot write {path}: {error.strerror}") from error
     emit(f"wrote {path}\n")

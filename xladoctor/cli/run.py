@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.cli.boundary import OWN_FAULT, report_error
+from xladoctor.cli.boundary import OWN_FAULT, go_on_in_copy, report_error
 from xladoctor.cli.configured import ConfigOptions, configured
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.judging import decided, delivered, policy_of
@@ -23,8 +22,10 @@ from xladoctor.cli.output import (
     draws,
 )
 from xladoctor.cli.request import StopAfterOption, TimeoutOption, after_dashes, request_for
+from xladoctor.foreign import quoted
 from xladoctor.quantities import parse_size
 from xladoctor.report.output import Output, deliver
+from xladoctor.repository import from_here
 
 if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis
@@ -140,7 +141,11 @@ def run(
         selection = doctor.selection(configuration)
         policy = policy_of(configuration) if gate else None
     outcome = launcher.run(launch.request(arguments or []), progress.observer(quiet), hang.end)
-    sys.stdout.flush()
+    places = [quoted(str(from_here(run.path))) for run in outcome.runs]
+    go_on_in_copy(
+        outcome.status or OWN_FAULT * gate,
+        "\n".join(f"try: xladoctor analyze {place}" for place in places),
+    )
     try:
         examined = doctor.examine_outcome(outcome, selection, total_steps, pictures=draws(outputs))
         diagnoses, reports = _judged(examined, None if outcome.status else policy, report, outputs)

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import ast
 import io
-import os
 import posixpath
 import re
-import shutil
-import tempfile
 import tokenize
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Set
@@ -27,6 +24,7 @@ from xladoctor.recording.bootstrap._xladoctor.ignores import COMMENT, ignores
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact_code
 from xladoctor.regular_files import read_bytes
 from xladoctor.repository import installed
+from xladoctor.whole_files import replacing
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 _UNREADABLE = (SyntaxError, ValueError, tokenize.TokenError, RecursionError, MemoryError)
@@ -90,14 +88,8 @@ def _write(file: Path, pairs: Iterable[tuple[str, Location]]) -> list[int]:
         rules[place.line].add(rule)
     texts = {place.line: place.source for _, place in pairs if place.source is not None}
     new, lines = with_ignores(content, rules, texts)
-    with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".xladoctor-", delete=False) as made:
-        try:
-            made.write(new)
-            made.close()
-            shutil.copymode(file, made.name)
-            os.replace(made.name, file)  # noqa: PTH105
-        finally:
-            Path(made.name).unlink(missing_ok=True)
+    with replacing(file) as made:
+        made.write(new)
     return lines
 
 

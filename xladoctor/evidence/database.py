@@ -32,7 +32,11 @@ class Database:
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        options: dict[str, Any] = {} if threads is None else {"threads": threads}
+        # By default DuckDB moves what is too large into .tmp in the working folder, which all
+        # processes there share.
+        options: dict[str, Any] = {"temp_directory": ""}
+        if threads is not None:
+            options["threads"] = threads
         self._connection = duckdb.connect(":memory:", config=options)
         # the progress of slow queries would be written to standard output
         self._connection.execute("SET enable_progress_bar = false")
@@ -102,11 +106,10 @@ class Database:
         self._connection.execute("SET lock_configuration = true")
 
     def _bound_memory(self) -> None:
-        """Limit a query to half of the machine's memory, and to no disk space."""
+        """Limit a query to half of the machine's memory."""
         most: str = self.scalar("SELECT current_setting('memory_limit')")  # 80% of the memory
         number, unit = most.split()
         self._connection.execute(f"SET memory_limit = '{float(number) * 5 / 8} {unit}'")
-        self._connection.execute("SET temp_directory = ''")
 
     def within(self, seconds: float, work: Callable[[], Result]) -> Result:
         """Run queries with a time limit, and end them if the user interrupts: DuckDB itself only

@@ -19,6 +19,7 @@ from xladoctor.gate.interface import GateError, StaleEntry
 from xladoctor.gate.seen import unseen
 from xladoctor.regular_files import read_text
 from xladoctor.repository import portable
+from xladoctor.whole_files import alone_in, write_text
 
 VERSION = 1
 _MODEL = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -130,8 +131,25 @@ def _twice(names: Iterable[str]) -> str | None:
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
+def update(path: Path, change: Callable[[Baseline], Baseline]) -> Baseline:
+    """Replace the baseline with what ``change`` makes of it, and return that.
+
+    It is read anew, and nobody else updates it meanwhile: of two updates at once none is lost.
+
+    Raises:
+        GateError: as :func:`read`, or it cannot be written.
+    """
+    try:
+        with alone_in(path.parent):
+            baseline = change(read(path))
+            write(path, baseline)
+    except OSError as error:
+        raise GateError(f"{path}: the baseline cannot be written: {error.strerror}") from error
+    return baseline
+
+
 def write(path: Path, baseline: Baseline) -> None:
-    """Write it sorted, one value per line, so that merges stay readable."""
+    """Write it sorted, one value per line, so that merges stay readable. Raises OSError."""
     document = baseline.model_dump(mode="json")
     document["scripts"] = dict(sorted(document["scripts"].items()))
     for script in document["scripts"].values():
@@ -143,11 +161,7 @@ def write(path: Path, baseline: Baseline) -> None:
                 known["fingerprint"],
             )
         )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise GateError(f"{path}: the baseline cannot be written: {error.strerror}") from error
+    write_text(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
 def entry(finding: Finding, severity: Severity, run: RunFacts) -> BaselineEntry:

@@ -11,7 +11,7 @@ from xladoctor.configuration.interface import Configuration
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.foreign import encodable, quoted
 from xladoctor.gate.acknowledged import Acknowledged
-from xladoctor.gate.baseline import Baseline, merged, write
+from xladoctor.gate.baseline import Baseline, merged, update
 from xladoctor.gate.interface import GateError, GateOutcome
 from xladoctor.gate.judge import Terms, entries, judge
 from xladoctor.gate.runs import aggregate, repeated
@@ -113,14 +113,16 @@ class Policy:
 
     def updated(self, judged: Sequence[Program]) -> Policy:
         """Write the current findings to the baseline; return the policy with it."""
-        baseline = self.baseline
-        for program in judged:
-            diagnosis = program.diagnosis
-            terms = self._terms(program)
-            new = entries(diagnosis, terms)
-            baseline = merged(baseline, program.entry, diagnosis, new, terms.judges)
-        write(self.path, baseline)
-        return replace(self, baseline=baseline)
+
+        def change(baseline: Baseline) -> Baseline:
+            for program in judged:
+                diagnosis = program.diagnosis
+                terms = replace(self, baseline=baseline)._terms(program)
+                new = entries(diagnosis, terms)
+                baseline = merged(baseline, program.entry, diagnosis, new, terms.judges)
+            return baseline
+
+        return replace(self, baseline=update(self.path, change))
 
     def _terms(self, program: Program) -> Terms:
         pack = program.diagnosis.pack

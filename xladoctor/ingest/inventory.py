@@ -1,18 +1,22 @@
 """What a run directory had when the run ended, held against what is there.
 
-``run.json`` lists each file with its size, so that a copy that was cut off, even at the end of a
-line, is not taken for a short run. Where it has no list, as its launcher was killed, those in the
-records of the processes count. Files that grew since (a worker went on) are complete.
+``run.json`` lists each file with its size and checksum, so that a copy that was cut off, even at
+the end of a line, is not taken for a short run, nor one with a hole for a quiet one. Where it has
+no list, as its launcher was killed, the sizes in the records of the processes count. Files that
+grew since (a worker went on) are complete.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
 from xladoctor import facts
 from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.regular import lies_in, read_text
+from xladoctor.regular_files import checksum, record_checksum
 
 _PATTERNS = (
     "steps.jsonl",
@@ -27,6 +31,7 @@ _PATTERNS = (
     "faults.log",
     "process.json",
 )
+_CHANGED = "has changed since the run (its checksum differs)"
 #: Without it the process is left out.
 _OF_PROCESS = ("process.json", "steps.jsonl", "metrics.txt", "modules*.xplane.pb")
 #: Tables that have rows of a file, by the pattern of its name; no table has rows of other files.
@@ -46,12 +51,18 @@ def tables_of(file: str) -> tuple[str, ...]:
     return next((tables for pattern, tables in TABLES.items() if fnmatch(name, pattern)), ())
 
 
-def check(path: Path, files: Mapping[str, int], ingested: Ingested) -> None:
-    """Lose what was in files of a run directory that are shorter than they were, or gone.
+def check(
+    path: Path, files: Mapping[str, int], crc32: Mapping[str, int], ingested: Ingested
+) -> None:
+    """Lose what was in files of a run directory that are shorter than they were, changed, or gone.
 
     Args:
         files: sizes in bytes by path.
+        crc32: checksums by path, as far as they are known.
     """
+    record = json.loads(read_text(path / "run.json"))
+    if record.get("own_crc32", own := record_checksum(record)) != own:
+        ingested.lose(f"{path / 'run.json'}: {_CHANGED}; what it says may be wrong")
     for file, size in files.items():
         try:
             now = (path / file).lstat().st_size
@@ -64,3 +75,16 @@ def check(path: Path, files: Mapping[str, int], ingested: Ingested) -> None:
                 " the rest is lost",
                 *tables_of(file),
             )
+        elif now == size and file in crc32 and _is_changed(path, file, crc32[file]):
+            ingested.lose(f"{path / file}: {_CHANGED}; some of it may be lost", *tables_of(file))
+
+
+def _is_changed(path: Path, name: str, crc32: int) -> bool:
+    """Whether a file of a known size has another content; one name per file, and no links."""
+    file = path / name
+    if name != str(Path(name)) or not lies_in(file, path):
+        return False
+    try:
+        return checksum(file) != crc32
+    except OSError:
+        return False  # whoever reads it says so

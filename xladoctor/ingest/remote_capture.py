@@ -40,7 +40,7 @@ def read_remote_capture(
         )
     ingested = read_elsewhere([path], session, progress)
     ingested.notes += [*missing, _UNSEEN]
-    check(path, manifest.files, ingested)
+    check(path, manifest.files, manifest.crc32, ingested)
     return ingested
 
 

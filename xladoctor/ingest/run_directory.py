@@ -51,7 +51,7 @@ def read_run_directory(
     manifest = msgspec.structs.replace(manifest, kind="run", command=redact(manifest.command))
     ingested = Ingested()
     folders = sorted(p for p in own_files(path, path.glob("process-*"), ingested) if p.is_dir())
-    check(path, manifest.files or _listed_by_processes(folders), ingested)
+    check(path, manifest.files or _listed_by_processes(folders), manifest.crc32, ingested)
     timelines = session_files(path, session, ingested, manifest.session, captured=True)
     timelines = own_files(path, timelines, ingested)
     number = 0

@@ -68,6 +68,8 @@ class Manifest(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         files: sizes in bytes when the run ended, by their paths in the run directory.
+        crc32: checksums then, of the files whose process had ended.
+        own_crc32: checksum of this record without this field, as JSON with sorted keys.
         part_of: the run directory of the command, which ran several programs.
     """
 
@@ -83,6 +85,8 @@ class Manifest(Record, frozen=True, kw_only=True, omit_defaults=True):
     options: dict[str, Any] = {}
     ended: Ended | None = None
     files: dict[str, Size] = {}
+    crc32: dict[str, Size] = {}
+    own_crc32: Size | None = None
     part_of: str | None = None
 
 
@@ -97,6 +101,8 @@ class RemoteManifest(Record, frozen=True, kw_only=True, omit_defaults=True):
     began_ns: Instant | None = None
     duration_ms: Size | None = None
     files: dict[str, Size] = {}
+    crc32: dict[str, Size] = {}
+    own_crc32: Size | None = None
 
 
 _LINES: tuple[type[Fact], ...] = (Step, Tail, CutStep, *facts_in(facts))

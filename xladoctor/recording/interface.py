@@ -10,6 +10,8 @@ from xladoctor.recording.bootstrap._xladoctor.options import Options
 
 #: The folder for run directories, unless another one is named.
 RUNS = "xladoctor-runs"
+#: The environment variable that names the run directory to the processes of a run.
+RUN_DIRECTORY = "XLADOCTOR_RUN_DIRECTORY"
 
 
 class CaptureError(XladoctorError):
@@ -51,7 +53,7 @@ class RunDirectory:
 
     @property
     def unwritten_manifest(self) -> Path:
-        """The file that becomes ``run.json``; whoever creates it owns the directory."""
+        """Stands until ``run.json`` is written; whoever creates it owns the directory."""
         return self.path / "run.json.new"
 
     @property

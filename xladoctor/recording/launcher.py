@@ -20,10 +20,17 @@ from xladoctor.recording import manifest, programs
 from xladoctor.recording.bootstrap._xladoctor import frontend
 from xladoctor.recording.bootstrap._xladoctor.options import VARIABLE, Options
 from xladoctor.recording.framework import require_installed
-from xladoctor.recording.interface import RUNS, CaptureError, RunDirectory, RunOutcome, RunRequest
+from xladoctor.recording.interface import (
+    RUN_DIRECTORY,
+    RUNS,
+    CaptureError,
+    RunDirectory,
+    RunOutcome,
+    RunRequest,
+)
 from xladoctor.recording.refused import refuse
+from xladoctor.whole_files import write_text
 
-RUN_DIRECTORY = "XLADOCTOR_RUN_DIRECTORY"
 _BOOTSTRAP = Path(__file__).parent / "bootstrap"
 _TIMED_OUT = 124  # the status of timeout(1)
 _TICK_MS = 100
@@ -105,7 +112,7 @@ def make_directory(output: Path | None, script: str) -> RunDirectory:
         if output is None:
             path = _made(path)
             if not (ignored := path.parent / ".gitignore").exists():
-                ignored.write_text("# Runs are not for the repository.\n*\n")
+                write_text(ignored, "# Runs are not for the repository.\n*\n")
         else:
             path.mkdir(parents=True, exist_ok=True)
             _take(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -12,11 +13,13 @@ from typing import Any
 from xladoctor import __version__
 from xladoctor.recording.bootstrap._xladoctor.files import give_room_back, keep_room_for_faults
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact
-from xladoctor.recording.interface import CaptureError, RunDirectory, RunRequest
+from xladoctor.recording.interface import RUN_DIRECTORY, CaptureError, RunDirectory, RunRequest
+from xladoctor.regular_files import checksum, record_checksum
 from xladoctor.repository import repository
+from xladoctor.whole_files import write_text
 
 SCHEMA_VERSION = 1
-_REWRITTEN = frozenset({"run.json", "run.json.new", "diagnosis.json", "python.log"})
+_REWRITTEN = frozenset({"run.json", "run.json.new", "diagnosis.json"})
 
 
 def begin(directory: RunDirectory, request: RunRequest) -> dict[str, Any]:
@@ -62,32 +65,50 @@ def finish(
         **({} if timeout_s is None else {"timeout_s": timeout_s}),
     }
     give_room_back(str(directory.path))
-    write(directory, {**record, "ended": ended, "files": inventory(directory.path)})
+    write(directory, {**record, "ended": ended, **inventory(directory.path)})
 
 
-def inventory(path: Path) -> dict[str, int]:
-    """The sizes of a run directory's files, so that files missing from a copy are noticed.
+def inventory(path: Path) -> dict[str, dict[str, int]]:
+    """The sizes (``files``) and checksums (``crc32``) of a run directory's files, so that what a
+    copy lacks is noticed.
 
-    Files that other parts of the command write again later are left out.
+    Left out are files that other parts of the command write again later, and the checksums of
+    processes that still run.
     """
-    files = (file for file in sorted(path.rglob("*")) if file.is_file())
-    return {
-        str(file.relative_to(path)): file.stat().st_size
-        for file in files
-        if file.name not in _REWRITTEN
-    }
+    sizes, checksums = {}, {}
+    running = {folder.name for folder in RunDirectory(path).processes() if _is_running(folder)}
+    for file in sorted(path.rglob("*")):
+        name = file.relative_to(path)
+        with contextlib.suppress(OSError):  # a process that still runs has removed it
+            if file.name in _REWRITTEN or not file.is_file():
+                continue
+            sizes[str(name)] = file.stat().st_size
+            if name.parts[0] not in running:
+                checksums[str(name)] = checksum(file)
+    return {"files": sizes, "crc32": checksums}
+
+
+def _is_running(folder: Path) -> bool:
+    """Whether the process of a folder, ``process-<pid>``, has not ended: by its environment, as
+    another program may have its number by now.
+    """
+    try:
+        environment = Path("/proc", folder.name.split("-")[1], "environ").read_bytes()
+    except OSError:
+        return False
+    return os.fsencode(f"{RUN_DIRECTORY}={folder.parent}") in environment.split(b"\0")
 
 
 def write(directory: RunDirectory, record: dict[str, Any]) -> None:
     """Replace ``run.json``. Raises CaptureError if that is not possible."""
-    new = directory.unwritten_manifest
+    record = {**record, "own_crc32": record_checksum(record)}
     try:
-        new.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        new.replace(directory.manifest)
+        write_text(directory.manifest, json.dumps(record, indent=1) + "\n")
     except OSError as error:
-        with contextlib.suppress(OSError):
-            new.unlink()
         raise _unwritable(directory.manifest, error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            directory.unwritten_manifest.unlink()
 
 
 def _unwritable(path: Path, error: OSError) -> CaptureError:

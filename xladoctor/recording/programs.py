@@ -65,7 +65,7 @@ def _move(
             "command": command,
             "script": main or run["script"],
             "part_of": directory.path.name,
-            "files": manifest.inventory(own.path),
+            **manifest.inventory(own.path),
         },
     )
     return own

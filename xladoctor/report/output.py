@@ -17,6 +17,7 @@ from xladoctor.errors import XladoctorError
 from xladoctor.foreign import clean, harmless
 from xladoctor.report.detail import Detail
 from xladoctor.report.links import followed
+from xladoctor.whole_files import write_text
 
 if TYPE_CHECKING:
     from xladoctor.report.interface import Renderer, Report, Style
@@ -131,8 +132,11 @@ def _write(path: Path, text: str) -> None:
     continued = str(path) == os.environ.get("GITHUB_STEP_SUMMARY")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a" if continued else "w", encoding="utf-8") as file:
-            file.write(text)
+        if continued:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(text)
+        else:
+            write_text(path, text)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}") from error
 

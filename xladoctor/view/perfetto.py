@@ -23,6 +23,7 @@ from xladoctor.protobuf import described
 from xladoctor.view import encode
 from xladoctor.view.interface import Slices, Track, ViewError
 from xladoctor.view.timelines import AnnotatedTimeline
+from xladoctor.whole_files import replacing
 
 _message = described(
     {
@@ -56,7 +57,7 @@ _MOST_PID = 1 << 31
 def opened(path: Path) -> Iterator[BinaryIO]:
     """The file to write to, packed if its name ends with ``.gz``. Raises ViewError."""
     try:
-        with path.open("wb") as file:
+        with replacing(path) as file:
             if path.name.endswith(PACKED):
                 with gzip.GzipFile("", "wb", 1, file, 0) as packed:
                     yield cast(BinaryIO, packed)

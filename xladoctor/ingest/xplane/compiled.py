@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import pickle
 import sys
 import tempfile
 import warnings
@@ -25,10 +26,13 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from xladoctor.whole_files import replacing
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 #: Bytes and events that a process interprets before it compiles.
 PATIENCE = 4_000_000
 _FEW = 1 << 12  # bytes that are quickly copied
+_CHECKSUM = 32  # bytes
 #: By name of the module, its functions that are inlined into compiled ones.
 _helpers: dict[str, list[FunctionType]] = {}
 
@@ -180,47 +184,45 @@ def _cache_folder() -> Path | None:
 
 
 def _kept(function: FunctionType, signature: str) -> Any:
-    """The compiled function, read from the cache or added to it.
-
-    numba trusts its files, and damaged machine code can crash the process. So each file has a
-    checksum beside it, and is deleted if that does not match.
-    """
+    """The compiled function, read from the cache or added to it."""
     jit = compiler().njit(cache="NUMBA_CACHE_DIR" in os.environ, nogil=True)(function)
-    folder = jit.stats.cache_path
-    for file in _files(folder, function):
-        if not _is_whole(file):
-            file.unlink()
-    try:
-        jit.compile(signature)
-    except Exception:  # the next process writes them again
-        for file in _files(folder, function):
-            file.unlink()
-        raise
+    if jit.stats.cache_path is not None:
+        jit._cache._cache_file = _CacheFile(jit._cache)
+    jit.compile(signature)
     jit.disable_compile()
-    if jit.stats.cache_misses:
-        with contextlib.suppress(OSError):
-            for file in _files(folder, function):
-                _checksum(file).write_bytes(_digest(file))
     return jit
 
 
-def _files(folder: str | None, function: FunctionType) -> list[Path]:
-    """The files in which numba keeps a function, by version of Python and kind of processor."""
-    code = function.__code__
-    name = f"{Path(code.co_filename).stem}.{function.__qualname__}-{code.co_firstlineno}"
-    return list(Path(folder).glob(f"{name}.*.nb[ic]")) if folder else []
+class _CacheFile:
+    """Keeps the machine code of a function, in place of numba's index and data files.
 
+    numba trusts its files, and damaged machine code can crash the process. This one begins with a
+    checksum and is read once, so that what was checked is what is loaded, whoever else writes it.
+    """
 
-def _is_whole(file: Path) -> bool:
-    try:
-        return _checksum(file).read_bytes() == _digest(file)
-    except OSError:
-        return False
+    def __init__(self, cache: Any) -> None:
+        self._base = Path(cache.cache_path, cache._impl.filename_base)
+        self._source = compiler().__version__, cache._impl.locator.get_source_stamp()
 
+    def load(self, key: tuple[Any, ...]) -> Any:
+        """What was saved under the key; None if nothing was, or it is not whole."""
+        try:
+            content = self._path(key).read_bytes()
+        except OSError:
+            return None
+        checksum, data = content[:_CHECKSUM], content[_CHECKSUM:]
+        return pickle.loads(data) if checksum == self._checksum(data) else None  # noqa: S301
 
-def _checksum(file: Path) -> Path:
-    return file.with_name(f"{file.name}.sha256")
+    def save(self, key: tuple[Any, ...], value: Any) -> None:
+        """Keep a value under a key: a signature, a kind of processor, and the function's code."""
+        data = compiler().core.serialize.dumps(value)
+        with contextlib.suppress(OSError), replacing(self._path(key)) as file:
+            file.write(self._checksum(data) + data)
 
+    def _path(self, key: tuple[Any, ...]) -> Path:
+        code = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
+        return self._base.with_name(f"{self._base.name}.{code}.nbc")
 
-def _digest(file: Path) -> bytes:
-    return hashlib.sha256(file.read_bytes()).hexdigest().encode()
+    def _checksum(self, data: bytes) -> bytes:
+        """Of the data and of what they were made by: the version of numba, the module's state."""
+        return hashlib.sha256(repr(self._source).encode() + data).digest()

@@ -13,6 +13,7 @@ from xladoctor.frontends.vocabulary import captured
 from xladoctor.recording.interface import CaptureError
 from xladoctor.recording.remote.interface import Address, Profile
 from xladoctor.recording.remote.messages import METHOD, message
+from xladoctor.whole_files import replacing
 
 if TYPE_CHECKING:
     import grpc
@@ -73,9 +74,11 @@ def take_profile(address: Address, order: Order) -> Profile:
         )
     try:
         if response.xspace:
-            here.write_bytes(response.xspace)
+            with replacing(here) as file:
+                file.write(response.xspace)
         elif there != here and there.is_file():
-            shutil.copyfile(there, here)
+            with there.open("rb") as source, replacing(here) as file:
+                shutil.copyfileobj(source, file)
     except OSError as error:
         raise CaptureError(f"{address}: cannot copy its timeline to {here}: {error}") from error
     return Profile(address, left_at=None if here.is_file() else order.path(address))

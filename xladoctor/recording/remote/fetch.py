@@ -41,7 +41,7 @@ def fetch(request: RemoteRequest, observer: Observer) -> Fetched:
                 directory,
                 {
                     **_record(request, session, began_ns, profiles),
-                    "files": manifest.inventory(directory.path),
+                    **manifest.inventory(directory.path),
                 },
             )
     finally:
