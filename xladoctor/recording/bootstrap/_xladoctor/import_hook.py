@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 from . import frontend, settings
+from .disguise import hide_frames
 
 if TYPE_CHECKING:
     from .options import Options
@@ -53,7 +54,11 @@ class _Finder(MetaPathFinder):
         self._awaited.remove(module.__name__)
         if not self._awaited:
             self.leave()
-        self._execute(execute, module)
+        try:
+            self._execute(execute, module)
+        except BaseException as error:
+            hide_frames(error)
+            raise
 
     def leave(self) -> None:
         """Stop finding modules."""
