@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
+from threading import get_ident
 
 from .redaction import redact_text
 
@@ -19,7 +19,7 @@ def replace_file(path: str, content: str | bytes) -> None:
     If two threads write the same file at once, the last to finish wins.
     """
     data = content.encode() if isinstance(content, str) else content
-    new = f"{path}.{threading.get_ident()}.new"
+    new = f"{path}.{get_ident()}.new"
     try:
         with open_file(new, "wb") as file:
             file.write(data)

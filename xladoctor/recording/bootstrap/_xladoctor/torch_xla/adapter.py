@@ -206,8 +206,8 @@ class Adapter:
     def _closures(self, original: Any) -> Any:
         def run_step_closures(*args: Any, **kwargs: Any) -> Any:
             state = self._recorder.thread()
-            state.closure = True
             try:
+                state.closure = True
                 return original(*args, **kwargs)
             except BaseException as error:
                 hide_frames(error)
