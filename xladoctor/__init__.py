@@ -13,14 +13,17 @@ In a test::
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+TYPE_CHECKING = False  # importing `typing` takes longer than all else here
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:
     """``xladoctor.capture`` and ``xladoctor.expect``, loaded on first use."""
+    from importlib import import_module
+
     if name == "capture":
         return import_module("xladoctor.in_process").InProcessCapture
     if name == "expect":

@@ -86,6 +86,43 @@ import tempfile
 os.chdir(tempfile.mkdtemp())
 print(train())
 """,
+    "replaced": """
+import builtins, io, threading
+def refuse(*args, **kwargs):
+    raise RuntimeError("replaced")
+names = {builtins: ["open"], io: ["open"], time: ["perf_counter_ns", "time_ns", "sleep"],
+         threading: ["current_thread", "get_ident", "get_native_id"]}
+kept = [(module, name, getattr(module, name)) for module in names for name in names[module]]
+for module, name, _ in kept:
+    setattr(module, name, refuse)
+total = train()
+for module, name, function in kept:
+    setattr(module, name, function)
+print(total)
+""",
+    "tracebacks": """
+import traceback
+import torch_xla.core.xla_model as xm
+from torch.utils.data import DataLoader
+def closure():
+    raise ArithmeticError
+def sync():
+    xm.add_step_closure(closure)
+    torch_xla.sync()
+class Unsaved:
+    def __reduce__(self):
+        raise TypeError
+print(train())
+for fails in (lambda: torch.ones(3).item(), lambda: weights.item(), lambda: weights.to("nothing"),
+              lambda: torch.ones(1).to("xla:77"), lambda: os.environ.update(A="\\0"), sync,
+              lambda: DataLoader([1], batch_size=-1), lambda: next(iter(DataLoader([object()]))),
+              lambda: torch.save([weights, Unsaved()], os.devnull)):
+    try:
+        fails()
+    except Exception:
+        traceback.print_exc()
+raise ValueError
+""",
     "closed": """
 train()
 sys.stdout.close()
@@ -114,6 +151,24 @@ _THOROUGH = {
     "settrace",
     "patched",
 }
+
+#: Its loop is stopped a hundred times, wherever it is, even in the capture.
+STOPPED = """
+class Stop(Exception):
+    pass
+def stop(number, frame):
+    raise Stop
+def stopped(seconds):
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        while True:
+            (torch.ones(2).to(device) * 0.9).sum().item()
+            torch_xla.sync()
+    except Stop:
+        return 1
+signal.signal(signal.SIGALRM, stop)
+print(sum(stopped(0.002 + attempt * 1e-5) for attempt in range(100)))
+"""
 
 
 def marks(name: str) -> list[pytest.MarkDecorator]:
@@ -160,3 +215,14 @@ if len(sys.argv) == 1:
     assert any("the process was cut short" in note for note in run.report["warnings"])
     (finding,) = run.findings("XD201")
     assert finding["count"] >= STEPS
+
+
+def test_error_of_a_signal_handler_reaches_the_program_wherever_it_is(tmp_path: Path) -> None:
+    program = write(tmp_path, "train.py", ON_DEVICE + STOPPED)
+
+    alone, _ = bare(program, tmp_path / "log", {})
+    run = capture(tmp_path / "out", program, cwd=tmp_path)
+
+    assert run.finished == alone
+    assert run.finished.stdout == "100\n"
+    assert run.findings("XD902") == []

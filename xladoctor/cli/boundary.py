@@ -17,9 +17,24 @@ from xladoctor.report.output import emit
 
 USAGE = 2
 OWN_FAULT = 70
+INTERRUPTED = 130  # what shells report for a process that SIGINT ended
 BROKEN_PIPE = 120  # what Python itself ends with when its last flush fails
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+_interrupted: list[bool] = []
+
+
+def end_on_interrupt() -> None:
+    """From now on Ctrl-C ends the command in order, and a second one at once."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def _interrupt(*_: object) -> NoReturn:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _interrupted.append(True)
+    raise SystemExit(INTERRUPTED)
 
 
 def complain(error: XladoctorError) -> None:
@@ -39,6 +54,8 @@ def boundary() -> Iterator[None]:
 
 def report_error(error: Exception) -> int:
     """Say on standard error what happened, and what to do; returns the exit status for it."""
+    if _interrupted:  # a library made an error of it
+        return INTERRUPTED
     if isinstance(error, OSError) and error.errno in _FULL:
         error = XladoctorError(f"cannot write {error.filename or 'output'}: {error.strerror}")
     if isinstance(error, XladoctorError):
@@ -103,6 +120,9 @@ def leave(status: object) -> NoReturn:
     Args:
         status: as of SystemExit: a number, a message, or None for 0.
     """
+    if _interrupted:
+        emit("xladoctor: interrupted\n", sys.stderr)
+        status = INTERRUPTED
     code = status if isinstance(status, int) else int(status is not None)
     if isinstance(status, str):
         emit(f"{status}\n", sys.stderr)

@@ -25,7 +25,7 @@ from xladoctor.cli import (
     stacks,
     view,
 )
-from xladoctor.cli.boundary import boundary, leave
+from xladoctor.cli.boundary import boundary, end_on_interrupt, leave
 from xladoctor.foreign import harmless
 from xladoctor.report.output import emit
 
@@ -102,6 +102,7 @@ def main() -> None:
     gc.disable()  # a short process, whose objects live to its end
     status: object = 0
     try:
+        end_on_interrupt()
         with boundary():
             app(prog_name="xladoctor")
     except SystemExit as end:

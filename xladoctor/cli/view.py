@@ -73,6 +73,7 @@ def view(
 
         logdir = Path(folder) / "logdir"
         _shown(path, session, config, partial(write_logdir, logdir=logdir))
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         with suppress(KeyboardInterrupt):
             _serve(logdir, Path(folder) / "xprof.log", browser)
 

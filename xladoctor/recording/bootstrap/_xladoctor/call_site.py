@@ -271,15 +271,6 @@ class CallSites:
         name = getattr(code, "co_qualname", code.co_name)
         return self.intern((code.co_filename, code.co_firstlineno, name, None, None, None, ""))
 
-    def raised_by_program(self, error: BaseException) -> bool:
-        """Whether a line of the program or of one of its libraries raised the error."""
-        traceback = error.__traceback__
-        if traceback is None:
-            return False
-        while traceback.tb_next is not None:
-            traceback = traceback.tb_next
-        return self.kind(traceback.tb_frame.f_code.co_filename) in (USER, LIBRARY)
-
     def intern(self, place: Place | None, sample: bool = False) -> int | None:
         """The index of a place in :attr:`rows`; None if ``place`` is None or there are too many."""
         if place is None:

@@ -12,6 +12,7 @@ from typing import Any, Callable
 
 from . import clock
 from .call_site import CallSites
+from .disguise import hide_frames
 from .events import Events
 from .recorder import Recorder
 from .step import ThreadState
@@ -86,16 +87,20 @@ class Calls:
                 self._let_the_sampler_end()
 
         def barrier(*args: Any, **kwargs: Any) -> Any:
-            entered = None if recorder.off else self._enter("barrier", hear)
-            if entered is None:
-                return original(*args, **kwargs)
-            state, site = entered
-            begin = _clock()
             try:
-                result = original(*args, **kwargs)
-            finally:
-                state.inside = state.outer
-                events.barrier_left(state, site, begin, _clock())
+                entered = None if recorder.off else self._enter("barrier", hear)
+                if entered is None:
+                    return original(*args, **kwargs)
+                state, site = entered
+                begin = _clock()
+                try:
+                    result = original(*args, **kwargs)
+                finally:
+                    state.inside = state.outer
+                    events.barrier_left(state, site, begin, _clock())
+            except BaseException as error:
+                hide_frames(error)
+                raise
             if events.enough(state):
                 raise SystemExit(0)  # the program's own `finally` and `atexit` still run
             return result
@@ -154,20 +159,24 @@ class Calls:
         recorder, events = self.recorder, self.events
 
         def next_batch(*args: Any, **kwargs: Any) -> Any:
-            state = recorder.thread()
-            if recorder.off or state.inside:
-                return original(*args, **kwargs)
-            site = self.line() if events.annotates else None
-            state.inside = "batch"
-            begin = _clock()
             try:
-                with events.annotation("input", site):
+                state = recorder.thread()
+                if recorder.off or state.inside:
                     return original(*args, **kwargs)
-            finally:
-                state.inside = ""
-                if state.anchors is not None:
-                    state.anchors.went_on()
-                self.note(recorder.input, state, begin, _clock())
+                site = self.line() if events.annotates else None
+                state.inside = "batch"
+                begin = _clock()
+                try:
+                    with events.annotation("input", site):
+                        return original(*args, **kwargs)
+                finally:
+                    state.inside = ""
+                    if state.anchors is not None:
+                        state.anchors.went_on()
+                    self.note(recorder.input, state, begin, _clock())
+            except BaseException as error:
+                hide_frames(error)
+                raise
 
         return next_batch
 
@@ -180,21 +189,25 @@ class Calls:
         recorder, events = self.recorder, self.events
 
         def save(*args: Any, **kwargs: Any) -> Any:
-            if recorder.off or recorder.thread().inside:
-                return original(*args, **kwargs)
-            entered = self._enter("save", events.saving)
-            if entered is None:
-                return original(*args, **kwargs)
-            state, site = entered
-            state.touched = fetched and bool(state.step.reads)
-            begin = _clock()
             try:
-                with events.annotation("save", site):
+                if recorder.off or recorder.thread().inside:
                     return original(*args, **kwargs)
-            finally:
-                state.inside = ""
-                events.saved()
-                if state.touched:  # a save of host tensors alone is not recorded
-                    self.note(recorder.save, state, site, begin, _clock())
+                entered = self._enter("save", events.saving)
+                if entered is None:
+                    return original(*args, **kwargs)
+                state, site = entered
+                state.touched = fetched and bool(state.step.reads)
+                begin = _clock()
+                try:
+                    with events.annotation("save", site):
+                        return original(*args, **kwargs)
+                finally:
+                    state.inside = ""
+                    events.saved()
+                    if state.touched:  # a save of host tensors alone is not recorded
+                        self.note(recorder.save, state, site, begin, _clock())
+            except BaseException as error:
+                hide_frames(error)
+                raise
 
         return save

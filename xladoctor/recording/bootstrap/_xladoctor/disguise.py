@@ -5,24 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-
+_TAKES_ANY_NUMBER = 0x04  # inspect.CO_VARARGS
 
 _installed: list[bool] = []
 
 
 def install() -> None:
-    """Make warnings name the program's line, and leave our frames out of tracebacks."""
-    if not _installed:
-        _installed.append(True)
-        _keep_lines_of_warnings()
-        _keep_tracebacks()
-
-
-def _keep_lines_of_warnings() -> None:
+    """Make warnings name the program's line."""
+    if _installed:
+        return
+    _installed.append(True)
     show = getattr(warnings, "_showwarnmsg", None)
     if show is None:
         return
@@ -39,26 +35,35 @@ def _keep_lines_of_warnings() -> None:
     warnings._showwarnmsg = show_at_the_programs_line  # type: ignore[attr-defined]
 
 
-def _keep_tracebacks() -> None:
-    show = sys.excepthook
-
-    def show_without_our_frames(
-        kind: type[BaseException], error: BaseException, traceback: TracebackType | None
-    ) -> None:
-        shown = _without_ours(traceback)
-        error.__traceback__ = shown
-        show(kind, error, shown)
-
-    sys.excepthook = show_without_our_frames
-
-
-def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
-    """The same traceback without entries of this package."""
-    shown = []
+def hide_frames(error: BaseException) -> None:
+    """Remove our frames from the traceback of an exception that passes through a wrapper, which has
+    to ``raise`` at once: that adds no frame.
+    """
+    shown, traceback = [], error.__traceback__
     while traceback is not None:
         if not traceback.tb_frame.f_code.co_filename.startswith(_HERE):
             shown.append(traceback)
         traceback = traceback.tb_next
     for entry, following in zip(shown, (*shown[1:], None)):
-        entry.tb_next = following
-    return shown[0] if shown else None
+        if entry.tb_next is not following:
+            entry.tb_next = following
+    error.__traceback__ = shown[0] if shown else None
+
+
+def interrupts(error: BaseException) -> bool:
+    """Whether a signal handler or a trace function raised the error, in the middle of our code.
+
+    Python calls these with the frame that they interrupt, which no other function gets. Any other
+    function below our frames was called by them, even if it is the program's.
+    """
+    above = error.__traceback__
+    while above is not None and (below := above.tb_next) is not None:
+        code, values = below.tb_frame.f_code, below.tb_frame.f_locals
+        count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & _TAKES_ANY_NUMBER)
+        for name in code.co_varnames[:count]:
+            value = values.get(name)
+            for handed in value if isinstance(value, tuple) else (value,):
+                if handed is above.tb_frame:
+                    return True
+        above = below
+    return False

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
+from threading import get_ident
 
 from .redaction import redact_text
+
+open_file = open  # as it was when the capture began: a program's tests may replace it
 
 _ROOM = 4096  # bytes kept for faults
 
@@ -17,9 +19,9 @@ def replace_file(path: str, content: str | bytes) -> None:
     If two threads write the same file at once, the last to finish wins.
     """
     data = content.encode() if isinstance(content, str) else content
-    new = f"{path}.{threading.get_ident()}.new"
+    new = f"{path}.{get_ident()}.new"
     try:
-        with open(new, "wb") as file:
+        with open_file(new, "wb") as file:
             file.write(data)
         os.replace(new, path)
     except OSError:
@@ -56,7 +58,7 @@ def keep_room_for_faults(folder: str) -> None:
 def give_room_back(folder: str) -> None:
     """Remove the reserved room if no fault was noted in it."""
     with contextlib.suppress(OSError):
-        with open(_faults(folder), "rb") as file:
+        with open_file(_faults(folder), "rb") as file:
             blank = not file.read(_ROOM).strip()
         if blank:
             os.remove(_faults(folder))
@@ -69,7 +71,7 @@ def note_fault(folder: str, fault: BaseException) -> bool:
     lines = traceback.format_exception(type(fault), fault, fault.__traceback__)
     text = redact_text("".join(lines))
     try:
-        with open(_faults(folder), "r+b") as file:
+        with open_file(_faults(folder), "r+b") as file:
             known = file.read(_ROOM).rstrip()
             file.seek(len(known))
             file.write(

@@ -9,12 +9,13 @@ import functools
 import gc
 import importlib.util
 import sys
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 from . import frontend, settings
+from .disguise import hide_frames
+from .files import announce
 
 if TYPE_CHECKING:
     from .options import Options
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _Execute = Callable[[Callable[[ModuleType], None], ModuleType], None]
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds the awaited modules with the other finders, and executes them with ``execute``."""
 
     def __init__(self, names: Iterable[str], execute: _Execute) -> None:
@@ -53,7 +54,11 @@ class _Finder(MetaPathFinder):
         self._awaited.remove(module.__name__)
         if not self._awaited:
             self.leave()
-        self._execute(execute, module)
+        try:
+            self._execute(execute, module)
+        except BaseException as error:
+            hide_frames(error)
+            raise
 
     def leave(self) -> None:
         """Stop finding modules."""
@@ -131,12 +136,13 @@ class Capture:
 
     def _prepare(self, name: str) -> Callable[[ModuleType], None]:
         """Before the framework runs; returns what is to be called after it."""
-        from .session import Session
-
         try:
+            from .session import Session
+
             session = Session(self._run, name, self._watch, self._options)
         except Exception as fault:
-            sys.stderr.write(f"xladoctor: capture could not start: {fault!r}\n")
+            announce(self._run, f"imported {name}")
+            announce(self._run, f"fault {fault!r}")
             return lambda _: None
         self._sessions.append(session)
         return session.start

@@ -274,18 +274,20 @@ class Session:
 
         An exception raised by the program's signal handler is not such a fault, and is passed on.
         """
-        if self._sites.raised_by_program(fault):
+        if disguise.interrupts(fault):
             raise fault
         self._recorder.off = True
-        self._lines.end()
-        if self.awake:
-            noted = note_fault(self._folder, fault)
-            for stop in (self._timeline.abandon, self._probe.stop):
-                with contextlib.suppress(Exception):
-                    stop()
-        else:
-            noted = announce(self._run, f"fault {fault!r}")
-        if not noted:
+        ends = (self._timeline.abandon, self._probe.stop) if self.awake else ()
+        for action in (self._lines.end, lambda: self._note(fault), *ends):
+            with contextlib.suppress(Exception):  # functions that the program replaced may raise
+                action()
+
+    def _note(self, fault: Exception) -> None:
+        if not (
+            note_fault(self._folder, fault)
+            if self.awake
+            else announce(self._run, f"fault {fault!r}")
+        ):
             note_fault(self._run, fault)
 
     def leave_worker(self) -> None:

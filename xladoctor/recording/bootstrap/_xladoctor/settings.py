@@ -6,10 +6,13 @@ The two must never be confused: the report names debugging settings that the *us
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from types import FrameType
 from typing import Any, Callable, Iterable
+
+from .disguise import hide_frames
 
 #: Names the variables that the capture set.
 OURS = "XLADOCTOR_SET"
@@ -58,9 +61,16 @@ class SettingsWatch:
         return {name: self._set_at[name] for name in recorded if name in self._set_at}
 
     def _putenv(self, name: Any, value: Any) -> None:
-        self._put(name, value)
+        try:
+            self._put(name, value)
+        except BaseException as error:
+            hide_frames(error)
+            raise
+        with contextlib.suppress(Exception):  # the line is lost; the program goes on
+            self._note(name, sys._getframe(1))
+
+    def _note(self, name: Any, frame: FrameType | None) -> None:
         text = name.decode(errors="replace") if isinstance(name, bytes) else str(name)
-        frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename in _PASSED_THROUGH:
             frame = frame.f_back
         if frame is not None and not frame.f_code.co_filename.startswith(_HERE):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from threading import current_thread, get_ident, get_native_id, main_thread
 from typing import Any
 
 from . import clock
@@ -90,9 +90,9 @@ class ThreadState:
     """One thread of the program: its current step, and where it is in it."""
 
     def __init__(self, begin: int) -> None:
-        self.id = threading.get_native_id()
-        self.ident = threading.get_ident()
-        self.main = threading.current_thread() is threading.main_thread()
+        self.id = get_native_id()
+        self.ident = get_ident()
+        self.main = current_thread() is main_thread()
         self.inside = ""  # barrier, read, batch or save: within one, which is being timed
         self.outer = ""  # of what a barrier is part
         self.touched = False  # that call met a tensor of the device

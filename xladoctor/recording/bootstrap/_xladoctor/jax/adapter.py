@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from .. import clock
 from ..anchors import Anchors
 from ..calls import Calls
+from ..disguise import hide_frames
 from ..patches import Patches
 from ..step import ThreadState
 from .compiling import Compiling
@@ -166,9 +167,13 @@ class Adapter:
             self._compiling.miss_is_over()
             state = self._recorder.thread()
             begin = _clock()
-            result = original(executable, *args)
-            if state.inside in ("", "callback") and not self._recorder.off:
-                self._calls.note(self._executed, state, begin, executable, result)
+            try:
+                result = original(executable, *args)
+                if state.inside in ("", "callback") and not self._recorder.off:
+                    self._calls.note(self._executed, state, begin, executable, result)
+            except BaseException as error:
+                hide_frames(error)
+                raise
             return result
 
         return execute

@@ -9,6 +9,8 @@ import sys
 import threading
 from typing import Any, Callable
 
+from ..disguise import hide_frames
+
 _TP_AS_BUFFER = 20  # offset in words in CPython 3.11's PyTypeObject; bf_getbuffer comes first
 _SLOT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
 #: Keeps slots alive: NumPy may request a buffer while the interpreter ends.
@@ -18,6 +20,12 @@ _KEPT: list[Any] = []
 #: By thread, the exception that ended a read by the slot; NumPy then calls __array__, which has to
 #: raise it.
 stopped: dict[int, BaseException] = {}
+
+
+def raise_stopped() -> None:
+    """Raise the exception that ended this thread's latest read by the slot, if one did."""
+    if stop := stopped.pop(threading.get_ident(), None):
+        raise stop
 
 
 def watch(kind: type, reads: Callable[[Any, Callable[[], Any]], Any]) -> Callable[[], None]:
@@ -39,7 +47,11 @@ def _watch_method(kind: Any, reads: Callable[[Any, Callable[[], Any]], Any]) -> 
     original = kind.__buffer__
 
     def buffer(array: Any, flags: int) -> Any:
-        return reads(array, lambda: original(array, flags))
+        try:
+            return reads(array, lambda: original(array, flags))
+        except BaseException as error:
+            hide_frames(error)
+            raise
 
     kind.__buffer__ = buffer
 

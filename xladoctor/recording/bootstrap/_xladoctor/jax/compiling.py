@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import clock
 from ..call_site import USER
 from ..calls import Calls
+from ..disguise import hide_frames
 from ..patches import Patches
 from .assignments import Place
 from .executable import Executable
@@ -111,8 +112,9 @@ class Compiling:
             counters.begun += 1
             try:
                 executable = original(backend, module, *args, **kwargs)
-            except BaseException:
+            except BaseException as error:
                 counters.begun -= 1
+                hide_frames(error)
                 raise
             self._calls.note(self._compiled, executable, begin, module, args)
             return executable
@@ -224,8 +226,9 @@ class Compiling:
             miss.tracing = True
             try:
                 result = original(function, info, args, kwargs)
-            except BaseException:
+            except BaseException as error:
                 self.miss_is_over()
+                hide_frames(error)
                 raise
             miss.tracing = False
             if caller not in ("cache_miss", "_python_pjit_helper"):  # lowered now, compiled later
@@ -249,6 +252,9 @@ class Compiling:
             local.depth = depth + 1
             try:
                 return original(*args, **kwargs)
+            except BaseException as error:
+                hide_frames(error)
+                raise
             finally:
                 local.depth = depth
                 if depth == 0 and not (miss is not None and miss.tracing):

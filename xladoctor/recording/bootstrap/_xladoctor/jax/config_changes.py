@@ -11,6 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ..calls import Calls
+from ..disguise import hide_frames
 from ..patches import Patches
 from .settings import RECORDED
 
@@ -56,9 +57,13 @@ class ConfigChanges:
 
     def _update(self, original: Any) -> Any:
         def update(config: Any, name: str, value: Any) -> None:
-            original(config, name, value)
-            if name in _NAMES:
-                self._calls.note(self._note, self._updated, name, value)
+            try:
+                original(config, name, value)
+                if name in _NAMES:
+                    self._calls.note(self._note, self._updated, name, value)
+            except BaseException as error:
+                hide_frames(error)
+                raise
 
         return update
 

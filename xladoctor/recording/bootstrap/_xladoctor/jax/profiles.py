@@ -10,6 +10,7 @@ import socket
 from typing import Any, Callable
 
 from .. import clock
+from ..disguise import hide_frames
 from ..patches import Patches
 from ..written_profile import written
 
@@ -43,8 +44,9 @@ class Profiles:
                 number, self._began = begin(), clock.wall_ns()
                 try:
                     result = original(*args, **kwargs)
-                except BaseException:
+                except BaseException as error:
                     end(number, None)
+                    hide_frames(error)
                     raise
                 self._number = number
                 return result

@@ -6,12 +6,12 @@ Values are read through a property of arrays or, on the CPU, from their memory.
 from __future__ import annotations
 
 import sys
-import threading
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Callable
 
 from .. import clock
 from ..calls import Calls
+from ..disguise import hide_frames
 from ..patches import Patches
 from . import buffers
 
@@ -67,15 +67,19 @@ class Reads:
         recorder, calls = self._recorder, self._calls
 
         def read_value(array: Any) -> Any:
-            if buffers.stopped and (stop := buffers.stopped.pop(threading.get_ident(), None)):
-                raise stop
-            if recorder.off or calls.is_inside():
-                return value.fget(array)
-            caller = sys._getframe(1)
-            how = _READS.get(caller.f_code.co_name, "value")
-            if how == "array" and _in_item(caller):
-                how = "item"
-            return calls.read(how, value.fget, array)
+            try:
+                if buffers.stopped:
+                    buffers.raise_stopped()
+                if recorder.off or calls.is_inside():
+                    return value.fget(array)
+                caller = sys._getframe(1)
+                how = _READS.get(caller.f_code.co_name, "value")
+                if how == "array" and _in_item(caller):
+                    how = "item"
+                return calls.read(how, value.fget, array)
+            except BaseException as error:
+                hide_frames(error)
+                raise
 
         self._patches.put(kind, "_value", property(read_value, doc=value.__doc__))
         self._patches.replace(kind, "block_until_ready", self._wait)
@@ -91,6 +95,9 @@ class Reads:
             outer, state.inside = state.inside, state.inside or "check"
             try:
                 return original(*args, **kwargs)
+            except BaseException as error:
+                hide_frames(error)
+                raise
             finally:
                 state.inside = outer
 
@@ -104,9 +111,13 @@ class Reads:
 
     def _reading(self, kind: str, original: Any) -> Any:
         def read(*args: Any, **kwargs: Any) -> Any:
-            if self._recorder.off or not self._events.awake or self._calls.is_inside():
-                return original(*args, **kwargs)
-            return self._calls.read(kind, original, *args, **kwargs)
+            try:
+                if self._recorder.off or not self._events.awake or self._calls.is_inside():
+                    return original(*args, **kwargs)
+                return self._calls.read(kind, original, *args, **kwargs)
+            except BaseException as error:
+                hide_frames(error)
+                raise
 
         return read
 
@@ -152,6 +163,9 @@ class Reads:
             begin = _clock()
             try:
                 return original(*args, **kwargs)
+            except BaseException as error:
+                hide_frames(error)
+                raise
             finally:
                 state.inside = ""
                 self._counters.call_back(_clock() - begin)

@@ -7,6 +7,7 @@ import sys
 from typing import Any, Callable, Iterable
 
 from ..calls import Calls
+from ..disguise import hide_frames
 from ..import_hook import when_imported
 from ..patches import Patches
 from ..pytorch.loaders import Loaders
@@ -52,9 +53,13 @@ class Transfers:
             host = [
                 getattr(array, "val", array) for array in arrays if isinstance(array, self.host)
             ]
-            if not host:
-                return original(aval, sharding, arrays, *args, **kwargs)
-            return self._calls.upload(host, original, aval, sharding, arrays, *args, **kwargs)
+            try:
+                if not host:
+                    return original(aval, sharding, arrays, *args, **kwargs)
+                return self._calls.upload(host, original, aval, sharding, arrays, *args, **kwargs)
+            except BaseException as error:
+                hide_frames(error)
+                raise
 
         return batched_device_put
 

@@ -8,6 +8,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, Callable, Iterator
 
 from ..calls import Calls
+from ..disguise import hide_frames
 from ..facts import EmptyPass, Loader
 from ..patches import Patches
 
@@ -42,9 +43,13 @@ class Loaders:
 
     def _loader(self, original: Any) -> Any:
         def init(loader: Any, *args: Any, **kwargs: Any) -> None:
-            original(loader, *args, **kwargs)
-            if not self._recorder.off:
-                self._calls.note(self._loader_made, loader, self._calls.line())
+            try:
+                original(loader, *args, **kwargs)
+                if not self._recorder.off:
+                    self._calls.note(self._loader_made, loader, self._calls.line())
+            except BaseException as error:
+                hide_frames(error)
+                raise
 
         return init
 
@@ -74,6 +79,9 @@ class Loaders:
             except StopIteration:
                 if not batches._num_yielded and not self._recorder.off:
                     self._calls.note(self._gave_nothing, batches._index_sampler)
+                raise
+            except BaseException as error:
+                hide_frames(error)
                 raise
 
         return __next__

@@ -18,6 +18,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Callable, Iterator
 
+from ..disguise import hide_frames
+from ..files import open_file
 from ..patches import Patches
 
 #: Settings while Kineto starts and stops: do not print that the machine has no GPU; do not tear
@@ -70,8 +72,9 @@ class Profiles:
                 self._number = self._begin()
             try:
                 return original(*args, **kwargs)
-            except BaseException:
+            except BaseException as error:
                 self._over()
+                hide_frames(error)
                 raise
 
         return begin_profiler
@@ -151,7 +154,7 @@ def _write(recorded: Any, path: str) -> None:
     plain, packed = (f"{path}.{threading.get_ident()}{end}" for end in (".json.new", ".new"))
     try:
         recorded.save(plain)
-        with open(plain, "rb") as file, gzip.open(packed, "wb", compresslevel=1) as to:
+        with open_file(plain, "rb") as file, gzip.open(packed, "wb", compresslevel=1) as to:
             shutil.copyfileobj(file, to, 1 << 20)
         os.replace(packed, path)
     finally:

@@ -14,6 +14,7 @@ import sys
 from typing import Any
 
 from ..calls import Calls
+from ..disguise import hide_frames
 from ..patches import Patches
 from ..pytorch.dynamo import Dynamo
 from ..pytorch.hiding import hide_from_dynamo
@@ -118,8 +119,12 @@ class Adapter:
         events = self._calls.events
 
         def get_default_device(*args: Any, **kwargs: Any) -> Any:
-            device = original(*args, **kwargs)
-            events.used()
+            try:
+                device = original(*args, **kwargs)
+                events.used()
+            except BaseException as error:
+                hide_frames(error)
+                raise
             return device
 
         return get_default_device
@@ -128,17 +133,30 @@ class Adapter:
         recorder, plain, calls = self._recorder, self._plain, self._calls
 
         def method(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            if not tensor.is_xla or recorder.off or type(tensor) not in plain or calls.is_inside():
-                return original(tensor, *args, **kwargs)
-            return calls.read(kind, original, tensor, *args, **kwargs)
+            try:
+                if (
+                    not tensor.is_xla
+                    or recorder.off
+                    or type(tensor) not in plain
+                    or calls.is_inside()
+                ):
+                    return original(tensor, *args, **kwargs)
+                return calls.read(kind, original, tensor, *args, **kwargs)
+            except BaseException as error:
+                hide_frames(error)
+                raise
 
         return method
 
     def _wait(self, original: Any) -> Any:
         def wait_device_ops(*args: Any, **kwargs: Any) -> Any:
-            if self._recorder.off or self._recorder.thread().inside or _is_of_dynamo():
-                return original(*args, **kwargs)
-            return self._calls.read("wait", original, *args, **kwargs)
+            try:
+                if self._recorder.off or self._recorder.thread().inside or _is_of_dynamo():
+                    return original(*args, **kwargs)
+                return self._calls.read("wait", original, *args, **kwargs)
+            except BaseException as error:
+                hide_frames(error)
+                raise
 
         return wait_device_ops
 
@@ -146,20 +164,28 @@ class Adapter:
         recorder, plain, calls = self._recorder, self._plain, self._calls
 
         def to(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            moves = _moves(tensor, args, kwargs)
-            if not moves or recorder.off or type(tensor) not in plain or calls.is_inside():
-                return original(tensor, *args, **kwargs)
-            if tensor.is_xla:
-                return calls.read("to", original, tensor, *args, **kwargs)
-            return calls.upload([tensor], original, tensor, *args, **kwargs)
+            try:
+                moves = _moves(tensor, args, kwargs)
+                if not moves or recorder.off or type(tensor) not in plain or calls.is_inside():
+                    return original(tensor, *args, **kwargs)
+                if tensor.is_xla:
+                    return calls.read("to", original, tensor, *args, **kwargs)
+                return calls.upload([tensor], original, tensor, *args, **kwargs)
+            except BaseException as error:
+                hide_frames(error)
+                raise
 
         return to
 
     def _send(self, original: Any) -> Any:
         def tensors_from_aten(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._recorder.off or self._recorder.thread().inside:
-                return original(tensors, *args, **kwargs)
-            return self._calls.upload(tensors, original, tensors, *args, **kwargs)
+            try:
+                if self._recorder.off or self._recorder.thread().inside:
+                    return original(tensors, *args, **kwargs)
+                return self._calls.upload(tensors, original, tensors, *args, **kwargs)
+            except BaseException as error:
+                hide_frames(error)
+                raise
 
         return tensors_from_aten
 
@@ -180,9 +206,12 @@ class Adapter:
     def _closures(self, original: Any) -> Any:
         def run_step_closures(*args: Any, **kwargs: Any) -> Any:
             state = self._recorder.thread()
-            state.closure = True
             try:
+                state.closure = True
                 return original(*args, **kwargs)
+            except BaseException as error:
+                hide_frames(error)
+                raise
             finally:
                 state.closure = False
 

@@ -63,7 +63,7 @@ def begin_log(path: str, users: dict[str, str]) -> str | None:
     """
     debugging = sorted(name for name in users if name.startswith(_DEBUG))
     if not debugging:
-        set_for_capture({**_WANTED, f"{_DEBUG}_FILE": path})
+        set_for_capture({f"{_DEBUG}_FILE": path, **_WANTED})
         return None
     set_for_capture({})
     return f"{', '.join(debugging)} set by the program or its environment"

@@ -1,0 +1,70 @@
+"""Ctrl-C ends a command with one line, whatever it is doing, from its first imports on."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import ENVIRONMENT, READS
+
+#: Numbers of modules imported after `xladoctor` itself.
+FEW, STEP = (3, 200, 500), 23
+COMMANDS = {
+    "analyze": ["analyze", str(READS)],
+    "gate": ["gate", str(READS)],
+    "run": ["run", "--output", "out", "train.py"],
+}
+
+
+def interrupted(words: list[str], after: int, folder: Path) -> tuple[int, list[str]] | None:
+    """The status and what was printed on standard error if SIGINT comes once so many modules have
+    been imported; None if it takes fewer.
+    """
+    command = [sys.executable, "-X", "importtime", "-m", "xladoctor", *words]
+    output, imports = [], -1
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if not line.startswith("import time:"):
+                output.append(line)
+            elif imports >= 0 or line.endswith("| xladoctor\n"):
+                imports += 1
+                if imports == after:
+                    process.send_signal(signal.SIGINT)
+    return (process.returncode, output) if imports >= after else None
+
+
+@pytest.mark.parametrize("after", FEW)
+def test_command_that_starts_ends_with_one_line(after: int, tmp_path: Path) -> None:
+    ended = interrupted(COMMANDS["analyze"], after, tmp_path)
+    assert ended == (130, ["xladoctor: interrupted\n"])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_ends_with_one_line_after_any_import(command: str, tmp_path: Path) -> None:
+    after = 1
+    while ended := interrupted(COMMANDS[command], after, tmp_path):
+        assert ended == (130, ["xladoctor: interrupted\n"]), after
+        after += STEP
+    assert after > FEW[-1]
+
+
+def test_interrupt_that_a_shell_has_barred_is_ignored(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        ended = interrupted(["--version"], 3, tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended == (0, [])
