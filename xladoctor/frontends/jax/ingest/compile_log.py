@@ -19,6 +19,7 @@ from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation, note_few
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested
+from xladoctor.quantities import nanoseconds
 from xladoctor.recording.bootstrap._xladoctor.jax.assignments import Place
 from xladoctor.recording.bootstrap._xladoctor.jax.keys import Change
 from xladoctor.recording.bootstrap._xladoctor.jax.static import without_addresses
@@ -252,7 +253,7 @@ class CompileLog(CompilerLog):
             _Compiled(
                 name,
                 arguments,
-                None if seconds is None else round(seconds * 1e9),
+                None if seconds is None else nanoseconds(seconds),
                 name in self._cached,
                 site,
                 self._at[site, name],
