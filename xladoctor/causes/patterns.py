@@ -106,7 +106,7 @@ def size_in(shape: str | None, dimension: int) -> int | None:
 
 def sizes_of(shape: str) -> list[str]:
     """The sizes in ``f32[8,64]`` or ``(8, 64)``; none in any other text."""
-    listed = re.search(r"\[([^\]]*)\]|^\(([^()]*)\)$", shape)
+    listed = re.search(r"\[([^\[\]]*)\]|^\(([^()]*)\)$", shape)
     return re.findall(r"[^\s,]+", listed[1] or listed[2] or "") if listed else []
 
 

@@ -132,7 +132,7 @@ class Gathered:
 
 def _extended(column: Any, values: Sequence[Any]) -> Any:
     """A column, or a new one if it is None, with more values."""
-    kinds = {int} if isinstance(values, array) else set(map(type, values))
+    kinds: set[type] = {int} if isinstance(values, array) else set(map(type, values))
     if kinds == {int}:
         try:
             values = array("q", values)

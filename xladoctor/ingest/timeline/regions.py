@@ -25,7 +25,7 @@ from xladoctor.ingest.xplane.nesting import innermost, nest, ordered
 from xladoctor.ingest.xplane.space import Line
 
 #: Events that are not labels: XLA's own, those of Python tracers, and of thread pools.
-_NOT_LABELS = re.compile(r".*::.*|\$.*|end: .*|xladoctor\..*")
+_NOT_LABELS = re.compile(r".*?::(?s:.*)|\$.*|end: .*|xladoctor\..*")
 _PASSES = "RunInvariantCheckers"  # around each pass of XLA's compiler
 _OPERATION = "hlo_op"  # stat of a graph's operations
 _VARIANTS = 8  # more labels that only differ in a number are one: "step 7", "step 8", …
