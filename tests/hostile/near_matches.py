@@ -59,13 +59,13 @@ def expressions() -> list[Expression]:
         uses = everywhere | _uses([file])
         for variable, value in vars(module).items():
             for pattern in _patterns(value):
-                how = uses.get(variable, _ANYWHERE)
-                found.setdefault(pattern, Expression(f"{name}.{variable}", pattern, frozenset(how)))
+                how = frozenset(uses.get(variable, _ANYWHERE))
+                found.setdefault(pattern, Expression(f"{name}.{variable}", pattern, how))
         for node in ast.walk(_tree(file)):
             if (called := _literal_call(node)) is not None:
-                pattern, how = called
+                pattern, method = called
                 where = f"{name}:{node.lineno}"  # type: ignore[attr-defined]
-                found.setdefault(pattern, Expression(where, pattern, frozenset({how})))
+                found.setdefault(pattern, Expression(where, pattern, frozenset({method})))
     return list(found.values())
 
 
@@ -159,10 +159,13 @@ def _uses(files: list[Path]) -> dict[str, set[str]]:
     uses: dict[str, set[str]] = {}
     for file in files:
         for node in ast.walk(_tree(file)):
-            if isinstance(node, ast.Attribute) and node.attr in _ANYWHERE | _WHOLE:
-                if isinstance(node.value, ast.Name | ast.Attribute):
-                    name = ast.unparse(node.value).rpartition(".")[2]
-                    uses.setdefault(name, set()).add(node.attr)
+            if (
+                isinstance(node, ast.Attribute)
+                and node.attr in _ANYWHERE | _WHOLE
+                and isinstance(node.value, ast.Name | ast.Attribute)
+            ):
+                name = ast.unparse(node.value).rpartition(".")[2]
+                uses.setdefault(name, set()).add(node.attr)
     return uses
 
 

@@ -24,7 +24,8 @@ _FORMATS = (
         _RUN,
     ),
     other_format(
-        r"^HloModule |^[ \t]*(?:ENTRY )?%?\S{1,200} = \S{1,200}\[[\d,]{0,100}\]\S{0,200} (?:parameter|fusion)\(|^IR \{",
+        r"^HloModule |^[ \t]*(?:ENTRY )?%?\S{1,200} = \S{1,200}\[[\d,]{0,100}\]\S{0,200}"
+        r" (?:parameter|fusion)\(|^IR \{",
         "a graph as text, which does not tell how often and for how long it ran",
         f"give a timeline of it (.xplane.pb) or a metrics report\nor {_RUN}",
     ),

@@ -53,8 +53,9 @@ _LINK = re.compile(r"https?://\S*$")  # to the page on weak types, with no space
 _TREE, _CONTEXT = "different input pytree", re.compile(r"racing context(?! key)")
 #: Starts of an explanation's lines, to find them behind a prefix.
 _DETAIL = re.compile(
-    r"(?:never seen function|(?<!\S)\S{1,200} id=\d+(?: defined at |$)|for \S.{0,400}? defined at |but seen another"
-    r"|being re-defined|all previously seen|(?:Several|Closest) previous|closest seen"
+    r"(?:never seen function|(?<!\S)\S{1,200} id=\d+(?: defined at |$)"
+    r"|for \S.{0,400}? defined at |but seen another|being re-defined"
+    r"|all previously seen|(?:Several|Closest) previous|closest seen"
     r"|different input|(?:\* )?key with different|[Tt]racing context"
     r"|\* (?:at )?\S.{0,400}?(?:, now |seen |differs: ))"
     r".*|now .{1,400}? and before .+"
