@@ -19,6 +19,16 @@ class QuantityError(XladoctorError):
     """A text that is not a time, or not a size."""
 
 
+def whole_number(text: str, digits: int = 18) -> int | None:
+    """The number that up to so many ASCII digits are; None for any other text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
+
+
+def nanoseconds(seconds: float) -> int:
+    """Seconds in ns; infinity is a number larger than any table holds."""
+    return round(min(seconds * 1e9, 2.0**63))
+
+
 def parse_duration(text: str, *, zero: bool = False) -> float:
     """Seconds of ``90s``, ``500ms``, ``1.5m``, ``2h``, or of a number without a unit.
 

@@ -7,7 +7,7 @@ import posixpath
 import re
 from pathlib import Path
 
-_INSTALLED = re.compile(r"(?:.*/|^)(?:site-packages|dist-packages|lib/python3\.\d+)/(.+)$")
+_INSTALLED = re.compile(r"^(?:.*/)?(?:site-packages|dist-packages|lib/python3\.\d+)/(.+)$")
 
 
 def repository(folder: Path) -> Path | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from tests.support import Row, evidence, step
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.load import build
 from xladoctor.evidence.schema import TABLES
+from xladoctor.ingest.gathered import Repeated
 from xladoctor.ingest.interface import Columns, Ingested, IngestError, Interned
 from xladoctor.ingest.run_records import Manifest
 
@@ -273,12 +276,11 @@ def test_any_list_comes_back(data: st.DataObject, kind: str) -> None:
         "VARCHAR": ("step", "file"),
         "BIGINT[]": ("transfer", "shape"),
     }[kind]
-    wide = st.integers(-(2**63), 2**63 - 1)
     value: st.SearchStrategy[Any] = {
-        "INTEGER": st.integers(-(2**31), 2**31 - 1),
-        "BIGINT": wide,
-        "BIGINT[]": st.lists(wide),
-        "DOUBLE": st.floats(allow_nan=False),
+        "INTEGER": st.integers(1 - 2**31, 2**31 - 1),
+        "BIGINT": st.integers(-(2**62), 2**62),
+        "BIGINT[]": st.lists(st.integers(-(2**63), 2**63 - 1)),
+        "DOUBLE": st.floats(-(2.0**62), 2.0**62),
         "BOOLEAN": st.booleans(),
         "VARCHAR": st.text(st.characters(exclude_categories=["Cs"])),
     }[kind]
@@ -286,6 +288,52 @@ def test_any_list_comes_back(data: st.DataObject, kind: str) -> None:
     database = Database()
     database.insert(table, {column: values})
     assert [row[column] for row in database.rows(f"SELECT {column} FROM {table}")] == values
+
+
+TOO_LARGE = [2**63, 2**64, -(2**64), 10**400, math.inf, -math.inf]
+WITH_ONE: dict[str, Callable[[Any], Any]] = {
+    "list": lambda value: [value, 1, None],
+    "short": lambda value: Repeated([value, 1, None]),
+    "long": lambda value: Repeated([value, 1, None] + [1] * 10_000),
+    "known": lambda value: [value, 1, 1],
+}
+_NUMBERS = ("INTEGER", "BIGINT", "DOUBLE")
+NUMERIC = {
+    name: [c for c, kind in table.columns.items() if kind.type in _NUMBERS and c != "position"]
+    for name, table in TABLES.items()
+}
+
+
+@pytest.mark.parametrize("form", WITH_ONE)
+@pytest.mark.parametrize("value", TOO_LARGE, ids=lambda value: f"{Decimal(value):.3}")
+def test_number_beyond_a_column_is_unknown_and_counted(form: str, value: Any) -> None:
+    database = Database()
+    tables = [table for table, columns in NUMERIC.items() if columns]
+    for table in tables if form == "list" else ["step"]:
+        columns = NUMERIC[table]
+        database.insert(table, {column: WITH_ONE[form](value) for column in columns})
+        names = ", ".join(f'"{column}"' for column in columns)
+        _, rows = database.table(f'SELECT {names} FROM "{table}" LIMIT 2')
+        assert rows == [(None,) * len(columns), (1,) * len(columns)]
+        assert {database.beyond[table, column] for column in columns} == {1}
+
+
+@pytest.mark.parametrize("bad", [math.inf, 1e300, math.nan])
+def test_number_of_an_array_beyond_a_column_is_unknown(bad: float) -> None:
+    database = Database()
+    values = np.ma.MaskedArray([bad, 1.5, bad], [False, False, True])
+    database.insert("metric", {"p50": np.array([bad, 1.5, 2.5])})
+    database.insert("metric", {"p50": values})
+    found = [row["p50"] for row in database.rows("SELECT p50 FROM metric")]
+    assert found == [None, 1.5, 2.5, None, 1.5, None]
+    assert database.beyond.total() == (0 if math.isnan(bad) else 2)
+
+
+def test_list_with_a_number_beyond_64_bits_is_unknown() -> None:
+    database = Database()
+    database.insert("transfer", {"shape": [[1, 2**63], [1]]})
+    assert [row["shape"] for row in database.rows("SELECT shape FROM transfer")] == [None, [1]]
+    assert database.beyond == {("transfer", "shape"): 1}
 
 
 def test_rare_values_and_changing_lists_of_long_columns() -> None:

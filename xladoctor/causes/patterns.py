@@ -10,6 +10,7 @@ from itertools import pairwise
 from math import gcd
 
 from xladoctor.causes.interface import Cause, Causes, Compilation, Loaders, Pattern, Periods
+from xladoctor.quantities import whole_number
 
 Size = Callable[[Compilation], int | None]
 _ENOUGH = 3  # values, or increases, that are enough for a pattern
@@ -100,12 +101,12 @@ def _pattern(values: list[int], dimension: int, in_turn: bool) -> Pattern | None
 def size_in(shape: str | None, dimension: int) -> int | None:
     """The size of a dimension in a shape, given as HLO text or as Python's."""
     sizes = sizes_of(shape or "")
-    return int(sizes[dimension]) if dimension < len(sizes) and sizes[dimension].isdigit() else None
+    return whole_number(sizes[dimension]) if dimension < len(sizes) else None
 
 
 def sizes_of(shape: str) -> list[str]:
     """The sizes in ``f32[8,64]`` or ``(8, 64)``; none in any other text."""
-    listed = re.search(r"\[([^\]]*)\]|^\(([^()]*)\)$", shape)
+    listed = re.search(r"\[([^\[\]]*)\]|^\(([^()]*)\)$", shape)
     return re.findall(r"[^\s,]+", listed[1] or listed[2] or "") if listed else []
 
 

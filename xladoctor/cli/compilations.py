@@ -13,6 +13,7 @@ import typer
 from xladoctor.cli.output import ColorOption, EvidenceArgument, SessionOption, load_evidence
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import as_json
+from xladoctor.quantities import whole_number
 from xladoctor.report.output import Color, emit, say, style_for
 
 if TYPE_CHECKING:
@@ -101,14 +102,15 @@ def _of_process(rows: list[Row], path: str, process: int | None) -> list[Row]:
 def _of_site(rows: list[Row], site: str) -> list[Row]:
     """The rows of a line, whose file may be named by its whole path or by the end of it."""
     file, _, line = site.rpartition(":")
-    if not file or not line.isdigit():
+    number = whole_number(line)
+    if not file or number is None:
         raise typer.BadParameter("expected FILE:LINE, such as train.py:41", param_hint="--site")
     wanted = f"/{Path(file).as_posix()}"
     kept = [
         row
         for row in rows
         if row["file"]
-        and row["line"] == int(line)
+        and row["line"] == number
         and (wanted.endswith(f"/{row['file']}") or f"/{row['file']}".endswith(wanted))
     ]
     if not kept:

@@ -183,7 +183,7 @@ def _names(row: Row) -> list[str]:
     """The names of what the line calls: kinds of reads, or an operator."""
     cause = _named_values(row)
     operator = str(cause.get("op") or "").rpartition("::")[2]
-    called = re.findall(r"(\w+)\(", cause.get("call") or "")
+    called = re.findall(r"\b(\w+)\(", cause.get("call") or "")
     return [*(cause.get("kinds") or []), *([operator] if operator else []), *called]
 
 

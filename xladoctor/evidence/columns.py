@@ -8,16 +8,20 @@ when a query needs them.
 from __future__ import annotations
 
 from array import array
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from xladoctor.evidence.schema import Column
 from xladoctor.foreign import encodable
 from xladoctor.ingest.gathered import Repeated
 from xladoctor.ingest.interface import Interned
 
 Array = np.ndarray[Any, Any]
+#: The largest number of each type, of either sign. Larger floats could not be cast to integers.
+_MOST = {"INTEGER": 2**31 - 1, "BIGINT": 2**63 - 1, "DOUBLE": 2.0**62, "BOOLEAN": 1}
 _NUMPY = {"INTEGER": np.int64, "BIGINT": np.int64, "DOUBLE": np.float64, "BOOLEAN": np.bool_}
 #: Rows times texts up to which texts are looked up in one list. That costs nothing unless a query
 #: needs the column, and keeps the rows in order. But DuckDB copies the list for each 2,048 rows: 5
@@ -35,12 +39,14 @@ class Source:
         sql: the expression that makes the column from them.
         texts: the texts of its dictionary, if it has one.
         join: an addition to the FROM clause.
+        beyond: how many numbers were too large for the column; they are NULL.
     """
 
     arrays: dict[str, Array]
     sql: str
     texts: list[str] | None = None
     join: str = ""
+    beyond: int = 0
 
     @property
     def listed(self) -> bool:
@@ -48,26 +54,32 @@ class Source:
         return not self.join
 
 
-def source(name: str, values: Any, kind: str, dictionary: str) -> Source:
-    """How to scan a column of the SQL type ``kind``.
+def source(name: str, values: Any, column: Column, dictionary: str) -> Source:
+    """How to scan a column.
 
     Args:
         values: its values, in one of the forms of :data:`~xladoctor.ingest.interface.Columns`.
         dictionary: name of the table for its texts, if it is interned.
     """
+    kind = column.type
+    beyond = 0
     if isinstance(values, Repeated):
-        values = _repeated(values, kind)
+        values, beyond = _repeated(values, kind)
     if isinstance(values, array):
         values = np.frombuffer(values, np.int64)
     if isinstance(values, Interned):
         return _interned(name, values, dictionary)
     if isinstance(values, list):
-        values = _array(values, kind)
+        values, beyond = _array(values, kind)
+    if kind in _NUMPY:
+        values, more = _bounded(values, _MOST[kind] if column.most is None else column.most)
+        beyond += more
     if isinstance(values, np.ma.MaskedArray):
         unknown = f"{name} unknown"
         arrays = {name: _even(values.data), unknown: _even(np.ma.getmaskarray(values))}
-        return Source(arrays, f'CASE WHEN NOT "{unknown}" THEN "{name}"::{kind} END')
-    return Source({name: _even(values)}, f'"{name}"::{kind}')
+        sql = f'CASE WHEN NOT "{unknown}" THEN "{name}"::{kind} END'
+        return Source(arrays, sql, beyond=beyond)
+    return Source({name: _even(values)}, f'"{name}"::{kind}', beyond=beyond)
 
 
 def objects(texts: list[Any]) -> Array:
@@ -77,15 +89,18 @@ def objects(texts: list[Any]) -> Array:
     return array
 
 
-def _repeated(values: Repeated, kind: str) -> Any:
-    """The values in another form: texts interned, unless they are so few that a list is faster."""
+def _repeated(values: Repeated, kind: str) -> tuple[Any, int]:
+    """The values in another form: texts interned, unless they are so few that a list is faster.
+
+    Also returns how many numbers of an array are too large for it.
+    """
     if len(values) < _FEW:
-        return list(values)
+        return list(values), 0
     codes = np.frombuffer(values.codes, np.int32)
     if kind not in _NUMPY:
-        return Interned(codes, values.values)
-    taken: Array = np.asarray([*values.values, 0], dtype=_NUMPY[kind])[codes]
-    return np.ma.MaskedArray(taken, codes < 0) if codes.min() < 0 else taken
+        return Interned(codes, values.values), 0
+    taken: Array = _array([*values.values, None], kind)[0][codes]
+    return taken, int((np.ma.getmaskarray(taken) & (codes >= 0)).sum())
 
 
 def _interned(name: str, values: Interned, dictionary: str) -> Source:
@@ -104,19 +119,43 @@ def _even(array: Array) -> Array:
     return array if even else np.ascontiguousarray(array)
 
 
-def _array(values: list[Any], kind: str) -> Array:
-    """A list as an array: numbers as numbers, masked where unknown; everything else as text."""
+def _array(values: list[Any], kind: str) -> tuple[Array, int]:
+    """A list as an array: numbers as numbers, masked where unknown; everything else as text.
+
+    Also returns how many numbers are too large for the array; they are masked.
+    """
     if kind.endswith("[]"):
-        return objects([None if v is None else f"[{','.join(map(str, v))}]" for v in values])
+        known = [value if value is None or _fits(value) else None for value in values]
+        texts = [None if v is None else f"[{','.join(map(str, v))}]" for v in known]
+        return objects(texts), known.count(None) - values.count(None)
     if kind not in _NUMPY:
-        return objects(values)
+        return objects(values), 0
     if None not in values:
-        return np.asarray(values, dtype=_NUMPY[kind])
-    array = np.asarray(values, dtype=object)
-    unknown = array == None  # noqa: E711 - elementwise
-    array[unknown] = 0
-    masked: Array = np.ma.MaskedArray(array.astype(_NUMPY[kind]), unknown)
-    return masked
+        with suppress(OverflowError, ValueError):  # ValueError: NaN among whole numbers
+            return np.asarray(values, dtype=_NUMPY[kind]), 0
+    unknown = np.array([value is None or not abs(value) <= _MOST[kind] for value in values])
+    known = [0 if out else value for value, out in zip(values, unknown, strict=True)]
+    beyond = sum(value is not None and abs(value) > _MOST[kind] for value in values)
+    return np.ma.MaskedArray(np.asarray(known, dtype=_NUMPY[kind]), unknown), beyond
+
+
+def _fits(items: list[Any]) -> bool:
+    """Whether a list's numbers have 64 bits."""
+    return all(not isinstance(item, int) or -(2**63) <= item < 2**63 for item in items)
+
+
+def _bounded(values: Array, most: float) -> tuple[Array, int]:
+    """The numbers, masked where they are larger than ``most``, and how many these are."""
+    if not len(values) or values.dtype == np.bool_:
+        return values, 0
+    given = values.data if isinstance(values, np.ma.MaskedArray) else values
+    least, largest = given.min(), given.max()
+    if least >= -most and largest <= most:
+        return values, 0
+    within = (given >= -most) & (given <= most)  # neither is true of NaN
+    beyond = ~within & ~np.ma.getmaskarray(values) & ~np.isnan(given)
+    masked: Array = np.ma.MaskedArray(given, ~within | np.ma.getmaskarray(values))
+    return masked, int(beyond.sum())
 
 
 def _encodable(texts: list[Any]) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import cache
@@ -44,6 +45,8 @@ class Database:
         self._connection.execute("SET pandas_analyze_sample = 0")
         self._lazy: dict[str, Sequence[Callable[[], Columns]]] = {}
         self._has_rows: dict[str, bool] = {}
+        #: How many numbers were too large for each column, by table and column; they are NULL.
+        self.beyond: Counter[tuple[str, str]] = Counter()
         # most queries need few of the sixty tables; creating all takes longer than the query
         self._uncreated = dict(_tables())
         self._connection.execute(f"CREATE MACRO warmup() AS {WARMUP}")
@@ -231,10 +234,12 @@ class Database:
         """Make columns scannable under a name; return the source of each column of the table."""
         described = TABLES[table].columns
         sources = {
-            column: source(column, values, described[column].type, f"{name} {column}")
+            column: source(column, values, described[column], f"{name} {column}")
             for column, values in columns.items()
         }
         for column, scanned in sources.items():
+            if scanned.beyond:
+                self.beyond[table, column] += scanned.beyond
             if scanned.texts is not None:
                 self._register_texts(f"{name} {column}", scanned.texts, scanned.listed)
         arrays = {

@@ -18,10 +18,17 @@ _SQL = {
 
 
 class Column(NamedTuple):
-    """A column: DuckDB type and meaning."""
+    """A column.
+
+    Attributes:
+        type: in DuckDB.
+        text: what its values mean.
+        most: the largest number that it can have, of either sign; that of its type if not given.
+    """
 
     type: str
     text: str
+    most: float | None = None
 
 
 class Table(NamedTuple):
@@ -116,7 +123,8 @@ def _columns(field: Field) -> Iterator[tuple[str, Column]]:
         yield f"{name}_line", Column("INTEGER", "first line of that function")
         yield f"{name}_function", Column("VARCHAR", "its name")
     else:
-        yield name, Column(field.kind.sql or _SQL[field.type], field.text)
+        sql = field.kind.sql or _SQL[field.type]
+        yield name, Column(sql, field.text, None if sql.endswith("[]") else field.kind.most)
 
 
 SITE = dict(column for field in fields(NamedLine) for column in _columns(field))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import os
 import zlib
 from io import BufferedIOBase, BufferedReader, RawIOBase
 from pathlib import Path
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 PACKED = ".gz"
+#: Times its size that a file may unpack to, beyond a size that is always allowed. Real timelines
+#: and logs unpack to 10 to 40 times.
+_RATIO, _UNBOUNDED = 100, 1 << 26
 _MAGIC = b"\x1f\x8b"
 HEAD = 1 << 12
 #: The message about a file for which :func:`is_spoilt` is true.
@@ -44,6 +48,7 @@ class Unpacked(RawIOBase):
         self._file = file
         self._source: BufferedIOBase = gzip.GzipFile(fileobj=file) if self._packed else file
         self._read = 0
+        self._most = min(MESSAGE, max(_UNBOUNDED, _RATIO * os.fstat(file.fileno()).st_size))
         self.damage: str | None = None
 
     def readable(self) -> bool:
@@ -60,8 +65,8 @@ class Unpacked(RawIOBase):
             self.damage = f"cannot be unpacked beyond byte {self._read} ({error})"
             return 0
         self._read += count
-        if self._packed and self._read > MESSAGE:
-            self.damage = f"unpacks to more than {MESSAGE >> 30} GiB; the rest is left out"
+        if self._packed and self._read > self._most:
+            self.damage = f"unpacks to more than {self._most >> 20} MiB; the rest is left out"
             return 0
         return count
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
+from xladoctor.quantities import whole_number
 
-_LONGEST_NUMBER = 10  # digits, more than any line number has
+_DIGITS = 9  # no line number has more
 _INSTALLED = ("/site-packages/", "/dist-packages/")
 #: Common names of decorators' wrappers, for frames that the capture did not classify.
 _PASSING = frozenset(
@@ -46,10 +47,9 @@ def frame_in(text: str) -> Frame | None:
     """
     place, _, line = text.removesuffix(")").rpartition(":")
     function, mark, file = place.rpartition(" (")
+    number = whole_number(line, _DIGITS)
     is_frame = text.endswith(")") and mark and file and function and not function[0].isspace()
-    if not is_frame or not (line.isascii() and line.isdigit() and len(line) < _LONGEST_NUMBER):
-        return None
-    return Frame(file, int(line), function)
+    return Frame(file, number, function) if is_frame and number is not None else None
 
 
 @dataclass(frozen=True, slots=True)

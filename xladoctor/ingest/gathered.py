@@ -132,7 +132,12 @@ class Gathered:
 
 def _extended(column: Any, values: Sequence[Any]) -> Any:
     """A column, or a new one if it is None, with more values."""
-    kinds = {int} if isinstance(values, array) else set(map(type, values))
+    kinds: set[type] = {int} if isinstance(values, array) else set(map(type, values))
+    if kinds == {int}:
+        try:
+            values = array("q", values)
+        except OverflowError:  # more than 64 bits
+            kinds = {object}
     if column is None:
         column = array("q") if kinds == {int} else [] if list in kinds else Repeated()
     elif isinstance(column, array) and kinds != {int}:

@@ -19,12 +19,13 @@ _FORMATS = (
         "or run it as a script: jupyter nbconvert --to script, then xladoctor run",
     ),
     other_format(
-        r"^\|? ?NVIDIA-SMI |Driver Version: .*CUDA Version:|GPU-Util|^\| (?:[A-Z]+ )?Chip ",
+        r"^\|? ?NVIDIA-SMI |Driver Version: .{0,200}CUDA Version:|GPU-Util|^\| (?:[A-Z]+ )?Chip ",
         "the state of a device at one moment, which does not tell what the program did",
         _RUN,
     ),
     other_format(
-        r"^HloModule |^[ \t]*(?:ENTRY )?%?\S+ = \S+\[[\d,]*\]\S* (?:parameter|fusion)\(|^IR \{",
+        r"^HloModule |^[ \t]*(?:ENTRY )?%?\S{1,200} = \S{1,200}\[[\d,]{0,100}\]\S{0,200}"
+        r" (?:parameter|fusion)\(|^IR \{",
         "a graph as text, which does not tell how often and for how long it ran",
         f"give a timeline of it (.xplane.pb) or a metrics report\nor {_RUN}",
     ),
@@ -34,7 +35,7 @@ _FORMATS = (
         f"give a timeline of it (.xplane.pb)\nor {_RUN}",
     ),
     other_format(
-        r"^[ \t]*ncalls[ \t]+tottime[ \t]+percall|function calls .*in [\d.]+ seconds",
+        r"^[ \t]*ncalls[ \t]+tottime[ \t]+percall|function calls .{0,100}in [\d.]{1,20} seconds",
         "a table of cProfile, which sees where Python waits and not what for",
         _RUN,
     ),

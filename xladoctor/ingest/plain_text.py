@@ -86,9 +86,16 @@ class _Page(HTMLParser):
         self._unseen = 0
 
     def lines(self, source: Iterable[str]) -> Iterator[str]:
+        pending: list[str] = []
+        length = 0
         for line in source:
-            self.feed(line)
-            yield from self._whole()
+            pending.append(line)
+            length += len(line)
+            if length > _BLOCK + len(self.rawdata):  # what is not closed is parsed again each time
+                self.feed("".join(pending))
+                pending, length = [], 0
+                yield from self._whole()
+        self.feed("".join(pending))
         self.close()
         self._text.append("\n")
         yield from self._whole()

@@ -136,7 +136,7 @@ def _kind_by_name(file: Path) -> Kind | None:
     name = Path(file.name.removesuffix(PACKED))
     if name.suffix == ".log" and _looks(file, lambda head: compiler_file(head) is not None):
         return Kind.COMPILER
-    numbered = name.suffix[1:].isdigit() and Path(name.stem).suffix in _OF_TEXTS  # by process
+    numbered = name.suffix[1:].isdecimal() and Path(name.stem).suffix in _OF_TEXTS  # by process
     return Kind.TEXT if name.suffix in _OF_TEXTS or numbered else None
 
 

@@ -195,7 +195,7 @@ def _plane_of(lane: _Lane, called: dict[tuple[str, str], str]) -> str:
 
 
 def _rank(plane: str) -> tuple[bool, bool, int, str]:
-    number = re.search(r"\d+$", plane)
+    number = re.search(r"(?<!\d)\d{1,18}$", plane)
     return (
         not plane.startswith("/host:"),
         not plane.startswith("/device:"),

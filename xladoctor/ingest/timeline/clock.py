@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from xladoctor.frontends.vocabulary import called
 from xladoctor.ingest.timeline.intervals import Times
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.events import Events
@@ -81,6 +82,11 @@ class Timeline:
     def chosen(self, line: Line, choice: wire.Array) -> wire.Array:
         """Numbers, within the line, of the events whose names are in a mask."""
         return np.flatnonzero(choice[self.events.name[line.events]])
+
+    @cached_property
+    def compiled_calls(self) -> wire.Array:
+        """A mask over names: those of calls of compiled functions."""
+        return self.choice(name for name in self.events.names if called(name))
 
     @cached_property
     def hosts(self) -> list[Plane]:

@@ -71,8 +71,7 @@ def calls_that_compiled(timeline: Timeline, line: Line) -> tuple[Times, Times]:
     """
     which = timeline.named(line, *events("compilation"))
     ends = np.sort(timeline.ends(line, which))
-    names = timeline.events.names
-    calls = timeline.chosen(line, timeline.choice(name for name in names if called(name)))
+    calls = timeline.chosen(line, timeline.compiled_calls)
     begin, end = timeline.begins(line, calls), timeline.ends(line, calls)
     whole = Intervals.union(begin, end)
     last = np.searchsorted(ends, whole.end, side="right") - 1
@@ -94,7 +93,7 @@ def _traced(timeline: Timeline, line: Line, begins: Times, ends: Times) -> Times
 def _functions(timeline: Timeline, line: Line, instants: Times) -> list[str | None]:
     """The innermost compiled function that is being called at each instant."""
     names = timeline.events.names
-    which = timeline.chosen(line, timeline.choice(name for name in names if called(name)))
+    which = timeline.chosen(line, timeline.compiled_calls)
     begin, end = timeline.begins(line, which), timeline.ends(line, which)
     order = ordered(begin, end - begin)
     if order is not None:

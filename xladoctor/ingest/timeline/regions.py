@@ -25,11 +25,12 @@ from xladoctor.ingest.xplane.nesting import innermost, nest, ordered
 from xladoctor.ingest.xplane.space import Line
 
 #: Events that are not labels: XLA's own, those of Python tracers, and of thread pools.
-_NOT_LABELS = re.compile(r".*::.*|\$.*|end: .*|xladoctor\..*")
+_NOT_LABELS = re.compile(r".*?::(?s:.*)|\$.*|end: .*|xladoctor\..*")
 _PASSES = "RunInvariantCheckers"  # around each pass of XLA's compiler
 _OPERATION = "hlo_op"  # stat of a graph's operations
 _VARIANTS = 8  # more labels that only differ in a number are one: "step 7", "step 8", …
 _WITHIN = " > "
+_DEEPEST = 100  # labels in a path
 _OF_STEPS = ("step_num", "_r")  # stats of labels that mark a step, with or without a number
 
 
@@ -159,7 +160,12 @@ def add_regions(reading: Reading, regions: Regions) -> None:
     )
     whole = regions.end - regions.begin
     step = reading.step_of(regions.begin)
-    path, paths = _paths(regions)
+    path, paths, deeper = _paths(regions)
+    if deeper:
+        ingested.notes.append(
+            f"{reading.timeline.space.path}: {deeper} labels lie within more than {_DEEPEST - 1}"
+            " others; their paths are cut off there"
+        )
     ingested.append(
         "region",
         {
@@ -195,19 +201,31 @@ def _launches(process: int, ingested: Ingested) -> tuple[Times, Times]:
     return launched, lasted
 
 
-def _paths(regions: Regions) -> tuple[wire.Array, list[str]]:
-    """The path of each label, with those around it, as indices of texts."""
+def _paths(regions: Regions) -> tuple[wire.Array, list[str], int]:
+    """The path of each label, with those around it, as indices of texts.
+
+    A label with too many around it has the path of the last that has not; also returns how many.
+    """
     texts: dict[tuple[int, str], int] = {}
+    depth: list[int] = []  # of each text, how many labels are in it
+    deeper = 0
     shown = _shown(regions)
     codes = np.full(len(regions.begin) + 1, -1, np.int32)  # the last is no parent
     for number, (name, parent) in enumerate(
         zip(regions.name.tolist(), regions.parent.tolist(), strict=True)
     ):
-        codes[number] = texts.setdefault((int(codes[parent]), shown[name]), len(texts))
+        around = int(codes[parent])
+        if around >= 0 and depth[around] == _DEEPEST:
+            codes[number] = around
+            deeper += 1
+            continue
+        codes[number] = texts.setdefault((around, shown[name]), len(texts))
+        if len(texts) > len(depth):
+            depth.append(depth[around] + 1 if around >= 0 else 1)
     paths: list[str] = []
     for parent, name in texts:
         paths.append(paths[parent] + _WITHIN + name if parent >= 0 else name)
-    return codes[:-1], paths
+    return codes[:-1], paths, deeper
 
 
 def _shown(regions: Regions) -> dict[int, str]:

@@ -30,7 +30,7 @@ _COVERED = 0.5  # share of the sequence, if something comes before the first ite
 _APART = 0.5  # share of a function's calls with something in between that layers do not have
 _CANDIDATES = 64  # lengths of an iteration that are tried
 _RUNTIME = re.compile(r"(cuda|hip|cu|roc)[A-Z]\w*(: .*)?")
-_LAUNCH = re.compile(r"(cuda|hip|cu)\w*Launch\w*")
+_LAUNCH = re.compile(r"(cuda|hip|cu)(?>\w*?Launch)\w*")
 _OF_WARMUP = re.compile(r"(cuda|hip|cu)(GraphInstantiate|StreamBeginCapture|Malloc(?!Async))\w*")
 _NUMBER = re.compile(r"\d+")
 

@@ -15,6 +15,7 @@ from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
+from xladoctor.quantities import whole_number
 
 #: The capture's mark at the end of a step, followed by the step's number in the log.
 MARK = "xladoctor.step#"
@@ -213,7 +214,8 @@ def _by_device(timeline: Timeline) -> Steps | None:
             if line.name == "Steps" and kind_of(plane.name) == "device" and line.count:
                 begins, ends = timeline.begins(line), timeline.ends(line)
                 names = [timeline.events.names[i] for i in timeline.events.name[line.events]]
-                numbers = [int(n) if n.isdigit() else i for i, n in enumerate(names)]
+                known = [whole_number(name) for name in names]
+                numbers = [i if number is None else number for i, number in enumerate(known)]
                 order = np.argsort(begins, kind="stable")
                 begins, ends = begins[order], np.maximum.accumulate(ends[order])
                 ends[:-1] = np.minimum(ends[:-1], begins[1:])

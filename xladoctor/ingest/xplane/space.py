@@ -26,6 +26,7 @@ from xladoctor.ingest.xplane.events import Events, Stats
 from xladoctor.regular_files import MESSAGE
 
 _CHUNK = 1024
+_MOST_PLANES = 10_000  # one for each device and host
 _BEGINNING = 1 << 16  # bytes that show whether a file was converted to text
 _GROWTH, _LEAST = 8, 1 << 16  # grow by an eighth plus so many bytes
 _STRIDE = 500_000  # events that are decoded at a time
@@ -192,6 +193,12 @@ def read_space(path: Path, ingested: Ingested) -> Space | None:
         return None
     space = Space(path, len(buffer), buffer)
     for number, wire_type, begin, end in _fields(space, 0, space.size):
+        if len(space.planes) == _MOST_PLANES:
+            ingested.lose(
+                f"{path}: more than {_MOST_PLANES:,} planes, which no profiler writes; the rest is"
+                " left out"
+            )
+            break
         if number == 1 and wire_type == 2:
             _plane(space, begin, end)
         elif number == 4 and wire_type == 2:

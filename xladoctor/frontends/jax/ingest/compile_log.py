@@ -19,40 +19,46 @@ from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation, note_few
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested
+from xladoctor.quantities import nanoseconds
 from xladoctor.recording.bootstrap._xladoctor.jax.assignments import Place
 from xladoctor.recording.bootstrap._xladoctor.jax.keys import Change
 from xladoctor.recording.bootstrap._xladoctor.jax.static import without_addresses
 
 FRONTEND = "jax"
-_MISS = re.compile(r"TRACING CACHE MISS at (.+?):(\d{1,9})(?::\d+)? \((.{1,200}?)\)")
+_MISS = re.compile(r"\A(?>.*?TRACING CACHE MISS at )(.+?):(\d{1,9})(?::\d+)? \((.{1,200}?)\)")
 _COMPILING = re.compile(
-    r"Compiling (?:jit\()?(.{1,200}?)\)? (?:for )?with global shapes and types [\[(](.*?)[\])]\."
+    r"\A(?>.*?Compiling )(?:jit\()?(.{1,200}?)\)? (?:for )?with global shapes and types "
+    r"[\[(](.*?)[\])]\."
 )
 _FINISHED = re.compile(
-    r"Finished (tracing(?: \+ transforming)?|jaxpr to MLIR module conversion|XLA compilation of)"
-    r" (?:jit\()?(.{1,200}?)\)?(?: for \w+)? in (\d{1,9}(?:\.\d+)?(?:e-?\d+)?) sec"
+    r"\A(?>.*?Finished (?=tracing|jaxpr|XLA))"
+    r"(tracing(?: \+ transforming)?|jaxpr to MLIR module conversion|XLA compilation of)"
+    r" (?:jit\()?(.{1,200}?)\)?(?: for \w{1,100})? in (\d{1,9}(?:\.\d+)?(?:e-?\d+)?) sec"
 )
 _HIT = re.compile(r"compilation cache hit for '(?:jit_)?(.{1,200}?)'")
-_ARGUMENT = re.compile(r"ShapedArray\((\w+)\[([^\]]*)\]([^()]*)\)")
+_ARGUMENT = re.compile(r"ShapedArray\((\w+)\[([^\[\]]*)\]([^()]*)\)")
 #: Lines of an explanation: the function, that another one was seen, and what differs.
 _FUNCTION = re.compile(r"(?:for )?(\S.{0,199}?)(?: id=\d+)?(?: defined at (.+?)(?::(\d{1,9}))?)?$")
 _ANEW = "but seen another function defined on the same line"
-_NOW = re.compile(r"\* at (?:input path )?(.{1,300}?), now (.+?) and before (.+?)(?:, so .*)?$")
+_NOW = re.compile(
+    r"\* at (?:input path )?(?>(.{1,300}?), now )(?>(.+?) and before )(.+?)(?:, so .*)?$"
+)
 _SEEN = re.compile(
-    r"\* at (?:input path )?(.{1,300}?), seen (.+?),? but now given (.+?)(?:, so .*)?$"
+    r"\* at (?:input path )?(?>(.{1,300}?), seen )(?>(.+?),? but now given )(.+?)(?:, so .*)?$"
 )
 _SETTING = re.compile(r"\* (\w+) differs: now (.+?) and before (.+)$")
 _VALUES = re.compile(r"now (.{1,300}?) and before (.{1,300})$")  # static arguments, until 0.9
-_STATIC = re.compile(r"Static\(val=(.*)\)$")
+_STATIC = re.compile(r"\A(?>.*?Static\(val=)(.*)\)$")
 _LINK = re.compile(r"https?://\S*$")  # to the page on weak types, with no space before it
 _TREE, _CONTEXT = "different input pytree", re.compile(r"racing context(?! key)")
 #: Starts of an explanation's lines, to find them behind a prefix.
 _DETAIL = re.compile(
-    r"(?:never seen function|\S+ id=\d+(?: defined at |$)|for \S.* defined at |but seen another"
-    r"|being re-defined|all previously seen|(?:Several|Closest) previous|closest seen"
+    r"(?:never seen function|(?<!\S)\S{1,200} id=\d+(?: defined at |$)"
+    r"|for \S.{0,400}? defined at |but seen another|being re-defined"
+    r"|all previously seen|(?:Several|Closest) previous|closest seen"
     r"|different input|(?:\* )?key with different|[Tt]racing context"
-    r"|\* (?:at )?\S.*(?:, now |seen |differs: ))"
-    r".*|now .+ and before .+"
+    r"|\* (?:at )?\S.{0,400}?(?:, now |seen |differs: ))"
+    r".*|now .{1,400}? and before .+"
 )
 _TYPE = re.compile(r"(~?\w+)\[([^\]]*)\]")
 _MOST_LINES = 200  # lines of an explanation
@@ -252,7 +258,7 @@ class CompileLog(CompilerLog):
             _Compiled(
                 name,
                 arguments,
-                None if seconds is None else round(seconds * 1e9),
+                None if seconds is None else nanoseconds(seconds),
                 name in self._cached,
                 site,
                 self._at[site, name],

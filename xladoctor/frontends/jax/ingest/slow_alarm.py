@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import Ingested
-from xladoctor.quantities import duration
+from xladoctor.quantities import duration, nanoseconds
 
 FRONTEND = "jax"
 _MODULE = re.compile(r"(?:^|\[)Compiling module ([\w.<>-]{1,200})")
@@ -135,7 +135,7 @@ class SlowAlarm(CompilerLog):
                     name,
                     earlier[name],
                     NOWHERE,
-                    duration_ns=round(each.seconds * 1e9),
+                    duration_ns=nanoseconds(each.seconds),
                 ),
             )
             earlier[name] += 1

@@ -20,8 +20,8 @@ FRONTEND = "jax"
 _TRANSFER = re.compile(r"(Disallowed )?(host|device)-to-(host|device) transfer: ?(.*)")
 #: The array: ``aval=ShapedArray(float32[8,64], weak_type=True)``, or if it is on a device,
 #: ``shape=(8, 64), dtype=F32``.
-_AVAL = re.compile(r"aval=\w*\((\w+)\[([^\]]*)\]")
-_SHAPE = re.compile(r"shape=\(([^)]*)\), dtype=(\w+)")
+_AVAL = re.compile(r"aval=\w*\((\w+)\[([^\[\]]*)\]")
+_SHAPE = re.compile(r"shape=\(([^()]*)\), dtype=(\w+)")
 _FRAME = re.compile(r'\s*File "(.+?)", line (\d{1,9}), in (.+)')
 _DIRECTIONS = {
     ("host", "device"): "to_device",

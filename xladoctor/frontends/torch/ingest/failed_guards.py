@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xladoctor.ingest.frames import CallSite, Folders, Frame
+from xladoctor.quantities import whole_number
 from xladoctor.recording.bootstrap._xladoctor.pytorch import guards
 
 _LONGEST = 5_000  # characters of a reason: patterns take quadratic time
@@ -42,7 +43,7 @@ class FailedGuards:
         if reasons := self._reasons.get(number):
             return str(guards.nearest(reasons))
         frame, _, nth = number.partition("/")
-        before = self._guards.get(f"{frame}/{int(nth) - 1}") if nth.isdigit() else None
+        before = self._guards.get(f"{frame}/{(whole_number(nth) or 0) - 1}")
         own = self._guards.get(number)
         return before if before and own and _subject(before) == _subject(own) else None
 

@@ -34,12 +34,13 @@ _BROKEN = re.compile(
     r"(?=\nUser code traceback:|\Z)(?:\nUser code traceback:(.*))?",
     re.DOTALL,
 )
-_TRACED = re.compile(r'  File "(.*?)", line (\d+), in (.*)')
+_TRACED = re.compile(r'  File "([^"\n]*)", line (\d+), in (.*)')
 _RESUMED = "torch_dynamo_resume_in_"
 _CACHE = {"fx_graph_cache_hit": True, "fx_graph_cache_miss": False}
 #: Functions of Dynamo that call a compiled function of another file for the first time.
 _ENTRY = ("compile_wrapper", "_fn")
 _MOST_OF_FAILURE = 200
+_LONGEST = 5_000  # characters of a guard
 _UNREADABLE = (
     TypeError,
     ValueError,
@@ -74,7 +75,8 @@ def _reasons(payload: str) -> list[str]:
         reasons = json.loads(payload or "[]")
     except ValueError:
         reasons = payload
-    return [reasons] if isinstance(reasons, str) else [str(reason) for reason in reasons]
+    listed = [reasons] if isinstance(reasons, str) else reasons
+    return [str(reason)[:_LONGEST] for reason in listed]
 
 
 def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:

@@ -25,7 +25,7 @@ ABORTED = re.compile(
     r"FailOnRecompileLimitHit: |torch\._dynamo\.exc\.\w+: (?P<limit>\w+_limit) reached"
 )
 _LIMIT = re.compile(r"torch\._dynamo hit config\.(\w+_limit) \((\d{1,9})\)")
-_BROKEN = re.compile(r"Graph break (?:\(.*\) )?in user code at (.+?):(\d{1,9})$")
+_BROKEN = re.compile(r"Graph break (?:\(.{0,200}\) )?in user code at (.+?):(\d{1,9})$")
 _BROKEN_FROM = re.compile(r"Graph break: (.*?) ?from user code at:$")
 _READ = re.compile(r"Graph break from `Tensor.item\(\)`, consider setting:")
 _OF_READS = re.compile(r"variables[/\\]tensor\.py:\d+\]")  # the file that logs reads
@@ -52,7 +52,7 @@ _NUMBER = re.compile(r"\[(\d{1,9}/\d{1,9})(?:_\d+)?\]")
 _TRIGGERED = re.compile(r"\s*triggered by the following guard failure(?:\(s\))?:\s*(.*)")
 _REASON = re.compile(r"(?:\s+|(?=- \d+/\d+: ))- (.+)")
 _CONTINUED = ("User stack trace:", "  ")  # further lines of a reason, since torch 2.13
-_LIMITED = re.compile(r"\s*function: '(.+?)' \((.+?):(\d{1,9})\)$")
+_LIMITED = re.compile(r"\s*function: '(?>(.+?)' \()(.+?):(\d{1,9})\)$")
 _LAST = re.compile(
     r"\s*last reason: (.+)|"
     r"\s*reasons: +[\[(]+(['\"])(.+?)\2\s*(?:,.*)?[\])]+$"

@@ -31,7 +31,7 @@ _FREQUENT = re.compile(
 )
 _SLOW = re.compile(r"\b(\w++) too slow: longest instance took ([\dhms.]+us)\b", re.ASCII)
 _UNLOWERED = re.compile(r"Op\(s\) not lowered: ((?:[\w.]+::[\w.]+, *)+)", re.ASCII)
-_OP = re.compile(r"[\w.]+::[\w.]+", re.ASCII)
+_OP = re.compile(r"(?<![\w.])[\w.]++::[\w.]+", re.ASCII)
 _BEGIN = re.compile(r"FRAME \(count=(\d{1,18})\):", re.ASCII)
 _PLACED = re.compile(r'Unlowered Op: "([\w.:]+)"', re.ASCII)
 _NAMESPACE = "aten::"  # left out in those blocks

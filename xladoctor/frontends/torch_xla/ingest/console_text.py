@@ -18,7 +18,7 @@ from xladoctor.frontends.torch_xla.ingest.report_tables import add_section
 from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.text_reader import TextPart, TextReader, source_of
-from xladoctor.quantities import duration
+from xladoctor.quantities import duration, whole_number
 
 _MISPRINT_NS = 5e8  # overstatement of a report's durations that is worth a note
 _RETAINED = 1024  # samples that percentiles are computed from
@@ -160,7 +160,7 @@ class TorchXlaText(TextReader):
 def _ordinal(name: str) -> str:
     """The process number at the end of a graph dump's file name; the first process has none."""
     ordinal = name.rpartition(".")[2]
-    return ordinal if ordinal.isdigit() and int(ordinal) else ""
+    return ordinal if whole_number(ordinal) else ""
 
 
 def _newest(

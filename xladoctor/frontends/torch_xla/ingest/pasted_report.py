@@ -25,15 +25,16 @@ KEYS = frozenset(
     }
 )
 _ANY_KEY = "|".join(sorted(KEYS, reverse=True))
-_BETWEEN = re.compile(rf"(?:\\n|\s)+(?=(?:{_ANY_KEY}):\s)")
+_BETWEEN = re.compile(rf"(?<!\s)(?<!\\n)(?:\\n|\s)++(?=(?:{_ANY_KEY}):\s)")
 #: Keys that follow each other in each entry.
 _FOLLOWING = (("TotalSamples: ", "Accumulator: "), ("Counter: ", "Value: "))
 #: Characters that Markdown and Python's repr put around a line or a value.
 EMPHASIS = " \t*_`'\",;"
 _PERCENTILES = re.compile(r"\s*(?:\d{1,3}(?:\.\d+)?%=[^\s;]+;?\s*)+", re.ASCII)
 _BEHIND = re.compile(r"\s|\\n")
-_NOTE = re.compile(r"\s+[^\w\s]")
+_NOTE = re.compile(r"(?<!\s)\s++[^\w\s]")
 _CUT_KEY = re.compile(r"(?:.*\s)?(?P<key>\w*:)?\s*(?P<name>[\w:.]+)\W*$", re.ASCII)
+_LONGEST = 500  # characters of what a cut line can begin with
 _NAMES = frozenset(tables(DEFAULT)["metric_meaning"]["name"])
 
 
@@ -67,7 +68,7 @@ def cut_name(first: str, key: str) -> str | None:
         key: the key of the line below it.
     """
     entry = "Counter:" if key == "Value" else "Metric:"
-    match = _CUT_KEY.fullmatch(first.strip())
+    match = _CUT_KEY.fullmatch(first.strip()[-_LONGEST:])
     if match is None:
         return None
     if match["key"]:

@@ -17,7 +17,7 @@ from ..redaction import redact_text
 
 _TEXT = 160  # characters of a value that are kept
 _LONGEST_HINT = 400
-_PREFIX = re.compile(r"(\d+/\d+(?:_\d+)?):(?: |$)")
+_PREFIX = re.compile(r"(?<!\d)(\d+/\d+(?:_\d+)?):(?: |$)")
 #: The end of the condition.
 _END = re.compile(r"\s+# |\s{2,}|\n| \(HINT: |\. ?Guard failed on ")
 _HINT = re.compile(
@@ -61,7 +61,7 @@ _OBJECT = re.compile(
 _TYPE = re.compile(r"type=<class '(?:\w+\.)*(\w+)'>")
 #: Expressions that belong to a module at hand, not to the call itself.
 _MEMBER = re.compile(r"(?!G\[)(?:self\[|\w+(?:\[[^\]]*\])*\.)")
-_SIZE = re.compile(r"([\w.\[\]']+)\.size\(\)\[(\d+)\]")
+_SIZE = re.compile(r"(?<![\w.\[\]'])([\w.\[\]']+?)\.size\(\)\[(\d+)\]")
 _NUMBER = re.compile(r"___as_tensor\((.+?)\)\.item\(\) == (.+)")
 _EQUALS = re.compile(r"(.+?) (==|is) (.+)")
 _STEP = re.compile(r"\.(\w+)|\[(?:'([^']*)'|(\d+))\]")
