@@ -83,7 +83,7 @@ def checksum(path: Path) -> int:
 
 
 def record_checksum(record: Mapping[str, Any]) -> int:
-    """The CRC-32 of a JSON object but for its entry ``own_crc32``, which is where this goes."""
+    """The CRC-32 of a JSON object without its entry ``own_crc32``, which holds this number."""
     rest = {name: value for name, value in record.items() if name != "own_crc32"}
     return zlib.crc32(json.dumps(rest, sort_keys=True).encode())
 
