@@ -188,7 +188,7 @@ class StepLog:
         return self._rows
 
     def _add(self, record: Fact, **columns: Any) -> None:
-        """Add a fact that is a row already, but for these columns."""
+        """Add a fact, and these columns, as a row."""
         table, fact = _TABLES[type(record)]
         columns |= row(record, fact, self._sites)
         columns["process"] = self._process
