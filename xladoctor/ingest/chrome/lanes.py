@@ -80,7 +80,7 @@ def arrange(space: ChromeSpace, found: Found, origin: int) -> None:
     lanes, numbers = _lanes(found.lanes, names, codes, called)
     hosts = {each.process for each in lanes if not each.device and each.process.isdecimal()}
     if len(hosts) == 1 and not space.of_planes:
-        space.pid = whole_number(*hosts)
+        space.pid = whole_number(next(iter(hosts)))
     planes: dict[str, list[int]] = {}
     for number, each in enumerate(lanes):
         planes.setdefault(_plane_of(each, called), []).append(number)
