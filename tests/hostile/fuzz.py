@@ -26,7 +26,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from tests.hostile.mutations import damage, of_bytes, of_lines
+from tests.hostile.mutations import damage, of_bytes, of_lines, of_numbers
 
 if TYPE_CHECKING:
     from xladoctor.diagnosis.rule import Rule
@@ -67,6 +67,8 @@ def rules() -> tuple[Rule, ...]:
 
 def text(random: Random) -> None:
     """One mutated text through its reader."""
+    from xladoctor.evidence.interface import Elsewhere
+    from xladoctor.evidence.load import build
     from xladoctor.ingest.console_text import read_text
     from xladoctor.ingest.interface import Ingested, IngestError
     from xladoctor.ingest.recorded_elsewhere import add_texts
@@ -74,12 +76,16 @@ def text(random: Random) -> None:
     data = random.choice(texts())
     begin = random.randrange(len(data))
     data = data[begin : begin + random.choice((300, 3000, 20_000))]
-    if random.random() < 0.5:
+    if random.random() < 0.3:
+        data = of_numbers(data, random)
+    elif random.random() < 0.5:
         data = of_lines(data.decode(errors="replace"), random).encode(errors="replace")
     else:
         data = of_bytes(data, random)
     try:
-        add_texts([read_text(io.BytesIO(data), "text")], [], Ingested())
+        ingested = Ingested()
+        add_texts([read_text(io.BytesIO(data), "text")], [], ingested)
+        build(ingested, "text", Elsewhere("text"))
     except IngestError:
         return
 
@@ -101,7 +107,7 @@ def trace(random: Random) -> None:
     head = whole.index(b"[", whole.index(b'"traceEvents"')) + 1
     begin = whole.index(b"  {", random.randrange(head, len(whole) - 2000))
     events = whole[begin : begin + random.choice((300, 3000, 20_000))]
-    _read("rank0.pt.trace.json", whole[:head] + of_bytes(events, random))
+    _read("rank0.pt.trace.json", whole[:head] + _damaged(events, random))
 
 
 def torch_log(random: Random) -> None:
@@ -109,10 +115,16 @@ def torch_log(random: Random) -> None:
     whole = sample_of_torch("graph_breaks/torch_trace.log.gz")
     begin = whole.rindex(b"\nV", 0, random.randrange(1000, len(whole))) + 1
     records = whole[begin : begin + random.choice((300, 3000, 20_000))]
-    _read("torch_trace.log", whole[: whole.index(b"\nV") + 1] + of_bytes(records, random))
+    _read("torch_trace.log", whole[: whole.index(b"\nV") + 1] + _damaged(records, random))
+
+
+def _damaged(data: bytes, random: Random) -> bytes:
+    return random.choice((of_bytes, of_numbers))(data, random)
 
 
 def _read(name: str, data: bytes) -> None:
+    from xladoctor.evidence.interface import Elsewhere
+    from xladoctor.evidence.load import build
     from xladoctor.ingest.interface import IngestError
     from xladoctor.ingest.recorded_elsewhere import read_elsewhere
 
@@ -120,9 +132,11 @@ def _read(name: str, data: bytes) -> None:
         path = Path(folder, name)
         path.write_bytes(data)
         try:
-            for producers in read_elsewhere([path]).lazy.values():
+            ingested = read_elsewhere([path])
+            for producers in ingested.lazy.values():
                 for produce in producers:
                     produce()
+            build(ingested, name, Elsewhere("timeline"))
         except IngestError:
             return
 

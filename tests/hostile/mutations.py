@@ -6,6 +6,7 @@ Each function takes a random source and gives one mutant; a seed gives the same 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -42,6 +43,25 @@ ODD: tuple[Any, ...] = (
     [1, 2, 3],
     "\u202egnp.exe",
     "\x00",
+)
+_DIGITS = re.compile(rb"(?<!\d)\d+(?:\.\d+)?")
+#: In place of a number: at the edges of 32, 53, 63 and 64 bits, beyond a float, and none.
+_NUMBERS = tuple(
+    str(number).encode()
+    for number in (
+        *(edge + more for edge in (2**31, 2**53, 2**63, 2**64) for more in (-1, 0)),
+        10**18 - 1,
+        10**400,
+        "9" * 5000,
+        "9e30",
+        "9e400",
+        "-1",
+        "0",
+        "nan",
+        "inf",
+        "\u00b2",
+        "\u0663",
+    )
 )
 _WORDS = (
     b"Metric: ",
@@ -102,6 +122,15 @@ def of_bytes(data: bytes, random: Random) -> bytes:
             to = random.randrange(len(mutant) + 1)
             mutant[to:to] = part
     return bytes(mutant)
+
+
+def of_numbers(data: bytes, random: Random) -> bytes:
+    """Numbers replaced by ones that no field can hold."""
+    places = [match.span() for match in _DIGITS.finditer(data)]
+    mutant = data
+    for begin, end in sorted(random.sample(places, min(3, len(places))), reverse=True):
+        mutant = mutant[:begin] + random.choice(_NUMBERS) + mutant[end:]
+    return mutant
 
 
 def of_lines(text: str, random: Random) -> str:

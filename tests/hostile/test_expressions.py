@@ -12,11 +12,31 @@ from tests.hostile.near_matches import Expression, expressions, near_matches
 
 _SHORT, _MOST_S = 500, 0.05  # what takes longer for so short a text grows by its third power
 _LENGTH, _FEW_S = 12_000, 0.004  # what takes no longer need not be compared
+#: Expressions, by the beginning of their name, whose text is cut to so many characters before.
+_CUT = {
+    "xladoctor.frontends.torch.ingest.text_records.": 5_000,
+    "xladoctor.frontends.torch_xla.ingest.pasted_report._CUT_KEY": 500,
+    "xladoctor.recording.bootstrap._xladoctor.pytorch.guards.": 5_000,
+}
+#: What reads the package's own files, or settings, rules and options that the user wrote.
+_OWN = (
+    "xladoctor.configuration.",
+    "xladoctor.diagnosis.",
+    "xladoctor.evidence.catalog.",
+    "xladoctor.recording.bootstrap._xladoctor.redaction.",
+    "xladoctor.rule_cases.",
+)
+_MOST_OF_CUT_S = 1.0
 _TIMES = 4
 _GROWTH = 1.3 * _TIMES
 
 
-@pytest.mark.parametrize("expression", expressions(), ids=lambda each: each.name)
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "expression",
+    [each for each in expressions() if not each.name.startswith(_OWN)],
+    ids=lambda each: each.name,
+)
 def test_time_of_an_expression_is_linear(expression: Expression) -> None:
     slow = (text for text in near_matches(expression.pattern) if grows(expression, *text))
     assert next(slow, None) is None, f"{expression.pattern.pattern} {sorted(expression.uses)}"
@@ -30,12 +50,17 @@ def grows(expression: Expression, before: str, pumped: str, after: str) -> bool:
         is_bytes = isinstance(expression.pattern.pattern, bytes)
         return known.encode("latin-1", "replace") if is_bytes else known
 
+    cut = next((most for name, most in _CUT.items() if expression.name.startswith(name)), None)
     for use in _methods(expression):
+        if cut:
+            return _seconds(use, text(cut), 1) > _MOST_OF_CUT_S < _seconds(use, text(cut), 3)
         if _seconds(use, text(_SHORT), 1) > _MOST_S < _seconds(use, text(_SHORT), 3):
             return True
         if _seconds(use, text(_LENGTH), 1) > _FEW_S < _seconds(use, text(_LENGTH), 2):
-            longer = _seconds(use, text(_TIMES * _LENGTH), 2)
-            return longer > _GROWTH * _seconds(use, text(_LENGTH), 5)
+            return all(  # a busy machine may disturb one of them
+                _seconds(use, text(_TIMES * _LENGTH), 2) > _GROWTH * _seconds(use, text(_LENGTH), 5)
+                for _ in range(3)
+            )
     return False
 
 

@@ -183,3 +183,39 @@ def test_content_larger_than_expected_is_read_to_its_end(tmp_path: Path) -> None
         content = spaces._content(file, 10)
     assert np.array_equal(content, np.frombuffer(path.read_bytes(), np.uint8))
     assert not content.flags.writeable
+
+
+# Crafted inputs
+
+
+def test_page_with_a_comment_that_never_ends(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("<pre>\nCounter: aten::nonzero\n  Value: 3\n</pre>\n<!--\n" + "abc\n" * _MANY)
+    assert read_text_file(page).kinds
+
+
+@pytest.mark.parametrize("begin", ["Compiling f with global shapes and types [", "CACHE MISS at "])
+def test_line_that_begins_a_record_again_and_again(tmp_path: Path, begin: str) -> None:
+    log = tmp_path / "train.log"
+    log.write_text(begin * 20_000 + "\nCounter: aten::nonzero\n  Value: 3\n")
+    assert read_text_file(log).kinds
+
+
+def test_planes_beyond_any_profile_are_left_out_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "host.xplane.pb"
+    path.write_bytes(b"\n\x00" * 20_000)
+    ingested = Ingested()
+    space = read_space(path, ingested)
+    assert space is not None
+    assert len(space.planes) == 10_000
+    assert "more than 10,000 planes" in ingested.lost[0]
+
+
+def test_file_that_unpacks_to_far_more_than_its_size_is_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "zeros.gz"
+    with gzip.open(path, "wb") as file:
+        for _ in range(80):
+            file.write(bytes(1 << 20))
+    with Unpacked(path) as unpacked:
+        assert len(unpacked.readall() or b"") <= 64 << 20
+        assert unpacked.damage == "unpacks to more than 64 MiB; the rest is left out"

@@ -243,7 +243,7 @@ class DeviceExecution(
 
     execution: Annotated[Number, "number of the execution, from 0, in the order of launching"]
     device: Annotated[Number, "number of the device"]
-    launched_ns: Annotated[Duration, "when the host had handed it over"]
+    launched_ns: Annotated[Instant, "when the host had handed it over"]
     begin_ns: Annotated[
         Instant, "when the device began it; after the timeline's end, as it would have"
     ]

@@ -13,6 +13,7 @@ from xladoctor.ingest.chrome import scan
 from xladoctor.ingest.chrome.space import ChromeSpace
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line, Plane
+from xladoctor.quantities import whole_number
 
 #: Categories of work on devices -> the kind of the device.
 _WORK = {
@@ -79,7 +80,7 @@ def arrange(space: ChromeSpace, found: Found, origin: int) -> None:
     lanes, numbers = _lanes(found.lanes, names, codes, called)
     hosts = {each.process for each in lanes if not each.device and each.process.isdecimal()}
     if len(hosts) == 1 and not space.of_planes:
-        space.pid = int(*hosts)
+        space.pid = whole_number(next(iter(hosts)))
     planes: dict[str, list[int]] = {}
     for number, each in enumerate(lanes):
         planes.setdefault(_plane_of(each, called), []).append(number)
@@ -122,7 +123,8 @@ def _add_line(
     name = called.get((lane.process, lane.thread), lane.thread)
     if lane.device:
         name = f"{lane.sort or 'Stream'} #{lane.thread}"
-    identity = int(lane.thread) if lane.thread.isdecimal() else space.line_count
+    identity = whole_number(lane.thread)
+    identity = space.line_count if identity is None else identity
     plane.lines.append(
         Line(
             number=space.line_count,

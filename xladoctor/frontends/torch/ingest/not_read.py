@@ -13,7 +13,7 @@ NOT_READ = (
         f" dedicated_log_torch_trace_….log\nor record the program: {RECORD}",
     ),
     other_format(
-        r"Self C(?:PU|UDA) %|Self CPU time total:|CPU total %.*# of Calls",
+        r"Self C(?:PU|UDA) %|Self CPU time total:|CPU total %.{0,1000}# of Calls",
         "a table of PyTorch's profiler (key_averages), which has sums and no order of events",
         'give its trace: profiler.export_chrome_trace("trace.json"); xladoctor analyze trace.json\n'
         f"or record the program: {RECORD}",

@@ -17,6 +17,7 @@ from ..redaction import redact_text
 
 _TEXT = 160  # characters of a value that are kept
 _LONGEST_HINT = 400
+_LONGEST = 5_000  # characters of a reason: some patterns take quadratic time
 _PREFIX = re.compile(r"(?<!\d)(\d+/\d+(?:_\d+)?):(?: |$)")
 #: The end of the condition.
 _END = re.compile(r"\s+# |\s{2,}|\n| \(HINT: |\. ?Guard failed on ")
@@ -146,7 +147,7 @@ def nearest(reasons: Sequence[str]) -> str:
     values. A compilation that fails only at the last has most in common. The most recent of equals
     counts.
     """
-    return max(reasons, key=_depth)
+    return max([reason[:_LONGEST] for reason in reasons], key=_depth)
 
 
 def _depth(reason: str) -> int:
