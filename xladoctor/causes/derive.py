@@ -8,6 +8,7 @@ of them shows the cause, it is unknown.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -34,6 +35,7 @@ from xladoctor.evidence.database import Database
 from xladoctor.evidence.interface import Evidence, Period
 
 _MOST_CHANGES = 40  # operations kept per compilation
+_MOST_EARLIER = 500  # graphs of a site, the latest, that a new one is compared with
 V = TypeVar("V")
 
 
@@ -90,12 +92,16 @@ def _ordered(
 def _nearest(sites: Sites, again: Earlier, graphs: Graphs) -> Earlier:
     """The earlier compilation to compare each one with, if both graphs are known."""
     nearest = Nearest(graphs)
-    return {
-        compilation: old
-        for site in sites.values()
-        for position, compilation in enumerate(site)
-        if compilation not in again and (old := nearest.of(compilation, site[:position]))
-    }
+    found = dict[Compilation, Compilation]()
+    for site in sites.values():
+        earlier = deque[Compilation](maxlen=_MOST_EARLIER)
+        for compilation in site:
+            if graphs.of(compilation) is None:
+                continue
+            if compilation not in again and (old := nearest.of(compilation, earlier)):
+                found[compilation] = old
+            earlier.append(compilation)
+    return found
 
 
 def _contrasts(sites: Sites, nearest: Earlier, graphs: Graphs) -> Iterator[Contrast]:

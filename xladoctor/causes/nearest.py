@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +36,7 @@ class Nearest:
         )
         self._vectors: dict[int, _Vector] = {}
 
-    def of(self, compilation: Compilation, earlier: Sequence[Compilation]) -> Compilation | None:
+    def of(self, compilation: Compilation, earlier: Iterable[Compilation]) -> Compilation | None:
         """The earlier compilation with the most similar module, if any module is known."""
         graph = self._graphs.of(compilation)
         if graph is None:

@@ -11,6 +11,7 @@ when they paste.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from xladoctor.facts.graphs import UNNAMED
 from xladoctor.frontends.torch.ingest.failed_guards import FailedGuards, used_at
@@ -288,9 +289,11 @@ class TextLog(CompilerLog):
 
     def _files(self, function: _Function) -> list[str]:
         """Paths that a guard of the function may refer to, the likeliest first."""
-        sites = (
-            function.site,
-            *(each.site for each in self._functions.values()),
-            *(each.site for each in self._breaks.values()),
-        )
+        own = [function.site.file] if function.site.file else []
+        return [*dict.fromkeys((*own, *self._all_files))]
+
+    @cached_property
+    def _all_files(self) -> list[str]:
+        sites = [each.site for each in self._functions.values()]
+        sites += [each.site for each in self._breaks.values()]
         return [*dict.fromkeys(site.file for site in sites if site.file)]
