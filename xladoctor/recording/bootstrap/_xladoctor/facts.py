@@ -58,8 +58,9 @@ Number = Annotated[int, Kind("INTEGER", 0, 2**31 - 1)]  # of a line, a step, a s
 #: Of a table whose rows have an order; the database gives it.
 Position = Annotated[int, Kind("BIGINT", text="order in which rows were recorded, from 0")]
 Shape = Annotated[tuple[Size, ...], Kind("BIGINT[]", most=64)]
-Identity = Annotated[int, Kind("BIGINT", -(2**31), 2**62)]  # of a process or a thread
-ThreadId = Annotated[int, Kind("BIGINT", -(2**31), 2**62, "operating-system id of the thread")]
+#: Of a process or a thread; a profiler's can have any 63 bits.
+Identity = Annotated[int, Kind("BIGINT", -(2**31), 2**63 - 1)]
+ThreadId = Annotated[int, Kind("BIGINT", -(2**31), 2**63 - 1, "operating-system id of the thread")]
 Flag = Annotated[int, Kind("BOOLEAN", role="flag")]  # a record has a number
 #: A record has the names, a table how many there are.
 Names = Annotated[tuple[str, ...], Kind("BIGINT", role="count")]
