@@ -83,8 +83,8 @@ def test_its_table_has_the_process_and_the_columns_of_its_lines() -> None:
         *("process", "step", "waited_ns", "holder_file", "holder_line", "holder_function"),
         *("file", "line", "function", "user_file", "user_line", "user_function", "via"),
     ]
-    assert described["step"] == Column("INTEGER", "barrier index")
-    assert described["waited_ns"] == Column("BIGINT", "how long")
+    assert described["step"] == Column("INTEGER", "barrier index", 2**31 - 1)
+    assert described["waited_ns"] == Column("BIGINT", "how long", 2**53)
     assert described["holder_file"].text == "path of the function that held it"
 
 

@@ -49,7 +49,7 @@ SelectOption = Annotated[
         metavar="RULES",
         show_default=False,
         help="Rules or families to evaluate, separated by commas. A family is the beginning of"
-        " ids, such as XD2.",
+        " ids.",
     ),
 ]
 IgnoreOption = Annotated[
