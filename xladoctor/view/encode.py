@@ -106,6 +106,8 @@ def packets(
 ) -> tuple[int, int, int]:
     """Write the begins and ends of slices that nest, in order of time, until ``out`` is full.
 
+    Compiled loops take columns and cursors one by one, hence so many.
+
     Args:
         name: index of each slice's name, -1 for none; interned as the number after it.
         begin, duration: picoseconds, the begin from the origin, which is in nanoseconds.
