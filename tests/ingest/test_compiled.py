@@ -9,8 +9,10 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -83,6 +85,29 @@ def test_damaged_traces_read_alike_interpreted_and_compiled(
         data = data[:at] + (added or b'"') + data[at + dropped :]
     path.write_bytes(data)
     assert everything(path, 10**9) == everything(path, -1) == everything(path, patience)
+
+
+@pytest.mark.usefixtures("_patience")
+@pytest.mark.parametrize(
+    ("size", "work", "ran"),
+    [
+        (100, 100, "interpreted"),
+        (100, 101, "compiled"),  # from its first call on
+        (101, 1, "compiled"),  # a large file is not copied
+    ],
+)
+def test_what_is_large_is_compiled_at_once(
+    size: int, work: int, ran: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled.Loop, "interpreted", 0)
+    compiled.PATIENCE = 100
+    buffer = np.zeros(size, np.uint8)
+    buffer.setflags(write=False)
+    interpreted = cast(FunctionType, lambda buffer: "interpreted")
+    loop = compiled.Loop(interpreted, "", lambda buffer: work)
+    loop.__dict__["machine_code"] = lambda buffer: "compiled"
+    assert loop(buffer) == ran
+    assert loop(buffer) == "compiled"
 
 
 def test_what_is_small_needs_no_compiler() -> None:

@@ -1,8 +1,8 @@
 """Runs loops over bytes and events: interpreted while there is little to do, then compiled.
 
 Importing numba and loading its machine code takes 1.3 s of processor time, in which the
-interpreter reads a timeline of some megabytes. So each process interprets the loops until
-:data:`PATIENCE` bytes and events have been looked at, and compiles what comes after that.
+interpreter reads a timeline of some megabytes. So each process interprets the loops over files of
+up to :data:`PATIENCE` bytes until it would have looked at more bytes and events than that.
 
 The first process after an installation that compiles takes seconds. The machine code is then kept
 in the user's cache folder. If that cannot be written, each process compiles again, and says so.
@@ -55,9 +55,12 @@ class Loop:
 
     def __call__(self, *arguments: Any) -> Any:
         """Run it. Integers wrap around at 64 bits, as compiled."""
-        if self._work is None or Loop.interpreted > PATIENCE:
+        if self._work is None or any(map(_is_large, arguments)):
             return self.machine_code(*arguments)
-        Loop.interpreted += max(0, self._work(*arguments))
+        work = max(0, self._work(*arguments))
+        if Loop.interpreted + work > PATIENCE:
+            return self.machine_code(*arguments)
+        Loop.interpreted += work
         with np.errstate(over="ignore"):
             return self._function(*map(_plain, arguments))
 
@@ -82,8 +85,8 @@ def compiled(
 
     Args:
         signature: the types of the arguments and of the result.
-        work: from the arguments, how many bytes or events it looks at. It must be valid Python on
-            numbers of any size, and gets read-only bytes as :class:`bytes`. By default it is
+        work: from the arguments, how many bytes or events the function looks at. Interpreted, it
+            has numbers of any size, and read-only bytes as :class:`bytes`. Without ``work`` it is
             never interpreted.
     """
 
@@ -129,10 +132,20 @@ def _in_scope(function: FunctionType, scope: dict[str, Any]) -> FunctionType:
     return FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
 
 
+def _is_file(argument: Any) -> bool:
+    """Whether it is read-only bytes."""
+    whole = isinstance(argument, np.ndarray) and not argument.flags.writeable
+    return whole and argument.dtype == np.uint8
+
+
+def _is_large(argument: Any) -> bool:
+    """Whether it is a file that is too large to be copied for the interpreter."""
+    return _is_file(argument) and len(argument) > PATIENCE
+
+
 def _plain(argument: Any) -> Any:
     """An argument as the interpreter is quick with it: bytes instead of an array of them."""
-    whole = isinstance(argument, np.ndarray) and not argument.flags.writeable
-    return _bytes(argument) if whole and argument.dtype == np.uint8 else argument
+    return _bytes(argument) if _is_file(argument) else argument
 
 
 _last: list[Any] = [None, b""]
