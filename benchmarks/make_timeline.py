@@ -8,6 +8,7 @@ events, and need some 5 GB of memory while they are traced. A run is made once a
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -16,16 +17,22 @@ import tempfile
 from pathlib import Path
 
 PROGRAM = Path(__file__).with_name("toy_steps.py")
+BEFORE = 20  #: steps that may pass before the window opens
 FOLDER = Path(tempfile.gettempdir()) / "xladoctor-benchmark"
 
 
 def captured_run(folder: Path, steps: int) -> Path:
-    """The run directory with so many steps below ``folder``; captured now if it is not there."""
+    """The run directory with so many steps below ``folder``; captured now if it is not there.
+
+    Raises:
+        SystemExit: its timeline does not cover the steps.
+    """
     run = folder / f"steps-{steps}"
     if not (run / "diagnosis.json").exists():  # written last
         shutil.rmtree(run, ignore_errors=True)
         folder.mkdir(parents=True, exist_ok=True)
         _capture(run, steps)
+    _check(run, steps)
     return run
 
 
@@ -33,6 +40,20 @@ def timeline(run: Path) -> Path:
     """The run's one ``.xplane.pb``."""
     (path,) = run.glob("plugins/profile/*/*.xplane.pb")
     return path
+
+
+def _check(run: Path, steps: int) -> None:
+    """
+    Raises:
+        SystemExit: the timeline does not cover the steps, but for those before the loop is steady.
+    """
+    (process,) = run.glob("process-*/process.json")
+    (window,) = json.loads(process.read_bytes())["windows"]
+    if window["steps"] < steps - BEFORE:
+        raise SystemExit(
+            f"{run}: its timeline ended after {window['steps']:,} of {steps:,} steps"
+            f" ({window['ended_by']}, {window['bytes'] / 1e6:.1f} MB)"
+        )
 
 
 def _capture(run: Path, steps: int) -> None:
@@ -50,6 +71,8 @@ def _capture(run: Path, steps: int) -> None:
         str(steps),
         "--trace-seconds",
         "3600",
+        "--trace-bytes",
+        "1G",
         str(PROGRAM),
         str(steps),
     ]

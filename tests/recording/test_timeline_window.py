@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from xladoctor.recording.bootstrap._xladoctor import recorded_size
 from xladoctor.recording.bootstrap._xladoctor import timeline as module
 from xladoctor.recording.bootstrap._xladoctor.options import Options
 from xladoctor.recording.bootstrap._xladoctor.timeline import Timeline
@@ -50,6 +51,7 @@ class World:
         self.timeline = Timeline(profiler, options, str(folder), "vm_42.xplane.pb")
         self.seconds = 1000.0
         self.memory = 500 * MB
+        self.compiled = 0
         self.jumped = 0
 
     def steps(self, count: int, quiet: int | None = None, begin: int = 1) -> None:
@@ -60,7 +62,7 @@ class World:
     def ticks(self, seconds: float, *, busy: bool = False) -> None:
         for _ in range(round(seconds / TICK_S)):
             self.seconds += TICK_S
-            self.timeline.tick(busy)
+            self.timeline.tick(busy, self.compiled)
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -86,7 +88,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., World
             jumped_ns=lambda: world.jumped,
         )
         monkeypatch.setattr(module, "clock", clock)
-        monkeypatch.setattr(module, "_resident", lambda: world.memory)
+        monkeypatch.setattr(recorded_size, "allocated", lambda: world.memory)
         return world
 
     return make
@@ -326,6 +328,31 @@ def test_closes_after_few_steps_if_its_end_would_take_a_part_of_the_run(
     world.steps(1, begin=6)
     world.ticks(0.25)
     assert world.timeline.active is not closed
+    assert world.ended_by == (["slow end"] if closed else [None])
+
+
+def test_slow_end_is_accepted_by_who_asks_for_more_steps_than_usual(
+    make: Callable[..., World],
+) -> None:
+    world = make(trace_after=1, trace_steps=1000)
+    world.timeline.used()
+    world.steps(500)
+    world.memory += 300 * MB
+    world.ticks(0.25)
+    assert world.timeline.active
+
+
+def test_memory_that_compilers_take_is_not_the_recording_s(make: Callable[..., World]) -> None:
+    world = make(trace_bytes=10 * MB, trace_after=1)
+    for number in range(20):
+        world.steps(2, begin=2 * number + 1)
+        world.compiled += number % 2
+        world.memory += (50 if number % 2 else 1) * MB
+        world.ticks(0.25)
+    assert world.timeline.active  # 1 MB of memory for each two steps
+    world.memory += 25 * MB
+    world.ticks(0.25)
+    assert world.ended_by == ["size limit"]
 
 
 def test_what_set_up_takes_leaves_a_window_for_the_loop(make: Callable[..., World]) -> None:

@@ -38,7 +38,7 @@ class CaptureWindow(
     of_program: Annotated[bool, "whether the program itself had it recorded"] = False
     steps: Annotated[Size, "barriers in it"] = 0
     ended_by: Annotated[
-        str | None, "step limit, time limit, size limit, the program, end of program, …"
+        str | None, "step limit, time limit, size limit, slow end, the program, end of program, …"
     ] = None
     bytes: Annotated[Size | None, "size of its file"] = None
     stop_ns: Annotated[

@@ -204,7 +204,8 @@ class Session:
         loops = [state for state in self._recorder.threads if state.index or state.main]
         waiting = any(state.inside for state in loops)
         self._recorder.note_compilations()
-        self._timeline.tick(waiting or self._recorder.compilations.under_way())
+        compilations = self._recorder.compilations
+        self._timeline.tick(waiting or compilations.under_way(), compilations.ended())
         if self._finished:  # in the meantime: ending the timeline may take seconds
             return
         if not self._options.counts_only:

@@ -18,18 +18,17 @@ import threading
 from typing import Any
 
 from . import clock
-from .files import open_file, replace_file
+from .files import replace_file
 from .frontend import Recorded
 from .options import Options
 from .profiler import Profiler
+from .recorded_size import RecordedSize
 from .warmup import WARMUP
 
 _AT_REST = 2  # barriers in a row that compiled nothing
 _RESTLESS = 10  # barriers after which the window opens whatever the loop does
 _OUTLIER_STEPS = 20
-#: Bytes of memory for each byte of the file while recording, if most of it is operations of a CPU:
-#: 290 MB were measured for 70 MB. Ending takes a second for each 13 MB, and more memory.
-_RESIDENT_A_BYTE = 4
+#: Bytes of the file for each second that ending the recording takes.
 _ENDED_A_SECOND = 13e6
 #: If ending would take longer than this, in seconds and as a share of the run so far, few steps are
 #: enough. In a compiled loop each operation of each iteration is an event: thousands per step.
@@ -41,12 +40,11 @@ _WITHOUT_BARRIERS_S = 5.0  # then the modules are collected, which needs the pro
 #: Steps that are enough after so many seconds, if the profiler is not light: ending it takes about
 #: half the time for which calls without a pause were recorded.
 _SHORT = ((10, 1.5), (4, 4.0))
-#: Steps before the memory in use closes the window, as it may be the program's own. If it is
+#: Steps before the size closes the window, as the memory may be the program's own. If it is
 #: _BEYOND times the limit, fewer steps are enough, and without barriers none.
 _LEAST_STEPS, _LEAST_STEPS_BEYOND, _BEYOND = 10, 3, 24
 _LEAST_STEPS_OF_COSTLY = 5
 _ENOUGH = 10  # steady steps in the program's own profile that make ours unnecessary
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Timeline:
@@ -67,7 +65,8 @@ class Timeline:
         self._provisional = self._barriers = self._too_large = False
         self._spent = self._opened = 0.0
         self._began = self._last_tick = clock.monotonic()
-        self._resident = 0
+        self._size = RecordedSize(0)
+        self._compiled = 0
         self._unwritten: list[tuple[dict[str, Any], str, Recorded]] = []
         self._wanted = options.trace_steps > 0
         self.windows: list[dict[str, Any]] = []
@@ -211,20 +210,27 @@ class Timeline:
         self.windows.append(_begun())
         self._last_tick, self._spent = clock.monotonic(), 0.0
         self._opened = self._last_tick
-        self._resident = _resident()
+        self._size = RecordedSize(self._compiled)
         self._session = session
         return True
 
-    def tick(self, busy: bool) -> None:
-        """Called four times a second; ``busy``: the program is inside a compilation or a wait."""
+    def tick(self, busy: bool, compiled: int) -> None:
+        """Called four times a second.
+
+        Args:
+            busy: whether the program is inside a compilation or a wait.
+            compiled: compilations that have ended so far.
+        """
+        self._compiled = compiled
         now = clock.monotonic()
         passed, self._last_tick = now - self._last_tick, now
         if self.active:
             self._spent += 0.0 if busy else passed
             spent = not busy and self._spent >= self._options.trace_seconds
-            late = spent or self._is_long_open(now)
-            if late or self._is_too_large():
-                self._reach_limit("time limit" if late else "size limit")
+            if spent or self._is_long_open(now):
+                self._reach_limit("time limit")
+            elif limit := self._limit_of_size():
+                self._reach_limit(limit)
             elif self._lacks_barriers(now):
                 self._do_without_barriers()
         self.write()
@@ -254,7 +260,7 @@ class Timeline:
 
     def _reach_limit(self, which: str) -> None:
         with self._lock:
-            self._too_large |= which == "size limit"
+            self._too_large |= which in ("size limit", "slow end")
             if self._in_warm_up:
                 self._drop()
             elif self._provisional:  # it shows the set-up; no loop has followed yet
@@ -267,22 +273,28 @@ class Timeline:
         if self.active:
             self._reach_limit("a failed expectation")
 
-    def _is_too_large(self) -> bool:
-        """Whether the recording is too large, judging by memory: nothing else shows its size."""
-        limit = _RESIDENT_A_BYTE * self._options.trace_bytes
-        grown = _resident() - self._resident
-        beyond = grown > _BEYOND * limit
+    def _limit_of_size(self) -> str | None:
+        """The limit that the size of the recording has reached, if any."""
+        steps = self.windows[-1]["steps"]
+        self._size.measure(self._compiled, steps)
+        size, limit = self._size.bytes, self._options.trace_bytes
+        beyond = size > _BEYOND * limit
         if not self._barriers:
-            return beyond
-        steps = self.windows[-1]["steps"] if self.windows else 0
-        if grown > limit and steps >= (_LEAST_STEPS_BEYOND if beyond else _LEAST_STEPS):
-            return True
-        return steps >= _LEAST_STEPS_OF_COSTLY and self._ends_slowly(grown / _RESIDENT_A_BYTE)
+            return "size limit" if beyond else None
+        if size > limit and steps >= (_LEAST_STEPS_BEYOND if beyond else _LEAST_STEPS):
+            return "size limit"
+        if steps >= _LEAST_STEPS_OF_COSTLY and self._ends_slowly(size):
+            return "slow end"
+        return None
 
     def _ends_slowly(self, size: float) -> bool:
-        """Whether ending a timeline of so many bytes takes a noticeable part of the run."""
+        """Whether ending a timeline of so many bytes takes a noticeable part of the run.
+
+        Somebody who asks for more steps than usual has asked for that.
+        """
         passed = clock.monotonic() - self._began
-        return size / _ENDED_A_SECOND > max(_END_S, _END_SHARE * passed)
+        usual = self._limit <= Options.trace_steps
+        return usual and size / _ENDED_A_SECOND > max(_END_S, _END_SHARE * passed)
 
     def end(self, why: str) -> None:
         """Close the window. :meth:`write` writes its contents, on the writer's thread."""
@@ -389,12 +401,3 @@ def _ended(window: dict[str, Any], why: str) -> dict[str, Any]:
     """
     jumped = clock.jumped_ns() - window.pop("jumped_ns")
     return {"end_ns": clock.time_ns(), "ended_by": why, **({"jumped_ns": jumped} if jumped else {})}
-
-
-def _resident() -> int:
-    """Resident bytes of the process; 0 if the system does not report them."""
-    try:
-        with open_file("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * _PAGE
-    except (OSError, ValueError, IndexError):
-        return 0
