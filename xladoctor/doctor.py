@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xladoctor import timings
 from xladoctor.foreign import clean
 from xladoctor.repository import from_here
 from xladoctor.whole_files import write_text
@@ -35,8 +36,10 @@ def selection(configured: Configured) -> Selection:
     """The rules as configured. Raises ConfigurationError and RuleError."""
     from xladoctor.configuration.selection import select
 
+    timings.done("start")
     known, notes = _load_rules(configured)
     selected = select(known, configured.settings, str(configured.source or "configuration"))
+    timings.done("rules")
     return replace(selected, notes=notes)
 
 
@@ -65,7 +68,9 @@ def load_evidence(
     evidence, lost = load(path, session, progress), tuple(map(clean, lost))
     evidence = replace(evidence, notes=(*evidence.notes, *lost), lost=(*evidence.lost, *lost))
     evidence = derive(evidence)
-    return replace(evidence, notes=(*evidence.notes, *busy_notes(evidence.database)))
+    evidence = replace(evidence, notes=(*evidence.notes, *busy_notes(evidence.database)))
+    timings.done("causes")
+    return evidence
 
 
 def evidence_of(
@@ -109,6 +114,7 @@ def diagnose(
         selection.ignored_in,
         strict=False,
     )
+    timings.done("judging")
     if pictures:
         drawn = make.pictures(evidence, diagnosis)
     else:

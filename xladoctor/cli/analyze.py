@@ -53,5 +53,6 @@ def analyze(
             paths, chosen, total_steps, session=session, progress=bar, pictures=draws(outputs)
         )
     deliver([Report(diagnosis)], outputs, report.color)
+    report.say_timings()
     if adds_ignores:
         add_ignores([diagnosis])

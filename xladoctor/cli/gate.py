@@ -177,6 +177,7 @@ def gate(
         status = 0
     else:
         status = delivered(decided(policy, judged), outputs, report.color, quiet=quiet)
+    report.say_timings()
     if adds_ignores:
         add_ignores([program.diagnosis for program in judged])
     raise SystemExit(status)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xladoctor import timings
 from xladoctor.errors import XladoctorError
 from xladoctor.report.detail import USUAL, Detail
 from xladoctor.report.output import Color, Format, Output, say
@@ -95,6 +96,18 @@ class ReportOptions:
     ] = None
     formats: FormatOption = field(default_factory=list)
     color: ColorOption = Color.auto
+    timings: Annotated[
+        bool,
+        typer.Option(
+            "--timings", help="Say on standard error where xladoctor's own processor time went."
+        ),
+    ] = False
+
+    def say_timings(self) -> None:
+        """Say how long each phase took, if that was asked for; the last one is the report."""
+        timings.done("report")
+        if self.timings:
+            say(timings.described())
 
     def outputs(self) -> list[Output]:
         """What ``--format`` asks for, with as much of it as other options say."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,12 +23,14 @@ from xladoctor.cli.output import (
     draws,
 )
 from xladoctor.cli.request import StopAfterOption, TimeoutOption, after_dashes, request_for
+from xladoctor.errors import XladoctorError
 from xladoctor.foreign import quoted
-from xladoctor.quantities import parse_size
-from xladoctor.report.output import Output, deliver
+from xladoctor.quantities import parse_duration, parse_size
+from xladoctor.report.output import Color, Format, Output, deliver
 from xladoctor.repository import from_here
 
 if TYPE_CHECKING:
+    from xladoctor.configuration.interface import Configured
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.gate.programs import Policy
     from xladoctor.recording.interface import RunRequest
@@ -73,6 +76,20 @@ class LaunchOptions:
     ] = "100M"
     stop_after: StopAfterOption = None
     timeout: TimeoutOption = None
+    report_every: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            show_default=False,
+            help="Every so often (10m, 1h) while the program runs, write a report on what it has"
+            " done so far to report.txt in the run directory.",
+        ),
+    ] = None
+
+    @property
+    def report_every_s(self) -> float:
+        """Seconds between two reports; 0 for none."""
+        return parse_duration(self.report_every) if self.report_every else 0.0
 
     def request(self, words: list[str]) -> RunRequest:
         """The program to run, under these options."""
@@ -130,26 +147,34 @@ def run(
     2 if the program could not start, or ran no compiled computation.
     """
     from xladoctor import doctor, hang
+    from xladoctor.cli.meanwhile import Meanwhile
     from xladoctor.recording import launcher, progress
+    from xladoctor.recording.interface import RunDirectory
 
-    outputs = report.outputs()
+    outputs, every_s = report.outputs(), launch.report_every_s
     with launcher.signals_kept():  # libraries start threads when they are imported
-        import xladoctor.gate.programs
-        import xladoctor.report.interface  # noqa: F401
-
         configuration = configured(config)
-        selection = doctor.selection(configuration)
         policy = policy_of(configuration) if gate else None
-    outcome = launcher.run(launch.request(arguments or []), progress.observer(quiet), hang.end)
+    meanwhile = Meanwhile(
+        progress.observer(quiet),
+        (lambda: doctor.selection(configuration),),
+        partial(_report_so_far, configuration, total_steps) if every_s else None,
+        every_s,
+    )
+    outcome = launcher.run(launch.request(arguments or []), meanwhile, hang.end)
+    if every_s:
+        outputs.append(Output(Format.terminal, RunDirectory(meanwhile.directory).report))
     places = [quoted(str(from_here(run.path))) for run in outcome.runs]
     go_on_in_copy(
         outcome.status or OWN_FAULT * gate,
         "\n".join(f"try: xladoctor analyze {place}" for place in places),
     )
     try:
+        selection = doctor.selection(configuration)
         examined = doctor.examine_outcome(outcome, selection, total_steps, pictures=draws(outputs))
         diagnoses, reports = _judged(examined, None if outcome.status else policy, report, outputs)
         status = delivered(reports, outputs, report.color, quiet=quiet)
+        report.say_timings()
         if adds_ignores:
             add_ignores(diagnoses)
     except Exception as error:  # whatever it is, the program's status outlives it
@@ -157,6 +182,21 @@ def run(
         if status == OWN_FAULT and not gate:
             status = 0
     raise SystemExit(outcome.status or status)
+
+
+def _report_so_far(configuration: Configured, total_steps: int | None, directory: Path) -> None:
+    """Write a report on a program that still runs, or why there is none."""
+    from xladoctor import doctor
+    from xladoctor.recording.interface import RunDirectory
+    from xladoctor.report.interface import Report
+    from xladoctor.whole_files import write_text
+
+    run = RunDirectory(directory)
+    try:
+        diagnosis = doctor.examine_run(run, doctor.selection(configuration), total_steps)
+        deliver([Report(diagnosis)], [Output(Format.terminal, run.report)], Color.never)
+    except XladoctorError as error:
+        write_text(run.report, f"no report yet: {error.what}\n")
 
 
 def _judged(

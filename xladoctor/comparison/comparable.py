@@ -241,6 +241,8 @@ def _ending(run: Run) -> str:
         return f"ended by signal {facts.signal}"
     if facts.status:
         return f"exit status {facts.status}"
+    if facts.running:
+        return "still running"
     return "normal" if complete(run) else "cut short"
 
 

@@ -80,6 +80,7 @@ def run(evidence: Evidence) -> RunFacts:
         cwd=evidence.cwd,
         root=evidence.root,
         incomplete=list(evidence.lost),
+        running=any(row["running"] for row in rows),
     )
 
 

@@ -260,6 +260,7 @@ class RunFacts:
         cwd: its working directory.
         root: the repository that ``cwd`` is in; if there is none, ``cwd`` itself.
         incomplete: what the capture lost, so that findings may be missing and counts too low.
+        running: whether the program had not ended yet.
     """
 
     kind: str
@@ -276,6 +277,7 @@ class RunFacts:
     cwd: str | None = None
     root: str | None = None
     incomplete: list[str] = field(default_factory=list)
+    running: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,8 @@ def reach(run: RunFacts, steps: Steps | None, waited: float) -> str:
     Args:
         waited: the share of the loop in which it waited for a processor.
     """
+    if run.running:
+        return " in what the program has done so far"
     if run.incomplete:
         return " in what is here, but a part is lost (see the notes)"
     failed = run.signal is not None or bool(run.status)

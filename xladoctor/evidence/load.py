@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from xladoctor import timings
 from xladoctor.evidence.database import Database, row_count
 from xladoctor.evidence.interface import Elsewhere, Evidence, Origin
 from xladoctor.evidence.runs import is_run, locate, refuse_several
@@ -61,6 +62,7 @@ def build(ingested: Ingested, path: str, origin: Origin, frontend: str | None = 
         path, origin: as in :class:`Evidence`.
         frontend: that of the program, if no process names one.
     """
+    timings.done("reading")
     parts = [*ingested.tables.values(), *(columns for _, columns in ingested.batches)]
     small = not ingested.lazy and sum(map(row_count, parts)) < _FEW_ROWS
     database = Database(threads=1 if small else None)
@@ -74,6 +76,7 @@ def build(ingested: Ingested, path: str, origin: Origin, frontend: str | None = 
     for table, producers in ingested.lazy.items():
         database.lazy(table, producers)
     database.create_views()
+    timings.done("database")
     available = frozenset(ingested.tables) | frozenset(ingested.lazy)
     notes, lost = (tuple(map(clean, texts)) for texts in (ingested.notes, ingested.lost))
     if not isinstance(origin, Elsewhere):

@@ -69,6 +69,7 @@ class Process(_Process, example="SELECT process, rank, device_kind, ended FROM p
     ] = None
     ended: Annotated[bool, "whether the capture ended normally"]
     stopped: Annotated[bool, "whether xladoctor ended the program, as --timeout asks"] = derived()
+    running: Annotated[bool, "whether it still ran when this was read"] = derived()
     main: Annotated[str | None, "path of the main script"] = None
     cwd: Annotated[str | None, "working directory"] = None
     began_ns: Annotated[Instant, "when the framework was imported"]

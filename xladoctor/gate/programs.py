@@ -81,6 +81,8 @@ def _refuse(diagnosis: Diagnosis) -> None:
     if run.signal or run.status:
         how = f"was ended by signal {run.signal}" if run.signal else f"ended with {run.status}"
         raise GateError(f"{run.path}: the program {how} {after}: not judged", again)
+    if run.running:
+        raise GateError(f"{run.path}: the program is still running, {after}: not judged", again)
     if run.status is None:
         raise GateError(f"{run.path}: the run was cut short {after}: not judged", again)
     compiled = next(

@@ -15,6 +15,7 @@ from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.regular import defect, read_text
 from xladoctor.ingest.run_records import DamagedRecord, read_record
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact_text
+from xladoctor.recording.interface import is_running
 
 #: By hook of the capture, the tables that it fills.
 _OF_HOOK = {
@@ -54,7 +55,9 @@ def add_process(record: Process, number: int, folder: Path, ingested: Ingested) 
     """
     devices = record.devices
     kind = devices[0].split(":")[0] if devices else record.settings.get("PJRT_DEVICE")
-    ingested.add("process", process=number, **row(record, Process), device_kind=kind)
+    running = not record.ended and is_running(folder)
+    columns = {**row(record, Process), "device_kind": kind, "running": running}
+    ingested.add("process", process=number, **columns)
     for package, version in record.versions.items():
         ingested.add("version", process=number, package=package, version=version)
     ingested.table("environment")
@@ -71,7 +74,12 @@ def add_process(record: Process, number: int, folder: Path, ingested: Ingested) 
             function=function,
         )
     _add_windows(record, number, folder, ingested)
-    if not record.ended:
+    if running:
+        ingested.lose(
+            f"{folder.name}: the process is still running: what it has not written yet is missing,"
+            " and so are the source lines that are written at its end"
+        )
+    elif not record.ended:
         ingested.lose(
             f"{folder.name}: the process was cut short; its last moments and the"
             " source lines that are written at its end are missing"

@@ -76,7 +76,7 @@ def read_run_directory(
     ended = manifest.ended
     processes = ingested.tables["process"]
     processes["stopped"] = [bool(ended and ended.timeout_s)] * len(processes["process"])
-    if ended is None and manifest.part_of is None:
+    if ended is None and manifest.part_of is None and True not in processes["running"]:
         ingested.lose(f"{path / 'run.json'}: the run was cut short; its end is missing")
     elif ended and ended.timeout_s:
         files = ", ".join(sorted(file.name for file in path.glob("stacks-*.txt")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,6 +63,11 @@ class RunDirectory:
         return self.path / "diagnosis.json"
 
     @property
+    def report(self) -> Path:
+        """``report.txt``: the last report, if ``--report-every`` asks for reports."""
+        return self.path / "report.txt"
+
+    @property
     def sources(self) -> Path:
         """``sources.json``: the text of lines that the first diagnosis read from their files."""
         return self.path / "sources.json"
@@ -72,6 +78,17 @@ class RunDirectory:
             (p for p in self.path.glob("process-*") if p.is_dir()),
             key=lambda p: (len(p.name), p.name),
         )
+
+
+def is_running(folder: Path) -> bool:
+    """Whether the process of a folder, ``process-<pid>``, runs on this machine: by its environment,
+    as another program may have its number by now.
+    """
+    try:
+        environment = Path("/proc", folder.name.split("-")[1], "environ").read_bytes()
+    except (OSError, IndexError, ValueError):
+        return False
+    return os.fsencode(f"{RUN_DIRECTORY}={folder.parent.resolve()}") in environment.split(b"\0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -13,13 +12,13 @@ from typing import Any
 from xladoctor import __version__
 from xladoctor.recording.bootstrap._xladoctor.files import give_room_back, keep_room_for_faults
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact
-from xladoctor.recording.interface import RUN_DIRECTORY, CaptureError, RunDirectory, RunRequest
+from xladoctor.recording.interface import CaptureError, RunDirectory, RunRequest, is_running
 from xladoctor.regular_files import checksum, record_checksum
 from xladoctor.repository import repository
 from xladoctor.whole_files import write_text
 
 SCHEMA_VERSION = 1
-_REWRITTEN = frozenset({"run.json", "run.json.new", "diagnosis.json"})
+_REWRITTEN = frozenset({"run.json", "run.json.new", "diagnosis.json", "sources.json", "report.txt"})
 
 
 def begin(directory: RunDirectory, request: RunRequest) -> dict[str, Any]:
@@ -76,7 +75,7 @@ def inventory(path: Path) -> dict[str, dict[str, int]]:
     processes that still run.
     """
     sizes, checksums = {}, {}
-    running = {folder.name for folder in RunDirectory(path).processes() if _is_running(folder)}
+    running = {folder.name for folder in RunDirectory(path).processes() if is_running(folder)}
     for file in sorted(path.rglob("*")):
         name = file.relative_to(path)
         with contextlib.suppress(OSError):  # a process that still runs has removed it
@@ -86,17 +85,6 @@ def inventory(path: Path) -> dict[str, dict[str, int]]:
             if name.parts[0] not in running:
                 checksums[str(name)] = checksum(file)
     return {"files": sizes, "crc32": checksums}
-
-
-def _is_running(folder: Path) -> bool:
-    """Whether the process of a folder, ``process-<pid>``, has not ended: by its environment, as
-    another program may have its number by now.
-    """
-    try:
-        environment = Path("/proc", folder.name.split("-")[1], "environ").read_bytes()
-    except OSError:
-        return False
-    return os.fsencode(f"{RUN_DIRECTORY}={folder.parent}") in environment.split(b"\0")
 
 
 def write(directory: RunDirectory, record: dict[str, Any]) -> None:

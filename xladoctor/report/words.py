@@ -104,6 +104,8 @@ def program(run: RunFacts) -> list[str]:
         facts.append(f"ended by {_signal_name(run.signal)}")
     elif run.status:
         facts.append(f"exit status {run.status}")
+    elif run.running:
+        facts.append("still running")
     return facts
 
 
