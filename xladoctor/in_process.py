@@ -14,7 +14,8 @@ from xladoctor.recording.bootstrap._xladoctor.import_hook import Capture
 from xladoctor.recording.bootstrap._xladoctor.options import VARIABLE, Options
 from xladoctor.recording.bootstrap._xladoctor.settings import OURS
 from xladoctor.recording.framework import require_installed
-from xladoctor.recording.interface import RUN_DIRECTORY, CaptureError, RunRequest
+from xladoctor.recording.interface import CaptureError, RunRequest
+from xladoctor.running import RUN_DIRECTORY
 
 if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis

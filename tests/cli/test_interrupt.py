@@ -58,7 +58,7 @@ def test_command_ends_with_one_line_after_any_import(command: str, tmp_path: Pat
     while ended := interrupted(COMMANDS[command], after, tmp_path):
         assert ended == (130, ["xladoctor: interrupted\n"]), after
         after += STEP
-    assert after > FEW[-1]
+    assert after > 300
 
 
 def test_interrupt_that_a_shell_has_barred_is_ignored(tmp_path: Path) -> None:

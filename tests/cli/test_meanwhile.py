@@ -41,7 +41,12 @@ def test_what_the_analysis_needs_is_made_ready_from_the_first_tick_on(tmp_path: 
 
 def test_nothing_more_is_prepared_after_the_end(tmp_path: Path) -> None:
     called: list[int] = []
-    meanwhile = Meanwhile(Silence(), [lambda: (called.append(1), time.sleep(0.2))] * 1000)
+
+    def slow() -> None:
+        called.append(1)
+        time.sleep(0.2)
+
+    meanwhile = Meanwhile(Silence(), [slow] * 1000)
     meanwhile.started(tmp_path)
     meanwhile.tick()
     until(lambda: bool(called))

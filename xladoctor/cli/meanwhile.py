@@ -35,7 +35,7 @@ _NICE = 10
 
 
 class Meanwhile:
-    """An observer of the program, which passes on to another one what it is told.
+    """An observer of the program, with another one behind it.
 
     Attributes:
         directory: where the program's evidence goes, from its start on.
@@ -52,6 +52,7 @@ class Meanwhile:
     ) -> None:
         """
         Args:
+            shown: the observer behind it.
             prepared: what to call once, in a thread; results are kept where it is called again.
             report: reports on a run directory; called in a copy of this process.
             every_s: seconds between two such reports.

@@ -15,7 +15,7 @@ from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.regular import defect, read_text
 from xladoctor.ingest.run_records import DamagedRecord, read_record
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact_text
-from xladoctor.recording.interface import is_running
+from xladoctor.running import is_running
 
 #: By hook of the capture, the tables that it fills.
 _OF_HOOK = {

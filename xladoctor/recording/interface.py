@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,8 +10,6 @@ from xladoctor.recording.bootstrap._xladoctor.options import Options
 
 #: The folder for run directories, unless another one is named.
 RUNS = "xladoctor-runs"
-#: The environment variable that names the run directory to the processes of a run.
-RUN_DIRECTORY = "XLADOCTOR_RUN_DIRECTORY"
 
 
 class CaptureError(XladoctorError):
@@ -78,17 +75,6 @@ class RunDirectory:
             (p for p in self.path.glob("process-*") if p.is_dir()),
             key=lambda p: (len(p.name), p.name),
         )
-
-
-def is_running(folder: Path) -> bool:
-    """Whether the process of a folder, ``process-<pid>``, runs on this machine: by its environment,
-    as another program may have its number by now.
-    """
-    try:
-        environment = Path("/proc", folder.name.split("-")[1], "environ").read_bytes()
-    except (OSError, IndexError, ValueError):
-        return False
-    return os.fsencode(f"{RUN_DIRECTORY}={folder.parent.resolve()}") in environment.split(b"\0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from xladoctor.recording.bootstrap._xladoctor import frontend
 from xladoctor.recording.bootstrap._xladoctor.options import VARIABLE, Options
 from xladoctor.recording.framework import require_installed
 from xladoctor.recording.interface import (
-    RUN_DIRECTORY,
     RUNS,
     CaptureError,
     RunDirectory,
@@ -29,6 +28,7 @@ from xladoctor.recording.interface import (
     RunRequest,
 )
 from xladoctor.recording.refused import refuse
+from xladoctor.running import RUN_DIRECTORY
 from xladoctor.whole_files import write_text
 
 _BOOTSTRAP = Path(__file__).parent / "bootstrap"

@@ -12,9 +12,10 @@ from typing import Any
 from xladoctor import __version__
 from xladoctor.recording.bootstrap._xladoctor.files import give_room_back, keep_room_for_faults
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact
-from xladoctor.recording.interface import CaptureError, RunDirectory, RunRequest, is_running
+from xladoctor.recording.interface import CaptureError, RunDirectory, RunRequest
 from xladoctor.regular_files import checksum, record_checksum
 from xladoctor.repository import repository
+from xladoctor.running import is_running
 from xladoctor.whole_files import write_text
 
 SCHEMA_VERSION = 1
