@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from xladoctor.evidence.columns import joined
 from xladoctor.evidence.database import Database, row_count
 from xladoctor.evidence.interface import Elsewhere, Evidence, Origin
 from xladoctor.evidence.runs import is_run, locate, refuse_several
@@ -67,7 +68,7 @@ def build(ingested: Ingested, path: str, origin: Origin, frontend: str | None = 
     frontend = _frontend(ingested, frontend)
     for table, columns in (*ingested.tables.items(), *tables(frontend).items()):
         database.insert(table, columns)
-    for table, columns in ingested.batches:
+    for table, columns in joined(ingested.batches):
         database.insert(table, columns)
     for (table, column), count in database.beyond.items():
         ingested.lose(f"{path}: {_too_large(table, column, count)}", table)
