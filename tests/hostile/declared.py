@@ -1,4 +1,4 @@
-"""Samples of what is declared: records of msgspec, models of pydantic, messages of protobuf."""
+"""Samples of what is declared: records, models of settings, messages of protobuf."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from msgspec import inspect
-from pydantic import BaseModel
 
+from xladoctor.ingest import run_records
 from xladoctor.ingest.protobuf_schema import message
-from xladoctor.ingest.run_records import FILES, Manifest
 
 _INT_EDGES = {
     "int64": (-(2**63), -1, 0, 1, 2**31, 2**53 + 1, 2**63 - 1),
@@ -21,61 +19,45 @@ _INT_EDGES = {
 
 
 def records() -> Iterator[tuple[str, Any]]:
-    """Each record of a run directory, with all its fields, and the pattern of its file."""
-    for pattern, kind in FILES.items():
-        of_kind = inspect.type_info(kind)
-        kinds = of_kind.types if isinstance(of_kind, inspect.UnionType) else (of_kind,)
-        for each in kinds:
-            yield pattern.replace("*", "1"), sample(each)
+    """Each kind of record of a run directory, with all its fields, and the path of its file."""
+    whole = run_records.schema()
+    for pattern in run_records.FILES:
+        root = whole["files"][pattern.rpartition("/")[2]]
+        for kind in root.get("anyOf", [root]):
+            record = sample(kind, whole)
+            if "frontend" in record:
+                record["frontend"] = "torch_xla"
+            yield pattern.replace("*", "1"), record
 
 
 def manifest() -> bytes:
     """A manifest without a list of files, as of a run whose launcher was killed."""
-    return msgspec.json.encode(Manifest(command=["x.py"], began_ns=10**18))
+    return msgspec.json.encode(run_records.Manifest(command=["x.py"], began_ns=10**18))
 
 
-def sample(kind: Any) -> Any:
-    """A value of a type, as JSON has it, with all optional fields; lists have two items."""
-    if isinstance(kind, inspect.Metadata):
-        return sample(kind.type)
-    if isinstance(kind, inspect.UnionType):
-        return sample(next(each for each in kind.types if not isinstance(each, inspect.NoneType)))
-    if isinstance(kind, inspect.StructType):
-        return _struct(kind)
-    if isinstance(kind, inspect.TupleType):
-        return [sample(each) for each in kind.item_types]
-    if isinstance(kind, inspect.ListType | inspect.VarTupleType):
-        return [sample(kind.item_type)] * min(2, kind.max_length or 2)
-    if isinstance(kind, inspect.DictType):
-        return {"x": sample(kind.value_type)}
-    if isinstance(kind, inspect.IntType):
-        return max(1, kind.ge or 0)
-    if isinstance(kind, inspect.FloatType):
-        return 1.5
-    if isinstance(kind, inspect.BoolType):
-        return True
-    return kind.values[0] if isinstance(kind, inspect.LiteralType) else "x"
+def sample(schema: dict[str, Any], whole: dict[str, Any] | None = None) -> Any:
+    """A value that a JSON Schema allows, with all optional keys; lists have two items.
 
-
-def _struct(kind: inspect.StructType) -> Any:
-    values = {each.encode_name: sample(each.type) for each in kind.fields}
-    if "frontend" in values:
-        values["frontend"] = "torch_xla"
-    if kind.array_like:
-        return list(values.values())
-    return {kind.tag_field: kind.tag, **values} if kind.tag_field else values
-
-
-def model(kind: type[BaseModel]) -> dict[str, Any]:
-    """The defaults of a model, with a value for what has none."""
-    return {name: _default(each) for name, each in kind.model_fields.items()}
-
-
-def _default(each: Any) -> Any:
-    default = each.get_default(call_default_factory=True)
-    if isinstance(default, BaseModel):
-        return model(type(default))
-    return default if isinstance(default, str | bool | int | float | list | dict) else 1
+    Args:
+        whole: the document that has the definitions; by default the schema itself.
+    """
+    whole = whole or schema
+    if "$ref" in schema:
+        return sample(whole["$defs"][schema["$ref"].rpartition("/")[2]], whole)
+    if "anyOf" in schema:
+        return sample(schema["anyOf"][0], whole)
+    for allowed in ("enum", "examples"):
+        if allowed in schema:
+            return schema[allowed][0]
+    if schema.get("type") == "object":
+        named = {name: sample(each, whole) for name, each in schema.get("properties", {}).items()}
+        more = schema.get("additionalProperties")
+        return named | ({"x": sample(more, whole)} if isinstance(more, dict) else {})
+    if schema.get("type") == "array":
+        items = schema.get("prefixItems", [schema["items"]] * 2 if schema.get("items") else [])
+        return [sample(each, whole) for each in items[: schema.get("maxItems")]]
+    usual = {"integer": 1, "number": 1.5, "boolean": True, "null": None}
+    return schema.get("const", usual.get(schema.get("type", ""), "x"))
 
 
 def messages(whole: Any) -> Iterator[tuple[str, Any]]:

@@ -111,9 +111,12 @@ def shown(value: str) -> str:
     return ascii(value if len(value) < 30 else f"{value[:12]}… ({len(value)})")
 
 
-def as_json(value: Any) -> tuple[str, list[Field]]:
-    """A value as JSON, and the places of all values in it; a key that is missing, and one that is
-    there twice, are made by other texts in its place.
+def as_json(value: Any, colon: str = ": ") -> tuple[str, list[Field]]:
+    """A value as JSON, and the places of all values and keys in it. A key with another name is
+    missing.
+
+    Args:
+        colon: between a key and its value; TOML has another than JSON.
     """
     text, fields = "", list[Field]()
 
@@ -126,7 +129,7 @@ def as_json(value: Any) -> tuple[str, list[Field]]:
                 start = len(text)
                 text += f"{json.dumps(key)}"
                 fields.append(Field(f"{name}.{key} (key)", start, len(text)))
-                text += ": "
+                text += colon
                 write(item, f"{name}.{key}")
             text += "}"
         elif isinstance(value, list | tuple) and value:

@@ -1,4 +1,4 @@
-"""Inputs made from the readers: of each format, each field, with each value that it should not have.
+"""Inputs made from the readers: each field of each format, with values that it should not have.
 
 Fields of run directories, settings and timelines are those that are declared; those of texts are
 what the readers' regular expressions find in texts that the readers' tests read.
@@ -11,15 +11,19 @@ import gzip
 import json
 import re
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from tests.hostile.declared import manifest, messages, records
+from tests.hostile.declared import manifest, messages, records, sample
 from tests.hostile.documents import OF_JSON, OF_TEXT, Document, Field, as_json
 from tests.hostile.limits import Input
 from tests.hostile.near_matches import Expression, expressions
+from xladoctor.configuration.interface import Configuration
+from xladoctor.diagnosis.rule import Rule
+from xladoctor.gate.baseline import Baseline
+from xladoctor.ingest.protobuf_schema import message
 
 TESTS = Path(__file__).parents[1]
 SAMPLES = TESTS.parent / "sample_traces"
@@ -31,7 +35,7 @@ _TOP = '{"traceEvents": [\n'
 
 def generated() -> Iterator[Input]:
     """All of them, format by format."""
-    for each in (*run_directories(), *texts(), *traces(), *logs()):
+    for each in (*run_directories(), *settings(), *texts(), *traces(), *logs()):
         yield from each.inputs()
     yield from timelines()
 
@@ -51,6 +55,19 @@ def run_directories() -> Iterator[Document]:
         kind = f"run directory, {path.rpartition('/')[2]}"
         between = "\n" if is_log else " "
         yield Document(kind, path, text, fields, OF_JSON, before, "\n", between, others)
+
+
+def settings() -> Iterator[Document]:
+    """A baseline, a rule, and each key of a configuration."""
+    for kind, path, declared in (
+        ("baseline", "baseline.json", Baseline),
+        ("rule", "ACME001-odd-thing.yaml", Rule),
+    ):
+        text, fields = as_json(sample(declared.model_json_schema()))
+        yield Document(kind, path, text, fields, OF_JSON)
+    for key, value in sample(Configuration.model_json_schema()).items():
+        text, fields = as_json(value, colon=" = ")
+        yield Document("configuration", "xladoctor.toml", text, fields, OF_JSON, f"{key} = ")
 
 
 def texts() -> Iterator[Document]:
@@ -185,14 +202,15 @@ def timelines() -> Iterator[Input]:
         "tpu": devices.tpu(),
         "gpu": devices.gpu(),
     }
-    from xladoctor.ingest.protobuf_schema import message
-
     for name, space in spaces.items():
         whole = message("XSpace").FromString(space.bytes())
         for what, mutant in messages(whole):
-            files = partial(dict, {"vm.xplane.pb": mutant.SerializeToString()})
-            yield Input("timeline", f"{name}{what}", files)
+            yield _of_timeline("timeline", f"{name}{what}", mutant.SerializeToString())
     for what, mutant in messages(module()):
         carrier = compiled(loop(3), 105, "aa").space
         carrier.hlo(7, "jit_step", mutant.SerializeToString())
-        yield Input("module", what, partial(dict, {"vm.xplane.pb": carrier.bytes()}))
+        yield _of_timeline("module", what, carrier.bytes())
+
+
+def _of_timeline(kind: str, what: str, content: bytes) -> Input:
+    return Input(kind, what, lambda: {"vm.xplane.pb": content})

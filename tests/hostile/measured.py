@@ -12,7 +12,7 @@ import argparse
 import io
 import multiprocessing
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from itertools import islice
@@ -28,11 +28,18 @@ from tests.hostile.mutations import of_bytes, of_lines, of_numbers
 from xladoctor import doctor
 from xladoctor.configuration.load import load_configuration
 from xladoctor.configuration.selection import Selection
+from xladoctor.diagnosis.rule_file import read_rule
+from xladoctor.gate import baseline
 from xladoctor.report import json as json_report
 from xladoctor.report import terminal
 from xladoctor.report.interface import Report, Style
 
-_MUTANTS = 2_000
+_MUTANTS, _OFTEN = 2_000, 100
+_SETTINGS: dict[str, Callable[[Path], object]] = {
+    "xladoctor.toml": load_configuration,
+    "baseline.json": baseline.read,
+    "ACME001-odd-thing.yaml": read_rule,
+}
 
 
 @cache
@@ -42,7 +49,12 @@ def rules() -> Selection:
 
 
 def analyzed(path: Path, judged: bool) -> None:
-    """Read a path into all tables; if it is to be ``judged``, do all that ``analyze`` does."""
+    """Read settings, or a path into all tables; if it is to be ``judged``, do all that ``analyze``
+    does with it.
+    """
+    if reader := _SETTINGS.get(path.name):
+        reader(path)
+        return
     evidence = doctor.load_evidence(str(path))
     for table in ("event", "event_stat"):  # the others are filled by now
         evidence.database.rows(f"SELECT count(COLUMNS(*)) FROM {table}")
@@ -130,6 +142,9 @@ def measure(some: Iterable[Input], processes: int) -> dict[str, Totals]:
         def one(each: Input) -> None:
             took = pool.apply(measured, (each.files(), each.judged))
             totals[each.format].add(each, took)
+            done = sum(total.counts.total() for total in totals.values())
+            if done % _OFTEN == 0:
+                print(f"{done:,} inputs", flush=True)
 
         list(threads.map(one, some))
     return totals

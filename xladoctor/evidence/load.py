@@ -70,8 +70,8 @@ def build(ingested: Ingested, path: str, origin: Origin, frontend: str | None = 
         database.insert(table, columns)
     for table, columns in joined(ingested.batches):
         database.insert(table, columns)
-    for (table, column), count in database.beyond.items():
-        ingested.lose(f"{path}: {_too_large(table, column, count)}", table)
+    for table, note in database.unknown_numbers():
+        ingested.lose(f"{path}: {note}", table)
     for table, producers in ingested.lazy.items():
         database.lazy(table, producers)
     database.create_views()
@@ -89,11 +89,6 @@ def build(ingested: Ingested, path: str, origin: Origin, frontend: str | None = 
         frontend,
         {table: clean(note) for table, note in ingested.cut.items()},
     )
-
-
-def _too_large(table: str, column: str, count: int) -> str:
-    numbers = "a number is" if count == 1 else f"{count} numbers are"
-    return f"{numbers} too large for {table}.{column}; taken as unknown"
 
 
 def _encodable(value: Any) -> Any:
