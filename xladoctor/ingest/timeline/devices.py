@@ -58,13 +58,13 @@ class Device:
 
 
 def find_devices(timeline: Timeline) -> list[Device]:
-    """The first devices; without any, the CPU client's threads if they ran XLA programs."""
+    """All devices, of too many one more than is read; without any, the CPU client's threads if they ran XLA programs."""
     codes = {stat: _codes(timeline, stat) for stat in ("hlo_op", "hlo_module")}
     copies, collectives = _named(timeline, COPIES), _named(timeline, events("collective"))
     devices: list[Device] = []
     for plane in timeline.space.planes:
         match = _DEVICE.fullmatch(plane.name)
-        if match and plane.lines and len(devices) < MOST_DEVICES:
+        if match and plane.lines and len(devices) <= MOST_DEVICES:
             kind = match["kind"].upper()
             lines = working(plane)
             busy = _busy(timeline, [(line, slice(None)) for line in lines])

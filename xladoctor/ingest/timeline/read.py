@@ -102,6 +102,7 @@ def _read(
     doing = activities(timeline, lines)
     devices = find_devices(timeline)
     _note_bounds(space, devices, ingested)
+    del devices[MOST_DEVICES:]
     marked = find_steps(timeline, main, doing.get("compile"), devices, to_the_end=file.alone)
     steps = repeated_steps(timeline, lines, doing, marked)
     if steps is None and file.alone and (steps := whole_span(timeline, lines, devices)):
@@ -149,7 +150,7 @@ def _read(
 
 def _note_bounds(space: Space, devices: list[Device], ingested: Ingested) -> None:
     bounds = {"lines": (space.lacks_lines, MOST_LINES)}
-    bounds["devices"] = (len(devices) == MOST_DEVICES, MOST_DEVICES)
+    bounds["devices"] = (len(devices) > MOST_DEVICES, MOST_DEVICES)
     for what, (reached, most) in bounds.items():
         if reached:
             ingested.lose(
