@@ -90,7 +90,7 @@ _TRACES: dict[str, Callable[[], bytes]] = {
 }
 _OTHERS: dict[str, Callable[[], bytes]] = {
     "same.json.gz": lambda: gzip.compress(_same()),
-    "report.txt.gz": lambda: gzip.compress(_COUNTER * 3_000_000),
+    "report.txt.gz": lambda: gzip.compress(_COUNTER * 80_000),
     "planes.xplane.pb.gz": lambda: gzip.compress(b"\n\x00" * (50 << 20)),
     "planes.xplane.pb": lambda: b"\n\x00" * (_MOST // 2),
     "lines.xplane.pb": lambda: b"\n\xc8\xd0\x07" + b"\x1a\x02\x08\x01" * 31_250,

@@ -58,7 +58,10 @@ class Device:
 
 
 def find_devices(timeline: Timeline) -> list[Device]:
-    """All devices, of too many one more than is read; without any, the CPU client's threads if they ran XLA programs."""
+    """All devices; without any, the CPU client's threads if they ran XLA programs.
+
+    Of more than :data:`MOST_DEVICES` it returns one more than are read.
+    """
     codes = {stat: _codes(timeline, stat) for stat in ("hlo_op", "hlo_module")}
     copies, collectives = _named(timeline, COPIES), _named(timeline, events("collective"))
     devices: list[Device] = []
