@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from tests.hostile.near_matches import matching
 from xladoctor.ingest import run_records
 from xladoctor.ingest.protobuf_schema import message
 
@@ -46,9 +47,6 @@ def sample(schema: dict[str, Any], whole: dict[str, Any] | None = None) -> Any:
         return sample(whole["$defs"][schema["$ref"].rpartition("/")[2]], whole)
     if "anyOf" in schema:
         return sample(schema["anyOf"][0], whole)
-    for allowed in ("enum", "examples"):
-        if allowed in schema:
-            return schema[allowed][0]
     if schema.get("type") == "object":
         named = {name: sample(each, whole) for name, each in schema.get("properties", {}).items()}
         more = schema.get("additionalProperties")
@@ -56,8 +54,17 @@ def sample(schema: dict[str, Any], whole: dict[str, Any] | None = None) -> Any:
     if schema.get("type") == "array":
         items = schema.get("prefixItems", [schema["items"]] * 2 if schema.get("items") else [])
         return [sample(each, whole) for each in items[: schema.get("maxItems")]]
+    return _plain(schema)
+
+
+def _plain(schema: dict[str, Any]) -> Any:
+    """A value that is neither a list nor an object."""
+    for allowed in ("enum", "examples"):
+        if allowed in schema:
+            return schema[allowed][0]
     usual = {"integer": 1, "number": 1.5, "boolean": True, "null": None}
-    return schema.get("const", usual.get(schema.get("type", ""), "x"))
+    text = matching(schema["pattern"]) if "pattern" in schema else "x" * schema.get("minLength", 1)
+    return schema.get("const", usual.get(schema.get("type", ""), text))
 
 
 def messages(whole: Any) -> Iterator[tuple[str, Any]]:

@@ -71,17 +71,44 @@ class Document:
 
     def inputs(self) -> Iterator[Input]:
         """An input for each field and value; then for each field one with many records, which
-        differ in it alone.
+        differ in it alone, or with many items where a file has only one record.
         """
         for each in self.fields:
             for value in self.values:
                 yield self._input(f"{each.name} {shown(value)}", partial(self._with, each, value))
+        if not self.between:
+            yield from self._grown()
+            return
         many = min(_MANY, _MOST_BYTES // (len(self.record) + len(self.between) + 4))
         yield self._input(f"{many} times", partial(self._repeated, many), judged=True)
         for each in self.fields:
             for way in ("up", "down"):
                 records = partial(self._counted, each, way, many)
                 yield self._input(f"{each.name} {way} {many} times", records, judged=True)
+
+    def _grown(self) -> Iterator[Input]:
+        """An input for each list, with its items many times, and for each object, with many keys
+        that have the value of its first.
+        """
+        for each in self.fields:
+            known = self.record[each.begin : each.end]
+            inner = known[1:-1]
+            many = min(_MANY, _MOST_BYTES // (len(inner) + 10))
+            if known.startswith("[") and inner:
+                grown = partial(self._with_items, each, inner, many)
+            elif known.startswith('{"'):
+                grown = partial(self._with_keys, each, inner, many)
+            else:
+                continue
+            yield self._input(f"{each.name} of {many}", grown, judged=True)
+
+    def _with_items(self, each: Field, inner: str, many: int) -> str:
+        return self._with(each, f"[{', '.join([inner] * many)}]")
+
+    def _with_keys(self, each: Field, inner: str, many: int) -> str:
+        name, _, rest = inner.removeprefix('"').partition('"')
+        items = (f'"{name}{number}"{rest}' for number in range(many))
+        return self._with(each, f"{{{', '.join(items)}}}")
 
     def _with(self, each: Field, value: str) -> str:
         return self.record[: each.begin] + value + self.record[each.end :]

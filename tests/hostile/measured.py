@@ -28,7 +28,7 @@ from tests.hostile.mutations import of_bytes, of_lines, of_numbers
 from xladoctor import doctor
 from xladoctor.configuration.load import load_configuration
 from xladoctor.configuration.selection import Selection
-from xladoctor.diagnosis.rule_file import read_rule
+from xladoctor.diagnosis.pack import load_rules
 from xladoctor.gate import baseline
 from xladoctor.report import json as json_report
 from xladoctor.report import terminal
@@ -38,7 +38,7 @@ _MUTANTS, _OFTEN = 2_000, 100
 _SETTINGS: dict[str, Callable[[Path], object]] = {
     "xladoctor.toml": load_configuration,
     "baseline.json": baseline.read,
-    "ACME001-odd-thing.yaml": read_rule,
+    "ACME001-odd-thing.yaml": lambda path: load_rules(path.parent),
 }
 
 
