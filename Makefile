@@ -49,8 +49,9 @@ test-newest: .venv-newest/.made ## FRAMEWORK=jax or torch: its newest release, o
 test-busy: $(VENV)/.xla $(VENV)/.test ## tests of running programs while two processes keep two cores busy
 	python -m tests.busy $(PYTEST) -m 'not thorough' tests/live $(PYTEST_ARGS)
 
-fuzz: $(VENV)/.xla $(VENV)/.test ## a million mutants of evidence, 5,000 of run directories, each cut of each file (two hours on two cores)
+fuzz: $(VENV)/.xla $(VENV)/.test ## a million mutants of evidence, 5,000 of run directories, 20,000 inputs measured, each cut of each file (four hours on two cores)
 	python -m tests.hostile.fuzz --inputs 1000000 --runs 5000
+	python -m tests.hostile.measured --inputs 20000
 	python -m tests.hostile.cuts
 	python -m tests.hostile.beside --analyses 1000
 

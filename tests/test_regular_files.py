@@ -26,6 +26,7 @@ from xladoctor.regular_files import (
     UnfitFileError,
     lines_of,
     open_regular,
+    open_text,
     read_bytes,
     read_json,
     read_text,
@@ -97,6 +98,21 @@ def test_a_file_without_a_size_is_read_up_to_the_limit() -> None:
     assert b"VmHWM" in read_bytes(Path("/proc/self/status"))
     with pytest.raises(UnfitFileError):
         read_bytes(Path("/proc/self/status"), 10)
+
+
+def test_a_file_that_has_nothing_to_read_yet_is_refused() -> None:
+    """``/proc/kmsg`` is one, regular by its mode; here a pipe is taken for it."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    path = Path(f"/proc/self/fd/{reading}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(regular_files, "_check", lambda *_: None)
+        with pytest.raises(UnfitFileError, match="nothing to read at the moment"):
+            read_bytes(path)
+        with open_text(path) as file, pytest.raises(UnfitFileError, match="nothing to read"):
+            file.readline()
+    os.close(writing)
+    os.close(reading)
 
 
 def test_json_that_is_nested_too_deeply_is_no_json(tmp_path: Path) -> None:

@@ -12,10 +12,14 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator, Mapping
-from io import BufferedReader, TextIOWrapper
+from io import BufferedReader, FileIO, TextIOWrapper
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+Result = TypeVar("Result")
 #: Files that people write: configuration.
 SETTINGS = 1 << 20
 #: One object: baseline, rule, manifest.
@@ -46,6 +50,27 @@ class UnfitFileError(OSError):
         return str(self.strerror)
 
 
+class _Opened(FileIO):
+    """A file that was opened without waiting. Files of the kernel can be regular by their mode, and
+    have nothing to read at the moment; others always answer.
+    """
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """As usual; raises OSError in place of returning None."""
+        count: int = _answered(super().readinto(buffer))
+        return count
+
+    def readall(self) -> bytes:
+        """As usual; raises OSError in place of returning None."""
+        return _answered(super().readall())
+
+
+def _answered(result: Result | None) -> Result:
+    if result is None:
+        raise UnfitFileError(errno.EAGAIN, "has nothing to read at the moment, as a device may")
+    return result
+
+
 def open_regular(path: Path, limit: int, *, links: bool = True) -> BufferedReader:
     """Open a regular file of at most ``limit`` bytes. Raises OSError.
 
@@ -55,7 +80,7 @@ def open_regular(path: Path, limit: int, *, links: bool = True) -> BufferedReade
     _check(path.stat(follow_symlinks=links), limit)  # opening a device may already do something
     follow = 0 if links else os.O_NOFOLLOW
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow
-    file = os.fdopen(os.open(path, flags), "rb")
+    file: BufferedReader[Any] = BufferedReader(_Opened(os.open(path, flags), "rb"))
     try:
         _check(os.fstat(file.fileno()), limit)
     except OSError:

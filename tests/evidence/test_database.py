@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support import Row, evidence, step
 from xladoctor.evidence.database import Database
+from xladoctor.evidence.interface import Elsewhere
 from xladoctor.evidence.load import build
 from xladoctor.evidence.schema import TABLES
 from xladoctor.ingest.gathered import Repeated
@@ -479,3 +480,27 @@ def test_rows_appended_as_columns_are_all_there(lazy: Database) -> None:
 def test_a_slow_query_has_no_progress_bar() -> None:
     """DuckDB would draw it on standard output after two seconds."""
     assert Database().scalar("SELECT current_setting('enable_progress_bar')") is False
+
+
+def test_rows_of_small_batches_are_inserted_together_in_their_order() -> None:
+    names = Interned(CODES, ["a.py", "b.py"])
+    ingested = Ingested()
+    ingested.append("step", {"line": np.arange(4), "file": names})
+    ingested.append("counter", {"name": ["MarkStep"]})
+    ingested.append("step", {"line": np.ma.MaskedArray([5, 6], [True, False]), "file": [None, "c"]})
+    ingested.append("step", {"line": np.arange(20_000)})
+    rows = build(ingested, "a", Elsewhere("text")).database.rows("SELECT line, file FROM step")
+    expected = [(0, "a.py"), (1, None), (2, "b.py"), (3, "a.py"), (None, None), (6, "c")]
+    assert [tuple(row.values()) for row in rows[:6]] == expected
+    assert len(rows) == 20_006
+
+
+def test_number_that_a_lazy_table_cannot_hold_is_noted_once_the_table_is_made() -> None:
+    ingested = Ingested()
+    ingested.lazy["event_stat"] = [lambda: {"number": np.array([2.0**63, 1.0])}]
+    evidence = build(ingested, "a", Elsewhere("timeline"))
+    assert evidence.later_notes() == []
+    assert evidence.database.rows("SELECT number FROM event_stat")[0] == {"number": None}
+    note = "a: a number is too large for event_stat.number; taken as unknown"
+    assert evidence.later_notes() == [note]
+    assert evidence.later_notes() == []

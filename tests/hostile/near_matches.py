@@ -84,6 +84,11 @@ def near_matches(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
                         yield text
 
 
+def matching(pattern: str) -> str:
+    """A text that an expression without references matches."""
+    return "".join(_parts(_parser.parse(pattern), 0))
+
+
 def _parts(tree: Any, path: int) -> Iterator[str]:
     """Samples of the parts of an expression, in order; ``path`` chooses alternatives."""
     for kind, value in tree:

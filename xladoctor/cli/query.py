@@ -108,6 +108,8 @@ def query(
         _show(_closed(evidence, text, timeout), answer.output, answer.limit, color)
     else:
         _write(evidence, text, timeout, answer.rows, answer.output)
+    for note in evidence.later_notes():
+        say(f"note: {note}")
 
 
 def _text(path: str, query: str) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import defaultdict
+from typing import Any, TypeVar
 
-from xladoctor.diagnosis.device_use import DeviceOp, DeviceScope, DeviceUse
-from xladoctor.diagnosis.kernels import kernels_of
+from xladoctor.diagnosis.device_use import DeviceOp, DeviceScope, DeviceUse, Kernels
+from xladoctor.diagnosis.kernels import DeviceKey, kernels_of
 from xladoctor.evidence.interface import Evidence
 from xladoctor.facts.parts import IDLE_FOR
 from xladoctor.frontends.vocabulary import vocabulary
 
+Use = TypeVar("Use", DeviceOp, DeviceScope)
 _TOP = 5
 
 
@@ -24,7 +26,12 @@ def device_use(evidence: Evidence) -> list[DeviceUse]:
         GROUP BY ALL ORDER BY d.process, d.device
     """)  # noqa: S608  # column names of our own
     rows = rows or _whole(evidence)
-    return [_use(row, evidence) for row in rows if row["total"]]
+    tops, scopes, kernels = _top(evidence), _scopes(evidence), kernels_of(rows, evidence)
+    return [
+        _use(row, evidence, tops[key], scopes[key], kernels.get(key))
+        for row in rows
+        if row["total"] and (key := (row["process"], row["device"]))
+    ]
 
 
 def _whole(evidence: Evidence) -> list[dict[str, Any]]:
@@ -36,7 +43,13 @@ def _whole(evidence: Evidence) -> list[dict[str, Any]]:
     """)
 
 
-def _use(row: dict[str, Any], evidence: Evidence) -> DeviceUse:
+def _use(
+    row: dict[str, Any],
+    evidence: Evidence,
+    top: list[DeviceOp],
+    scopes: list[DeviceScope],
+    kernels: Kernels | None,
+) -> DeviceUse:
     total = float(row["total"])
     idle = {reason: float(row.get(reason, 0)) / total for reason in IDLE_FOR}
     if not vocabulary(evidence.frontend).records_steps:  # then the framework's Python launches
@@ -49,28 +62,38 @@ def _use(row: dict[str, Any], evidence: Evidence) -> DeviceUse:
         steps=row["steps"],
         busy=float(row["busy"]) / total,
         idle={reason: share for reason, share in idle.items() if share > 0},
-        top_ops=_top(row, evidence),
-        top_scopes=_scopes(row, evidence),
-        kernels=kernels_of(row, evidence),
+        top_ops=top,
+        top_scopes=scopes,
+        kernels=kernels,
     )
 
 
-def _top(device: dict[str, Any], evidence: Evidence) -> list[DeviceOp]:
+def _top(evidence: Evidence) -> dict[DeviceKey, list[DeviceOp]]:
+    """The longest operations of each device."""
     rows = evidence.database.rows(
-        "SELECT module, op, count, self_ns / 1e9 AS self_s, share, file, line, function"
-        " FROM operation_time WHERE process = $process AND device = $device"
-        " ORDER BY self_ns DESC, op, file, line LIMIT $top",
-        {"process": device["process"], "device": device["device"], "top": _TOP},
+        "SELECT process, device, module, op, count, self_ns / 1e9 AS self_s, share, file, line,"
+        " function FROM operation_time"
+        " QUALIFY row_number() OVER (PARTITION BY process, device"
+        " ORDER BY self_ns DESC, op, file, line) <= $top ORDER BY self_ns DESC, op, file, line",
+        {"top": _TOP},
     )
-    return [
-        DeviceOp(**row | {"file": row["file"] and evidence.portable(row["file"])}) for row in rows
-    ]
+    for row in rows:
+        row["file"] = row["file"] and evidence.portable(row["file"])
+    return _by_device(rows, DeviceOp)
 
 
-def _scopes(device: dict[str, Any], evidence: Evidence) -> list[DeviceScope]:
+def _scopes(evidence: Evidence) -> dict[DeviceKey, list[DeviceScope]]:
     rows = evidence.database.rows(
-        "SELECT scope, self_ns / 1e9 AS self_s, share FROM scope_time"
-        " WHERE process = $process AND device = $device ORDER BY self_ns DESC, scope LIMIT $top",
-        {"process": device["process"], "device": device["device"], "top": _TOP},
+        "SELECT process, device, scope, self_ns / 1e9 AS self_s, share FROM scope_time"
+        " QUALIFY row_number() OVER (PARTITION BY process, device"
+        " ORDER BY self_ns DESC, scope) <= $top ORDER BY self_ns DESC, scope",
+        {"top": _TOP},
     )
-    return [DeviceScope(**row) for row in rows]
+    return _by_device(rows, DeviceScope)
+
+
+def _by_device(rows: list[dict[str, Any]], kind: type[Use]) -> dict[DeviceKey, list[Use]]:
+    uses: dict[DeviceKey, list[Use]] = defaultdict(list)
+    for row in rows:
+        uses[row.pop("process"), row.pop("device")].append(kind(**row))
+    return uses

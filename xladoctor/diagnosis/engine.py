@@ -75,7 +75,7 @@ def diagnose(
         rules=judged.outcomes,
         not_checked=judged.not_checked,
         ignored=judged.ignored,
-        warnings=[*evidence.notes, *judged.notes],
+        warnings=[*evidence.notes, *judged.notes, *evidence.later_notes()],
         total_steps=total_steps,
         labels=label_times(evidence),
         step_groups=facts.step_groups(evidence),

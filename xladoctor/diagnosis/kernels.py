@@ -10,30 +10,42 @@ from xladoctor.evidence.interface import Evidence
 _KNOWN = 0.5  # share of kernels whose launch must be in the timeline to judge the others
 _OFTEN = 0.5  # graphs made per steady step, above which graphs are not reused
 _STEPS = 3
-#: A device's launches in the steps that are judged, or in the whole timeline without steps.
+#: A process, and its device.
+DeviceKey = tuple[int, int]
+#: Launches of devices in the steps that are judged, or in the whole timeline without steps.
 _LAUNCHED = """
-    SELECT coalesce(sum(kernels), 0)::BIGINT AS count,
+    SELECT l.process, l.device, coalesce(sum(kernels), 0)::BIGINT AS count,
            coalesce(sum(kernels) FILTER (how = 'graph'), 0)::BIGINT AS in_graphs,
            coalesce(sum(kernels) FILTER (how IS NULL), 0)::BIGINT AS unknown,
            coalesce(sum(calls) FILTER (how = 'graph'), 0)::BIGINT AS graph_launches
     FROM device_launch l LEFT JOIN judged_step s USING (process, step)
-    WHERE l.process = $process AND l.device = $device AND (s.step IS NOT NULL OR $steps = 0)
+    WHERE s.step IS NOT NULL OR $whole
+    GROUP BY ALL
 """
 _MADE = """
-    SELECT coalesce(sum(u.made), 0)::BIGINT AS graphs_made
+    SELECT u.process, coalesce(sum(u.made), 0)::BIGINT AS made
     FROM graph_use u LEFT JOIN judged_step s USING (process, step)
-    WHERE u.process = $process AND (s.step IS NOT NULL OR $steps = 0)
+    WHERE s.step IS NOT NULL OR $whole
+    GROUP BY ALL
 """
 
 
-def kernels_of(device: dict[str, Any], evidence: Evidence) -> Kernels | None:
-    """The kernels of a device, if it is a GPU and its launches are recorded."""
-    process = {"process": device["process"], "steps": device["steps"]}
-    (sums,) = evidence.database.rows(_LAUNCHED, {**process, "device": device["device"]})
-    if device["kind"] != "GPU" or not sums["count"]:
-        return None
-    (made,) = evidence.database.rows(_MADE, process)
-    return Kernels(**sums, **made, cuda_graphs=_use(sums, made["graphs_made"], device))
+def kernels_of(devices: list[dict[str, Any]], evidence: Evidence) -> dict[DeviceKey, Kernels]:
+    """The kernels of each device that is a GPU and whose launches are recorded."""
+    whole = {"whole": not any(device["steps"] for device in devices)}
+    made = {row["process"]: row["made"] for row in evidence.database.rows(_MADE, whole)}
+    launched = {
+        (row.pop("process"), row.pop("device")): row
+        for row in evidence.database.rows(_LAUNCHED, whole)
+    }
+    kernels = {}
+    for device in devices:
+        sums = launched.get(key := (device["process"], device["device"]))
+        if device["kind"] == "GPU" and sums and sums["count"]:
+            graphs = made.get(device["process"], 0)
+            use = _use(sums, graphs, device)
+            kernels[key] = Kernels(**sums, graphs_made=graphs, cuda_graphs=use)
+    return kernels
 
 
 def _use(sums: dict[str, int], made: int, device: dict[str, Any]) -> CudaGraphs | None:

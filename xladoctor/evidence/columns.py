@@ -8,8 +8,11 @@ when a query needs them.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,7 +20,7 @@ import numpy as np
 from xladoctor.evidence.schema import Column
 from xladoctor.foreign import encodable
 from xladoctor.ingest.gathered import Repeated
-from xladoctor.ingest.interface import Interned
+from xladoctor.ingest.interface import Columns, Interned
 
 Array = np.ndarray[Any, Any]
 #: The largest number of each type, of either sign. Larger floats could not be cast to integers.
@@ -80,6 +83,33 @@ def source(name: str, values: Any, column: Column, dictionary: str) -> Source:
         sql = f'CASE WHEN NOT "{unknown}" THEN "{name}"::{kind} END'
         return Source(arrays, sql, beyond=beyond)
     return Source({name: _even(values)}, f'"{name}"::{kind}', beyond=beyond)
+
+
+def joined(batches: Iterable[tuple[str, Columns]]) -> Iterator[tuple[str, Columns]]:
+    """The batches of rows of each table in their order, with small ones put together: inserting
+    takes as long for one row as for hundreds, and there may be a batch for each thread.
+    """
+
+    def kind(batch: tuple[str, Columns]) -> tuple[str, tuple[str, ...], bool]:
+        table, columns = batch
+        return table, tuple(columns), all(len(values) < _FEW for values in columns.values())
+
+    for (table, names, small), group in groupby(sorted(batches, key=itemgetter(0)), kind):
+        parts = [columns for _, columns in group]
+        if small and len(parts) > 1:
+            parts = [
+                {name: list(chain(*(_listed(each[name]) for each in parts))) for name in names}
+            ]
+        for columns in parts:
+            yield table, columns
+
+
+def _listed(values: Any) -> list[Any]:
+    """A column as a list, None where it is unknown."""
+    if isinstance(values, Interned):
+        return [None if code < 0 else values.texts[code] for code in values.codes.tolist()]
+    listed: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    return listed
 
 
 def objects(texts: list[Any]) -> Array:

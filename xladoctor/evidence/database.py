@@ -77,6 +77,20 @@ class Database:
         """
         self._lazy[table] = producers
 
+    def unknown_numbers(self) -> list[tuple[str, str]]:
+        """A note, with its table, on each column that lacks numbers since the last call; the rows
+        of a lazy table exist once a query has named it.
+        """
+        beyond, self.beyond = self.beyond, Counter()
+        return [
+            (
+                table,
+                f"{'a number is' if count == 1 else f'{count} numbers are'} too large for"
+                f" {table}.{column}; taken as unknown",
+            )
+            for (table, column), count in beyond.items()
+        ]
+
     def create_views(self, *below: str) -> None:
         """Register the views and macros, each of which is created when a query first names it or a
         view over it.

@@ -79,6 +79,10 @@ class Evidence:
         """The repository that the program ran in, or its working directory."""
         return (self.manifest.root if self.manifest else None) or self.cwd
 
+    def later_notes(self) -> list[str]:
+        """Notes on tables that were made since the last call, as a query named them."""
+        return [f"{self.path}: {note}" for _, note in self.database.unknown_numbers()]
+
     def portable(self, file: str) -> str:
         """A path in a form that is the same on any machine."""
         return portable(file, self.cwd, self.root)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from xladoctor import timings
+from xladoctor.evidence.columns import joined
 from xladoctor.evidence.database import Database, row_count
 from xladoctor.evidence.interface import Elsewhere, Evidence, Origin
 from xladoctor.evidence.runs import is_run, locate, refuse_several
@@ -69,10 +70,10 @@ def build(ingested: Ingested, path: str, origin: Origin, frontend: str | None = 
     frontend = _frontend(ingested, frontend)
     for table, columns in (*ingested.tables.items(), *tables(frontend).items()):
         database.insert(table, columns)
-    for table, columns in ingested.batches:
+    for table, columns in joined(ingested.batches):
         database.insert(table, columns)
-    for (table, column), count in database.beyond.items():
-        ingested.lose(f"{path}: {_too_large(table, column, count)}", table)
+    for table, note in database.unknown_numbers():
+        ingested.lose(f"{path}: {note}", table)
     for table, producers in ingested.lazy.items():
         database.lazy(table, producers)
     database.create_views()
@@ -91,11 +92,6 @@ def build(ingested: Ingested, path: str, origin: Origin, frontend: str | None = 
         frontend,
         {table: clean(note) for table, note in ingested.cut.items()},
     )
-
-
-def _too_large(table: str, column: str, count: int) -> str:
-    numbers = "a number is" if count == 1 else f"{count} numbers are"
-    return f"{numbers} too large for {table}.{column}; taken as unknown"
 
 
 def _encodable(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from xladoctor.ingest.chrome.lanes import Found, arrange, distinct
 from xladoctor.ingest.chrome.space import ChromeSpace
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.xplane import wire
-from xladoctor.ingest.xplane.space import content_of
+from xladoctor.ingest.xplane.space import MOST_LINES, content_of
 
 _ROWS = 1 << 16  # events that are read at a time
 _FACTS = re.compile(rb'"(baseTimeNanoseconds|host_name|rank)"\s*:\s*"?([^",}\s]*)')
@@ -62,6 +63,8 @@ def _found(space: ChromeSpace, at: int) -> Found:
         metadata.append(named[distinct(named, scan.NAME, scan.PROCESS, scan.THREAD)[0]])
         parts.append(_columns(space, rows, lanes))
     columns = {key: np.concatenate([part.pop(key) for part in parts]) for key in list(parts[0])}
+    space.lacks_lines = len(lanes) > MOST_LINES
+    lanes = dict(islice(lanes.items(), MOST_LINES))
     return Found(
         columns, lanes, np.concatenate(metadata), 0 if base[0] == _UNKNOWN else int(base[0])
     )
@@ -79,13 +82,17 @@ def _columns(
     rows = rows[shown & (begin < end)]  # events without a process are the profiler's own marks
     first, lane = distinct(rows, *_LANE)
     keys = np.maximum(rows[first][:, _LANE], 0)  # 0 stands for no text
-    numbers = [lanes.setdefault(tuple(key), len(lanes)) for key in keys.tolist()]
+    numbers = np.array(
+        [lanes.setdefault(tuple(key), len(lanes)) for key in keys.tolist()], np.int32
+    )
+    kept = numbers[lane] < MOST_LINES
+    rows, lane = rows[kept], lane[kept]
     return {
         "name": rows[:, scan.NAME].astype(np.int32),
         "start_ps": rows[:, scan.START].copy(),
         "duration_ps": np.maximum(rows[:, scan.DURATION], 0),
         "args": rows[:, scan.ARGS].copy(),
-        "lane": np.array(numbers, np.int32)[lane],
+        "lane": numbers[lane],
     }
 
 

@@ -34,6 +34,7 @@ _KEY, _FIELD, _INNER, _ITEM = range(4)  # where a text is; fields belong to even
 _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = 123, 125, 91, 93
 _FLOWS = (ord("s"), ord("t"), ord("f"))
 _ROOM = 10**17  # one more digit still fits in 64 bits
+_INNERMOST = 2**62 - 1
 # What the interpreter is quick with, where the machine code looks at each byte.
 _GAP = re.compile(rb"[\0- ]*+,?+[\0- ]*+")
 _DECIMAL = re.compile(rb'"?(-?)([0-9]{1,18}+)(?:\.([0-9]{0,6}+))?+(?![0-9.eE])')
@@ -134,7 +135,7 @@ def _in_value(buffer: Array, at: int, depth: int) -> int:
 @helper
 def _value(buffer: Array, at: int, damage: wire.Ints) -> int:
     """The position after a field's value; -1 if it does not end."""
-    depth, lists = 0, 0  # lists: a bit for each open bracket
+    depth, lists = 0, 0  # lists: a bit for each open bracket, of the innermost ones
     while True:
         at = _in_value(buffer, at, depth)
         if at >= len(buffer):
@@ -147,7 +148,7 @@ def _value(buffer: Array, at: int, damage: wire.Ints) -> int:
                 return -1
         elif byte in (_OPEN, _OPEN_LIST):
             depth += 1
-            lists = (lists << 1) | (byte == _OPEN_LIST)
+            lists = (lists << 1 | (byte == _OPEN_LIST)) & _INNERMOST
         elif byte in (_CLOSE, _CLOSE_LIST):
             if depth == 0:
                 return at

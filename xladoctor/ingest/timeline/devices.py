@@ -9,7 +9,7 @@ of ``/host:CPU``, in events ``ThunkExecutor::Execute`` and one event for each in
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ _DEVICE = re.compile(r"/device:(?P<kind>[A-Za-z_]+)(:\d+)?")
 _IDLE_STREAM = re.compile(r"Stream #\d+\((MemoryResidency|UnifiedMemory|Overhead|,)+\)")
 #: How the names of copies begin.
 COPIES = ("Memcpy", "Memset")
+MOST_DEVICES = 1_000
 _CPU_EXECUTION = "ThunkExecutor::Execute"
 _END = "end: "  # prefix of the end mark of an operation of the CPU client
 _NONE = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
@@ -57,24 +58,22 @@ class Device:
 
 
 def find_devices(timeline: Timeline) -> list[Device]:
-    """All devices; without any, the CPU client's threads if they ran XLA programs."""
+    """All devices; without any, the CPU client's threads if they ran XLA programs.
+
+    Of more than :data:`MOST_DEVICES` it returns one more than are read.
+    """
     codes = {stat: _codes(timeline, stat) for stat in ("hlo_op", "hlo_module")}
+    copies, collectives = _named(timeline, COPIES), _named(timeline, events("collective"))
     devices: list[Device] = []
     for plane in timeline.space.planes:
         match = _DEVICE.fullmatch(plane.name)
-        if match and plane.lines:
+        if match and plane.lines and len(devices) <= MOST_DEVICES:
             kind = match["kind"].upper()
             lines = working(plane)
             busy = _busy(timeline, [(line, slice(None)) for line in lines])
             modules = _modules(timeline, plane)
             ops = _Ops(timeline, codes, modules, _shown(plane))
-            copies = [
-                index for index, name in enumerate(timeline.events.names) if name.startswith(COPIES)
-            ]
-            computing = [
-                (line, np.flatnonzero(~np.isin(timeline.events.name[line.events], copies)))
-                for line in lines
-            ]
+            computing = _others(timeline, lines, copies)
             for line, which in computing:
                 ops.take(line, which)
             runs = Intervals(modules["begin"], modules["end"]) if modules else _NONE
@@ -86,23 +85,26 @@ def find_devices(timeline: Timeline) -> list[Device]:
                     busy,
                     _busy(timeline, computing),
                     runs,
-                    _own(timeline, lines),
+                    _busy(timeline, _others(timeline, lines, collectives)) if collectives else None,
                     ops.columns(),
                 )
             )
     return devices or _cpu(timeline, codes)
 
 
-def _own(timeline: Timeline, lines: list[Line]) -> Intervals | None:
-    beginnings = events("collective")
-    collectives = [
-        index for index, name in enumerate(timeline.events.names) if name.startswith(beginnings)
+def _named(timeline: Timeline, beginnings: tuple[str, ...]) -> list[int]:
+    """The numbers of the names that begin so."""
+    names = timeline.events.names
+    return [number for number, name in enumerate(names) if name.startswith(beginnings)]
+
+
+def _others(
+    timeline: Timeline, lines: list[Line], names: list[int]
+) -> list[tuple[Line, wire.Array]]:
+    """The events of each line that have none of these names."""
+    return [
+        (line, np.flatnonzero(~np.isin(timeline.events.name[line.events], names))) for line in lines
     ]
-    others = [
-        (line, np.flatnonzero(~np.isin(timeline.events.name[line.events], collectives)))
-        for line in lines
-    ]
-    return _busy(timeline, others) if collectives else None
 
 
 def working(plane: Plane) -> list[Line]:
@@ -161,7 +163,7 @@ def _already_begun(timeline: Timeline, ops: wire.Array) -> int:
     return int(ended[early].max(initial=timeline.begin))
 
 
-def _busy(timeline: Timeline, parts: Sequence[tuple[Line, wire.Array | slice]]) -> Intervals:
+def _busy(timeline: Timeline, parts: Iterable[tuple[Line, wire.Array | slice]]) -> Intervals:
     spans = [
         Intervals.union(timeline.begins(line, which), timeline.ends(line, which))
         for line, which in parts

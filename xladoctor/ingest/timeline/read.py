@@ -15,6 +15,7 @@ from xladoctor.ingest.chrome.read import read_chrome
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Columns, Ingested, Progress
+from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.timeline import compiling
 from xladoctor.ingest.timeline.activity import activities
 from xladoctor.ingest.timeline.breakdown import add_devices, add_steps
@@ -22,7 +23,7 @@ from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.compile_phases import compile_phases
 from xladoctor.ingest.timeline.compiled_parts import add_compiled_parts
 from xladoctor.ingest.timeline.dependencies import add_dependencies
-from xladoctor.ingest.timeline.devices import find_devices
+from xladoctor.ingest.timeline.devices import MOST_DEVICES, Device, find_devices
 from xladoctor.ingest.timeline.intervals import Times
 from xladoctor.ingest.timeline.kernel_sites import add_kernel_sites
 from xladoctor.ingest.timeline.launches import add_launches
@@ -36,7 +37,7 @@ from xladoctor.ingest.timeline.runtimes import not_understood
 from xladoctor.ingest.timeline.steps import SPAN, Steps, find_steps, loop_lines, main_line
 from xladoctor.ingest.xplane import tables
 from xladoctor.ingest.xplane.compiled import no_cache_reason
-from xladoctor.ingest.xplane.space import Line, Space, read_space
+from xladoctor.ingest.xplane.space import MOST_LINES, Line, Space, read_space
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,8 @@ def _read(
     lines = loop_lines(timeline, main)
     doing = activities(timeline, lines)
     devices = find_devices(timeline)
+    _note_bounds(space, devices, ingested)
+    del devices[MOST_DEVICES:]
     marked = find_steps(timeline, main, doing.get("compile"), devices, to_the_end=file.alone)
     steps = repeated_steps(timeline, lines, doing, marked)
     if steps is None and file.alone and (steps := whole_span(timeline, lines, devices)):
@@ -143,6 +146,18 @@ def _read(
     if note:
         ingested.notes.append(note)
     return Compilations(compiled, times, rows)
+
+
+def _note_bounds(space: Space, devices: list[Device], ingested: Ingested) -> None:
+    bounds = {"lines": (space.lacks_lines, MOST_LINES)}
+    bounds["devices"] = (len(devices) > MOST_DEVICES, MOST_DEVICES)
+    for what, (reached, most) in bounds.items():
+        if reached:
+            ingested.lose(
+                f"{space.path}: more than {most:,} {what}, which no profiler writes; the rest is"
+                " left out",
+                *tables_of(".xplane.pb"),
+            )
 
 
 def _with_steps(file: TimelineFile, reading: Reading) -> Reading:

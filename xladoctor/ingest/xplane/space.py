@@ -27,6 +27,7 @@ from xladoctor.regular_files import MESSAGE
 
 _CHUNK = 1024
 _MOST_PLANES = 10_000  # one for each device and host
+MOST_LINES = 10_000  # one for each thread and stream
 _BEGINNING = 1 << 16  # bytes that show whether a file was converted to text
 _GROWTH, _LEAST = 8, 1 << 16  # grow by an eighth plus so many bytes
 _STRIDE = 500_000  # events that are decoded at a time
@@ -115,6 +116,7 @@ class Space:
         categories: categories of its events, in lower case, if the file has them.
         pid, rank: the process's; None if the file lacks them.
         joins_calls: whether the file shows which call led to which work of a device.
+        lacks_lines: whether the file has more lines than are read.
     """
 
     path: Path
@@ -131,6 +133,7 @@ class Space:
     pid: int | None = None
     rank: int | None = None
     joins_calls: bool = False
+    lacks_lines: bool = False
 
     @property
     def lines(self) -> list[Line]:
@@ -272,6 +275,9 @@ def _plane(space: Space, begin: int, end: int) -> None:
     if space.started_ns is None and isinstance(started, int):
         space.started_ns = started
     for start, stop in parts["lines"]:
+        if space.line_count == MOST_LINES:
+            space.lacks_lines = True
+            break
         _line(space, plane, start, stop)
 
 
