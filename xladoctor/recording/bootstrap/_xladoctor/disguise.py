@@ -50,6 +50,14 @@ def hide_frames(error: BaseException) -> None:
     error.__traceback__ = shown[0] if shown else None
 
 
+def pass_on(error: BaseException) -> None:
+    """Raise an exception again that is the program's own; see :func:`interrupts`. Called by all
+    that goes on after an exception.
+    """
+    if interrupts(error):
+        raise error
+
+
 def interrupts(error: BaseException) -> bool:
     """Whether a signal handler or a trace function raised the error, in the middle of our code.
 

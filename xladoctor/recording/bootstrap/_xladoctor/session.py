@@ -274,8 +274,7 @@ class Session:
 
         An exception raised by the program's signal handler is not such a fault, and is passed on.
         """
-        if disguise.interrupts(fault):
-            raise fault
+        disguise.pass_on(fault)
         self._recorder.off = True
         ends = (self._timeline.abandon, self._probe.stop) if self.awake else ()
         for action in (self._lines.end, lambda: self._note(fault), *ends):

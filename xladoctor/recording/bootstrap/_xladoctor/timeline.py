@@ -18,7 +18,7 @@ import threading
 from typing import Any
 
 from . import clock
-from .files import open_file, replace_file
+from .files import replace_file
 from .frontend import Recorded
 from .options import Options
 from .profiler import Profiler
@@ -394,7 +394,7 @@ def _ended(window: dict[str, Any], why: str) -> dict[str, Any]:
 def _resident() -> int:
     """Resident bytes of the process; 0 if the system does not report them."""
     try:
-        with open_file("/proc/self/statm", encoding="ascii") as file:
+        with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * _PAGE
     except (OSError, ValueError, IndexError):
         return 0

@@ -7,6 +7,7 @@ from types import CodeType
 from typing import Any, Callable, Iterator, Sequence
 
 from ..call_site import FRAMEWORK, USER
+from ..disguise import pass_on
 from .assignments import Assignments, Place, defined, made_on_the_stack
 from .keys import UNPLACED, Function, Key
 from .static import is_jaxpr, static
@@ -96,7 +97,8 @@ class KeyReader:
     def _leaf(self, value: Any) -> tuple[Any, ...]:
         try:
             aval = self._abstract(value)
-        except Exception:  # not an array: JAX will report it
+        except Exception as error:  # not an array: JAX will report it
+            pass_on(error)
             return ((), type(value).__name__, False, "")
         weak = bool(getattr(aval, "weak_type", False))
         dtype = getattr(aval, "dtype", type(value).__name__)

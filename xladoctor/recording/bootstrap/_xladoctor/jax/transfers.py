@@ -48,15 +48,11 @@ class Transfers:
         def batched_device_put(
             aval: Any, sharding: Any, arrays: Any, *args: Any, **kwargs: Any
         ) -> Any:
-            if self._recorder.off or self._recorder.thread().inside:
-                return original(aval, sharding, arrays, *args, **kwargs)
-            host = [
-                getattr(array, "val", array) for array in arrays if isinstance(array, self.host)
-            ]
+            what = self._calls.outermost() and self._calls.note(_plain, arrays, self.host)
             try:
-                if not host:
+                if not what:
                     return original(aval, sharding, arrays, *args, **kwargs)
-                return self._calls.upload(host, original, aval, sharding, arrays, *args, **kwargs)
+                return self._calls.upload(what, original, aval, sharding, arrays, *args, **kwargs)
             except BaseException as error:
                 hide_frames(error)
                 raise
@@ -125,6 +121,11 @@ class Transfers:
     def _written_by(self, names: Iterable[str], module: Any) -> None:
         for name in names:
             self._patches.replace(module, name, functools.partial(self._calls.save, fetched=True))
+
+
+def _plain(arrays: Any, kinds: tuple[type, ...]) -> list[Any]:
+    """The arrays of these kinds among others."""
+    return [getattr(array, "val", array) for array in arrays if isinstance(array, kinds)]
 
 
 def _of_host(args: Any, kinds: tuple[type, ...]) -> list[Any]:
