@@ -160,7 +160,7 @@ class Calls:
         else:
             result = original(*args, **kwargs)
         self.note(self.recorder.uploads, site, arrays, _clock() - begin)
-        events.used()
+        self.note(events.used)
         return result
 
     # -- input and saves ---------------------------------------------------------------------

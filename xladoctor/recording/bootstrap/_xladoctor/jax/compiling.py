@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import clock
 from ..call_site import USER
 from ..calls import Calls
-from ..disguise import hide_frames, pass_on
+from ..disguise import hide_frames, origin, pass_on
 from ..patches import Patches
 from ..step import ThreadState
 from .assignments import Place
@@ -173,14 +173,7 @@ class Compiling:
 
     def _changed(self, miss: _Miss | None, site: int | None) -> dict[str, Any]:
         """Fields of the step log about the key of a compilation."""
-        if miss is None:
-            return {}
-        try:
-            key = miss.key or self._reader.read(*miss.call) if miss.call else miss.key
-        except Exception as error:  # private parts of JAX, which any release may change
-            pass_on(error)
-            self._missing.setdefault("keys", repr(error))
-            return {}
+        key = None if miss is None else self._key(miss)
         if key is None:
             return {}
         number = self._recorder.compilations.count + 1
@@ -193,6 +186,18 @@ class Compiling:
             "changes": [[*change[:4]] for change in changes],
             "made": [self._made(change.place, site) for change in changes],
         }
+
+    def _key(self, miss: _Miss) -> Key | None:
+        """The key of a call; None if it cannot be read."""
+        if miss.key is not None or miss.call is None:
+            return miss.key
+        try:
+            return self._reader.read(*miss.call)
+        except Exception as error:  # private parts of JAX, which any release may change
+            pass_on(error)
+            if self._calls.sites.kind(origin(error)) != USER:  # or the program's own class
+                self._missing.setdefault("keys", repr(error))
+            return None
 
     def _made(self, place: Place | None, call: int | None) -> int | None:
         """The site of a line of the program, if it is not the call's own line."""
@@ -249,8 +254,7 @@ class Compiling:
         return miss
 
     def _keep_key(self, miss: _Miss) -> None:
-        if miss.call is not None:
-            miss.key = self._reader.read(*miss.call)
+        miss.key = self._key(miss)
         miss.call, miss.open = None, False
         self._recorder.thread().compiles = False
 

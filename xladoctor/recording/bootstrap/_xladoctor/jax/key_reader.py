@@ -59,7 +59,7 @@ class KeyReader:
         leaves = {**self._closed_over(function), **leaves}
         traced = any(isinstance(leaf, self._tracer) for _, leaf in flat)
         compiled = compiled._replace(traced=traced)
-        structure = dict(zip(sorted(dynamic), map(str, tree.children())))
+        structure = dict(zip(sorted(dynamic), map(_structure, tree.children())))
         places = {} if compiled.code is None else self._places({**dynamic, **values}, flat)
         fixed = {name: static(value) for name, value in values.items()}
         return Key(compiled, fixed, leaves, structure, self._configuration(), places)
@@ -114,6 +114,15 @@ class KeyReader:
         )
         plain = [value for value in values if isinstance(value, (str, int, float, bool))]
         return (*named, ("context", tuple(plain)))
+
+
+def _structure(tree: Any) -> str:
+    """The text of a tree, with that of its static fields."""
+    try:
+        return str(tree)
+    except Exception as error:  # the program's own code may raise anything
+        pass_on(error)
+        return f"tree of {tree.num_leaves}"
 
 
 def _sharding(value: Any) -> str:

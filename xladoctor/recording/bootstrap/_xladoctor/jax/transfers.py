@@ -125,7 +125,7 @@ class Transfers:
 
 def _plain(arrays: Any, kinds: tuple[type, ...]) -> list[Any]:
     """The arrays of these kinds among others."""
-    return [getattr(array, "val", array) for array in arrays if isinstance(array, kinds)]
+    return [getattr(array, "val", array) for array in arrays if issubclass(type(array), kinds)]
 
 
 def _of_host(args: Any, kinds: tuple[type, ...]) -> list[Any]:
@@ -135,8 +135,8 @@ def _of_host(args: Any, kinds: tuple[type, ...]) -> list[Any]:
         kind = type(arg)
         if kind in _CONTAINERS and 0 < len(arg) <= _FEW:
             for value in arg.values() if kind is dict else arg:
-                if isinstance(value, kinds):
+                if issubclass(type(value), kinds):
                     values.append(getattr(value, "val", value))
-        elif isinstance(arg, kinds):
+        elif issubclass(kind, kinds):
             values.append(getattr(arg, "val", arg))
     return values

@@ -121,7 +121,7 @@ class Adapter:
         def get_default_device(*args: Any, **kwargs: Any) -> Any:
             try:
                 device = original(*args, **kwargs)
-                events.used()
+                self._calls.note(events.used)
             except BaseException as error:
                 hide_frames(error)
                 raise
