@@ -101,6 +101,7 @@ class Session:
     def _reset(self) -> None:
         """Create everything that needs no files or threads: the state while asleep."""
         self._finished = False
+        self._unnoted: Exception | None = None
         self._exit_ns: int | None = None
         self._pid = os.getpid()
         self._began_ns = clock.time_ns()
@@ -282,12 +283,13 @@ class Session:
                 action()
 
     def _note(self, fault: Exception) -> None:
-        if not (
+        """Write a fault down: now, or at the end if no file can be opened now."""
+        noted = (
             note_fault(self._folder, fault)
             if self.awake
             else announce(self._run, f"fault {fault!r}")
-        ):
-            note_fault(self._run, fault)
+        ) or note_fault(self._run, fault)
+        self._unnoted = None if noted else fault
 
     def leave_worker(self) -> None:
         """Remove all traces of the capture: the process turned out to be a data loader's worker."""
@@ -318,6 +320,8 @@ class Session:
             lambda: records.write_process(ended=True),
         ):
             self._guarded(action)
+        if self._unnoted is not None:
+            self._note(self._unnoted)
         give_room_back(self._folder)
 
     def uninstall(self) -> None:

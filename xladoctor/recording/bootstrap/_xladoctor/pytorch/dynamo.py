@@ -16,6 +16,7 @@ from typing import Any, Callable
 
 from ..call_site import LIBRARY, USER
 from ..calls import Calls
+from ..disguise import hide_frames
 from ..import_hook import when_imported
 from ..patches import Patches
 from . import breaks, guards
@@ -132,7 +133,11 @@ class Dynamo:
 
         def ended(original: Any) -> Any:
             def on_exit(start: int, end: int, metrics: Any, kind: Any, error: Any) -> Any:
-                result = original(start, end, metrics, kind, error)
+                try:
+                    result = original(start, end, metrics, kind, error)
+                except BaseException as fault:
+                    hide_frames(fault)
+                    raise
                 if not self._recorder.off:
                     self._calls.note(self._ended, module, end - start, metrics, error)
                 return result
@@ -207,7 +212,11 @@ class Dynamo:
     def _install_reasons(self, module: Any) -> None:
         def noted(original: Any) -> Any:
             def reasons(entry: Any, frame: Any, *args: Any, **kwargs: Any) -> Any:
-                found = original(entry, frame, *args, **kwargs)
+                try:
+                    found = original(entry, frame, *args, **kwargs)
+                except BaseException as error:  # such as RecompileError, if the program wants that
+                    hide_frames(error)
+                    raise
                 known = self._recorder.off or getattr(self._local, "reason", None)
                 if found and not known:
                     self._calls.note(self._note_reason, found, frame)
