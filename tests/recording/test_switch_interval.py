@@ -72,8 +72,8 @@ def test_thread_that_ended_meanwhile_is_no_fault(
     ended.join()
     assert ended.ident
     interval.adjust([threading.get_ident(), ended.ident])
-    known = {**threading._active, ended.ident: ended}  # type: ignore[attr-defined]
-    monkeypatch.setattr(threading, "_active", known)  # between its end and its leaving the list
+    known = threading._active  # type: ignore[attr-defined]
+    monkeypatch.setitem(known, ended.ident, ended)  # between its end and its leaving the list
     interval.adjust([threading.get_ident(), ended.ident])
     assert interval.is_exact(0.001)
 

@@ -9,8 +9,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from . import originals
+
 if TYPE_CHECKING:
     from .session import Session
+
+originals.use(__path__)
 
 
 def install(run_directory: str) -> None:

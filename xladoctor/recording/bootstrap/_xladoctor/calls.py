@@ -33,12 +33,16 @@ class Calls:
         #: Called with a read's site and the value read, if the framework looks at values.
         self.looks: Callable[[int | None, Any], None] | None = None
 
-    def note(self, record: Callable[..., object], *what: Any) -> None:
-        """Record something; a fault in doing so ends the capture, never the program."""
+    def note(self, record: Callable[..., Any], *what: Any) -> Any:
+        """Record something, and return what ``record`` returns.
+
+        A fault in doing so ends the capture, never the program; then None is returned.
+        """
         try:
-            record(*what)
+            return record(*what)
         except Exception as fault:
             self.events.fail(fault)
+            return None
 
     def line(self, depth: int = 3) -> int | None:
         """The call site of the line that called the wrapper."""
@@ -48,13 +52,22 @@ class Calls:
             self.events.fail(fault)
             return None
 
+    def outermost(self) -> ThreadState | None:
+        """The state of this thread, unless this call is part of another timed one, or the capture
+        has ended.
+        """
+        state = None if self.recorder.off else self.note(self.recorder.thread)
+        return None if state is None or state.inside else state
+
     def definition(self, code: Any) -> int | None:
         """The call site at which the program defines a function; None if it is not its own."""
         return None if code is None else self.sites.definition(code)
 
     def is_inside(self) -> bool:
-        """Whether this call is part of another timed call of this thread."""
-        state = self.recorder.thread()
+        """Whether this call is part of another timed call of this thread; also after a fault."""
+        state = self.note(self.recorder.thread)
+        if state is None:
+            return True
         state.touched = state.touched or bool(state.inside)
         return bool(state.inside)
 
@@ -134,8 +147,6 @@ class Calls:
                 return original(*args, **kwargs)
         finally:
             state.inside = ""
-            if state.anchors is not None:
-                state.anchors.went_on()
             events.read_left(state, site, kind, begin, _clock())
 
     def upload(self, arrays: Any, original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -149,7 +160,7 @@ class Calls:
         else:
             result = original(*args, **kwargs)
         self.note(self.recorder.uploads, site, arrays, _clock() - begin)
-        events.used()
+        self.note(events.used)
         return result
 
     # -- input and saves ---------------------------------------------------------------------
@@ -160,8 +171,8 @@ class Calls:
 
         def next_batch(*args: Any, **kwargs: Any) -> Any:
             try:
-                state = recorder.thread()
-                if recorder.off or state.inside:
+                state = self.outermost()
+                if state is None:
                     return original(*args, **kwargs)
                 site = self.line() if events.annotates else None
                 state.inside = "batch"
@@ -171,8 +182,6 @@ class Calls:
                         return original(*args, **kwargs)
                 finally:
                     state.inside = ""
-                    if state.anchors is not None:
-                        state.anchors.went_on()
                     self.note(recorder.input, state, begin, _clock())
             except BaseException as error:
                 hide_frames(error)
@@ -190,9 +199,8 @@ class Calls:
 
         def save(*args: Any, **kwargs: Any) -> Any:
             try:
-                if recorder.off or recorder.thread().inside:
-                    return original(*args, **kwargs)
-                entered = self._enter("save", events.saving)
+                outermost = self.outermost() is not None
+                entered = self._enter("save", events.saving) if outermost else None
                 if entered is None:
                     return original(*args, **kwargs)
                 state, site = entered

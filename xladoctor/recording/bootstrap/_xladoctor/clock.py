@@ -1,4 +1,4 @@
-"""Clocks and sleep as they were when the capture began: a program's tests may patch :mod:`time`.
+"""Clocks and sleep; see :mod:`.originals` for why a program cannot replace them.
 
 Instants are wall-clock times, comparable with the framework's own, but without jumps: setting the
 clock while the program runs does not change durations between them.

@@ -50,6 +50,22 @@ def hide_frames(error: BaseException) -> None:
     error.__traceback__ = shown[0] if shown else None
 
 
+def origin(error: BaseException) -> str:
+    """The file of the code that raised an error."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return "" if traceback is None else traceback.tb_frame.f_code.co_filename
+
+
+def pass_on(error: BaseException) -> None:
+    """Raise an exception again that is the program's own; see :func:`interrupts`. Called by all
+    that goes on after an exception.
+    """
+    if interrupts(error):
+        raise error
+
+
 def interrupts(error: BaseException) -> bool:
     """Whether a signal handler or a trace function raised the error, in the middle of our code.
 
@@ -62,7 +78,7 @@ def interrupts(error: BaseException) -> bool:
         count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & _TAKES_ANY_NUMBER)
         for name in code.co_varnames[:count]:
             value = values.get(name)
-            for handed in value if isinstance(value, tuple) else (value,):
+            for handed in value if type(value) is tuple else (value,):
                 if handed is above.tb_frame:
                     return True
         above = below

@@ -84,7 +84,10 @@ class Events:
 
     def saved(self) -> None:
         """Called after a save."""
-        self.lines.after_call()
+        try:
+            self.lines.after_call()
+        except Exception as fault:
+            self.fail(fault)
 
     def _settle(self, state: ThreadState) -> None:
         if self._timeline.active:
@@ -97,11 +100,11 @@ class Events:
         Runs at each step with cold caches: each call that it does not make saves half a
         microsecond.
         """
-        self.lines.after_call()
         recorder = self._recorder
-        if recorder.off:
-            return
         try:
+            self.lines.after_call()
+            if recorder.off:
+                return
             looked_at = state.step.traced or state.probed
             if recorder.barrier(state, site, begin, end):
                 self._step_closed(state, looked_at, end)
@@ -171,8 +174,8 @@ class Events:
         self, state: ThreadState, site: int | None, kind: str, begin: int, end: int
     ) -> None:
         """Called after a read. In a program without barriers, its loop is cut at reads."""
-        self.lines.after_call()
         try:
+            self.lines.after_call()
             if self._recorder.off:
                 return
             self._recorder.read(state, site, kind, begin, end)

@@ -8,8 +8,6 @@ from threading import get_ident
 
 from .redaction import redact_text
 
-open_file = open  # as it was when the capture began: a program's tests may replace it
-
 _ROOM = 4096  # bytes kept for faults
 
 
@@ -21,7 +19,7 @@ def replace_file(path: str, content: str | bytes) -> None:
     data = content.encode() if isinstance(content, str) else content
     new = f"{path}.{get_ident()}.new"
     try:
-        with open_file(new, "wb") as file:
+        with open(new, "wb") as file:
             file.write(data)
         os.replace(new, path)
     except OSError:
@@ -58,7 +56,7 @@ def keep_room_for_faults(folder: str) -> None:
 def give_room_back(folder: str) -> None:
     """Remove the reserved room if no fault was noted in it."""
     with contextlib.suppress(OSError):
-        with open_file(_faults(folder), "rb") as file:
+        with open(_faults(folder), "rb") as file:
             blank = not file.read(_ROOM).strip()
         if blank:
             os.remove(_faults(folder))
@@ -66,12 +64,9 @@ def give_room_back(folder: str) -> None:
 
 def note_fault(folder: str, fault: BaseException) -> bool:
     """Record a fault of the capture itself, for the diagnosis; return whether that worked."""
-    import traceback
-
-    lines = traceback.format_exception(type(fault), fault, fault.__traceback__)
-    text = redact_text("".join(lines))
+    text = redact_text(_text(fault))
     try:
-        with open_file(_faults(folder), "r+b") as file:
+        with open(_faults(folder), "r+b") as file:
             known = file.read(_ROOM).rstrip()
             file.seek(len(known))
             file.write(
@@ -80,6 +75,15 @@ def note_fault(folder: str, fault: BaseException) -> bool:
     except OSError:
         return False  # the folder is gone, or even its reserved room cannot be written
     return True
+
+
+def _text(fault: BaseException) -> str:
+    try:
+        import traceback
+
+        return "".join(traceback.format_exception(type(fault), fault, fault.__traceback__))
+    except Exception:  # the program's own module of that name, or a line that cannot be read
+        return f"{type(fault).__name__}: {fault}"
 
 
 def _faults(folder: str) -> str:

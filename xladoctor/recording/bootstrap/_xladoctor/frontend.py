@@ -14,6 +14,8 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence
 
+from .originals import Loader
+
 if TYPE_CHECKING:
     from .call_site import CallSites
     from .calls import Calls
@@ -301,8 +303,9 @@ def load(name: str) -> Frontend:
     package = f"{__package__}.{name}"
     if (folder := FRONTENDS.get(name)) and package not in sys.modules:
         path = os.path.join(folder, "capture")
+        file = os.path.join(path, "__init__.py")
         spec: Any = spec_from_file_location(
-            package, os.path.join(path, "__init__.py"), submodule_search_locations=[path]
+            package, loader=Loader(package, file), submodule_search_locations=[path]
         )
         sys.modules[package] = module_from_spec(spec)
         spec.loader.exec_module(sys.modules[package])

@@ -12,8 +12,6 @@ import ctypes
 import os
 from typing import Any
 
-from .files import open_file
-
 #: Bytes of memory for each byte of the file, where most of it is operations of a CPU. Measured: 4.0
 #: to 5.7, for files of 6 to 72 MB. Of smaller files, what the program allocates and frees meanwhile
 #: hides the size.
@@ -93,7 +91,7 @@ def allocated() -> int:
 def _resident() -> int:
     """Resident bytes of the process; 0 if the system does not report them."""
     try:
-        with open_file("/proc/self/statm", encoding="ascii") as file:
+        with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * _PAGE
     except (OSError, ValueError, IndexError):
         return 0

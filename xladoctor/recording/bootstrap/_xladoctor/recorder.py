@@ -95,6 +95,10 @@ class Recorder:
         self.by_ident[state.ident] = state
         return state
 
+    def touched(self) -> None:
+        """The call under way on this thread meets a tensor of the device."""
+        self.thread().touched = True
+
     def forget_the_past(self) -> None:
         """Leave out what was compiled and counted before the capture."""
         self.compilations.forget_the_past()
@@ -157,6 +161,8 @@ class Recorder:
 
     def read(self, state: ThreadState, site: int | None, kind: str, begin: int, end: int) -> None:
         """The host read a device value, and was blocked from ``begin`` to ``end``."""
+        if state.anchors is not None:
+            state.anchors.went_on()
         compile_ns = self.compilations.note(state, "read", site, end - begin)
         step = state.step
         if step.reads is None:
@@ -177,6 +183,8 @@ class Recorder:
 
     def input(self, state: ThreadState, begin: int, end: int) -> None:
         """The thread waited for the next batch."""
+        if state.anchors is not None:
+            state.anchors.went_on()
         step = state.step
         begin = max(begin, step.begin)  # a barrier inside it closed a step
         if step.input is None:

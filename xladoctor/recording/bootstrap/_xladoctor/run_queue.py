@@ -10,7 +10,6 @@ import json
 import os
 
 from . import clock
-from .files import open_file
 from .recorder import Recorder
 
 _SHARE = 1000  # later, a thousandth of the elapsed time, so that the file stays bounded
@@ -37,14 +36,14 @@ class RunQueue:
         loops = [state.id for state in list(self._recorder.threads) if state.index]
         rows = [[thread, clock.time_ns(), *times] for thread in loops if (times := _times(thread))]
         if rows:
-            with open_file(self._path, "a", encoding="ascii") as file:
+            with open(self._path, "a", encoding="ascii") as file:
                 file.writelines(json.dumps(row) + "\n" for row in rows)
 
 
 def _times(thread: int) -> list[int] | None:
     """Nanoseconds that a thread ran and waited; None if it has ended or they are not available."""
     try:
-        with open_file(f"/proc/self/task/{thread}/schedstat", "rb") as file:
+        with open(f"/proc/self/task/{thread}/schedstat", "rb") as file:
             ran, waited = map(int, file.read().split()[:2])
     except (OSError, ValueError):
         return None

@@ -101,6 +101,7 @@ class Session:
     def _reset(self) -> None:
         """Create everything that needs no files or threads: the state while asleep."""
         self._finished = False
+        self._unnoted: Exception | None = None
         self._exit_ns: int | None = None
         self._pid = os.getpid()
         self._began_ns = clock.time_ns()
@@ -275,8 +276,7 @@ class Session:
 
         An exception raised by the program's signal handler is not such a fault, and is passed on.
         """
-        if disguise.interrupts(fault):
-            raise fault
+        disguise.pass_on(fault)
         self._recorder.off = True
         ends = (self._timeline.abandon, self._probe.stop) if self.awake else ()
         for action in (self._lines.end, lambda: self._note(fault), *ends):
@@ -284,12 +284,13 @@ class Session:
                 action()
 
     def _note(self, fault: Exception) -> None:
-        if not (
+        """Write a fault down: now, or at the end if no file can be opened now."""
+        noted = (
             note_fault(self._folder, fault)
             if self.awake
             else announce(self._run, f"fault {fault!r}")
-        ):
-            note_fault(self._run, fault)
+        ) or note_fault(self._run, fault)
+        self._unnoted = None if noted else fault
 
     def leave_worker(self) -> None:
         """Remove all traces of the capture: the process turned out to be a data loader's worker."""
@@ -320,6 +321,8 @@ class Session:
             lambda: records.write_process(ended=True),
         ):
             self._guarded(action)
+        if self._unnoted is not None:
+            self._note(self._unnoted)
         give_room_back(self._folder)
 
     def uninstall(self) -> None:

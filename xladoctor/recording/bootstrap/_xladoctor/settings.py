@@ -6,13 +6,12 @@ The two must never be confused: the report names debugging settings that the *us
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from types import FrameType
 from typing import Any, Callable, Iterable
 
-from .disguise import hide_frames
+from .disguise import hide_frames, pass_on
 
 #: Names the variables that the capture set.
 OURS = "XLADOCTOR_SET"
@@ -43,18 +42,19 @@ class SettingsWatch:
     """Remembers the line of the program that sets a variable through ``os.environ``."""
 
     def __init__(self) -> None:
-        self._put: Callable[[Any, Any], None] = os.putenv
+        self._os: Any = sys.modules["os"]  # the program's; see :mod:`.originals`
+        self._put: Callable[[Any, Any], None] = self._os.putenv
         self._installed: Any = None
         self._set_at: dict[str, tuple[str, int, str]] = {}
 
     def install(self) -> None:
         """Start watching: ``os.environ`` looks up ``putenv`` in its module at each assignment."""
-        self._installed = os.putenv = self._putenv
+        self._installed = self._os.putenv = self._putenv
 
     def uninstall(self) -> None:
         """Stop watching, unless the program has replaced the hook since."""
-        if os.putenv is self._installed:
-            os.putenv = self._put
+        if self._os.putenv is self._installed:
+            self._os.putenv = self._put
 
     def set_at(self, recorded: Iterable[str]) -> dict[str, tuple[str, int, str]]:
         """File, line and function that last set each of the recorded variables."""
@@ -66,8 +66,10 @@ class SettingsWatch:
         except BaseException as error:
             hide_frames(error)
             raise
-        with contextlib.suppress(Exception):  # the line is lost; the program goes on
+        try:
             self._note(name, sys._getframe(1))
+        except Exception as error:  # the line is lost; the program goes on
+            pass_on(error)
 
     def _note(self, name: Any, frame: FrameType | None) -> None:
         text = name.decode(errors="replace") if isinstance(name, bytes) else str(name)

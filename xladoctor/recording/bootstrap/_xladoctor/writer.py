@@ -11,7 +11,7 @@ import threading
 from typing import Any, Callable
 
 from .background import Background
-from .files import open_file, replace_file
+from .files import replace_file
 from .recorder import Recorder
 from .step import Step
 
@@ -67,7 +67,7 @@ class Writer:
 
     def _append(self, data: bytes) -> None:
         """Append, opening the file each time: programs close descriptors that are not theirs."""
-        with open_file(self._path, "ab") as file:
+        with open(self._path, "ab") as file:
             file.write(data)
 
     def write_metrics(self) -> None:

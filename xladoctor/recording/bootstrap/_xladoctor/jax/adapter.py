@@ -162,10 +162,9 @@ class Adapter:
 
     def _execute(self, original: Any) -> Any:
         def execute(executable: Any, *args: Any) -> Any:
-            if self._recorder.off:
+            state = None if self._recorder.off else self._calls.note(self._compiling.miss_is_over)
+            if state is None:
                 return original(executable, *args)
-            self._compiling.miss_is_over()
-            state = self._recorder.thread()
             begin = _clock()
             try:
                 result = original(executable, *args)

@@ -18,7 +18,7 @@ from ..call_site import USER
 _FRAMES = 8  # frames of the program that are searched
 _VARIABLES = 256  # variables of a frame
 _HELD = 4096  # objects in the containers of all variables
-_CONTAINERS = (dict, list, tuple)
+_CONTAINERS: tuple[Any, ...] = (dict, list, tuple)
 
 
 class Place(NamedTuple):
@@ -126,10 +126,11 @@ def made_on_the_stack(body: Any) -> Place | None:
 def _held(value: Any, left: list[int]) -> Iterator[int]:
     """The ids of an object and of what it contains, until ``left`` is used up."""
     yield id(value)
-    if isinstance(value, _CONTAINERS) and left[0] > 0:
-        left[0] -= len(value)
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _held(each, left)
+    for kind in _CONTAINERS:
+        if issubclass(type(value), kind) and left[0] > 0:  # asks the object itself nothing
+            left[0] -= kind.__len__(value)
+            for each in dict.values(value) if kind is dict else kind.__iter__(value):
+                yield from _held(each, left)
 
 
 def _variables(frame: FrameType) -> list[tuple[str, Any]]:

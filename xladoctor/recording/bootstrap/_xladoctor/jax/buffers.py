@@ -9,7 +9,7 @@ import sys
 import threading
 from typing import Any, Callable
 
-from ..disguise import hide_frames
+from ..disguise import hide_frames, interrupts
 
 _TP_AS_BUFFER = 20  # offset in words in CPython 3.11's PyTypeObject; bf_getbuffer comes first
 _SLOT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
@@ -76,11 +76,10 @@ def _watch_slot(kind: type, reads: Callable[[Any, Callable[[], Any]], Any]) -> C
     def get_buffer(array: Any, view: int, flags: int) -> int:
         try:
             return int(reads(array, lambda: original(array, view, flags)))
-        except Exception:  # NumPy then calls __array__
-            return -1
-        except BaseException as stop:  # from a signal handler; it cannot pass through C
-            stopped[threading.get_ident()] = stop
-            return -1
+        except BaseException as error:  # it cannot pass through C
+            if not isinstance(error, Exception) or interrupts(error):
+                stopped[threading.get_ident()] = error
+            return -1  # NumPy then calls __array__
 
     ours = _SLOT(get_buffer)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(ours))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from .. import clock
 from ..call_site import USER
 from ..calls import Calls
-from ..disguise import hide_frames
+from ..disguise import hide_frames, origin, pass_on
 from ..patches import Patches
+from ..step import ThreadState
 from .assignments import Place
 from .executable import Executable
 from .key_reader import KeyReader, is_operation
@@ -163,6 +164,7 @@ class Compiling:
         try:
             found = repeated(lowered, self._calls.sites.kind)
         except Exception as error:  # MLIR's bindings, which any release may change
+            pass_on(error)
             self._missing.setdefault("repeated operations", repr(error))
             return {}
         if found is None:
@@ -171,13 +173,7 @@ class Compiling:
 
     def _changed(self, miss: _Miss | None, site: int | None) -> dict[str, Any]:
         """Fields of the step log about the key of a compilation."""
-        if miss is None:
-            return {}
-        try:
-            key = miss.key or self._reader.read(*miss.call) if miss.call else miss.key
-        except Exception as error:  # private parts of JAX, which any release may change
-            self._missing.setdefault("keys", repr(error))
-            return {}
+        key = None if miss is None else self._key(miss)
         if key is None:
             return {}
         number = self._recorder.compilations.count + 1
@@ -190,6 +186,18 @@ class Compiling:
             "changes": [[*change[:4]] for change in changes],
             "made": [self._made(change.place, site) for change in changes],
         }
+
+    def _key(self, miss: _Miss) -> Key | None:
+        """The key of a call; None if it cannot be read."""
+        if miss.key is not None or miss.call is None:
+            return miss.key
+        try:
+            return self._reader.read(*miss.call)
+        except Exception as error:  # private parts of JAX, which any release may change
+            pass_on(error)
+            if self._calls.sites.kind(origin(error)) != USER:  # or the program's own class
+                self._missing.setdefault("keys", repr(error))
+            return None
 
     def _made(self, place: Place | None, call: int | None) -> int | None:
         """The site of a line of the program, if it is not the call's own line."""
@@ -217,17 +225,15 @@ class Compiling:
 
     def _infer(self, original: Any) -> Any:
         def infer_params(function: Any, info: Any, args: Any, kwargs: Any) -> Any:
-            miss = self._miss()
-            if self._recorder.off or (miss is not None and miss.open):
-                return original(function, info, args, kwargs)
-            miss = self._local.miss = _Miss(function, info, args, kwargs)
-            self._recorder.thread().compiles = True
+            what = function, info, args, kwargs
+            miss = None if self._recorder.off else self._calls.note(self._begin_miss, *what)
+            if miss is None:
+                return original(*what)
             caller = sys._getframe(1).f_code.co_name
-            miss.tracing = True
             try:
-                result = original(function, info, args, kwargs)
+                result = original(*what)
             except BaseException as error:
-                self.miss_is_over()
+                self._calls.note(self.miss_is_over)
                 hide_frames(error)
                 raise
             miss.tracing = False
@@ -237,9 +243,18 @@ class Compiling:
 
         return infer_params
 
+    def _begin_miss(self, *what: Any) -> _Miss | None:
+        """Note that a call has missed its cache, unless it is part of one that has."""
+        miss = self._miss()
+        if miss is not None and miss.open:
+            return None
+        self._recorder.thread().compiles = True
+        miss = self._local.miss = _Miss(*what)
+        miss.tracing = True
+        return miss
+
     def _keep_key(self, miss: _Miss) -> None:
-        if miss.call is not None:
-            miss.key = self._reader.read(*miss.call)
+        miss.key = self._key(miss)
         miss.call, miss.open = None, False
         self._recorder.thread().compiles = False
 
@@ -258,14 +273,19 @@ class Compiling:
             finally:
                 local.depth = depth
                 if depth == 0 and not (miss is not None and miss.tracing):
-                    self.miss_is_over()
+                    self._calls.note(self.miss_is_over)
 
         return call
 
     def _miss(self) -> _Miss | None:
         return getattr(self._local, "miss", None)
 
-    def miss_is_over(self) -> None:
-        """Forget the call that missed its cache: it has been compiled, or has ended."""
+    def miss_is_over(self) -> ThreadState:
+        """Forget the call that missed its cache: it has been compiled, or has ended.
+
+        Returns the state of the thread.
+        """
         self._local.miss = None
-        self._recorder.thread().compiles = False
+        state = self._recorder.thread()
+        state.compiles = False
+        return state

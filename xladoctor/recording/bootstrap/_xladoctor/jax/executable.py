@@ -6,6 +6,8 @@ import functools
 import re
 from typing import Any, Callable
 
+from ..disguise import pass_on
+
 #: Custom calls of graphs that run Python on the host, on CPUs and GPUs.
 _CALLBACK = re.compile(rb"xla_(?:ffi_)?(?:partitioned_)?python_(?:cpu|gpu)_callback")
 
@@ -28,7 +30,8 @@ class Executable:
     def _tried(self, ask: Callable[[], Any]) -> Any:
         try:
             return ask()
-        except Exception:  # backends implement only a part
+        except Exception as error:  # backends implement only a part
+            pass_on(error)
             return None
 
     @property

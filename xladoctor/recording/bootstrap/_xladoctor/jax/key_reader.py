@@ -7,6 +7,7 @@ from types import CodeType
 from typing import Any, Callable, Iterator, Sequence
 
 from ..call_site import FRAMEWORK, USER
+from ..disguise import pass_on
 from .assignments import Assignments, Place, defined, made_on_the_stack
 from .keys import UNPLACED, Function, Key
 from .static import is_jaxpr, static
@@ -58,7 +59,7 @@ class KeyReader:
         leaves = {**self._closed_over(function), **leaves}
         traced = any(isinstance(leaf, self._tracer) for _, leaf in flat)
         compiled = compiled._replace(traced=traced)
-        structure = dict(zip(sorted(dynamic), map(str, tree.children())))
+        structure = dict(zip(sorted(dynamic), map(_structure, tree.children())))
         places = {} if compiled.code is None else self._places({**dynamic, **values}, flat)
         fixed = {name: static(value) for name, value in values.items()}
         return Key(compiled, fixed, leaves, structure, self._configuration(), places)
@@ -96,7 +97,8 @@ class KeyReader:
     def _leaf(self, value: Any) -> tuple[Any, ...]:
         try:
             aval = self._abstract(value)
-        except Exception:  # not an array: JAX will report it
+        except Exception as error:  # not an array: JAX will report it
+            pass_on(error)
             return ((), type(value).__name__, False, "")
         weak = bool(getattr(aval, "weak_type", False))
         dtype = getattr(aval, "dtype", type(value).__name__)
@@ -112,6 +114,15 @@ class KeyReader:
         )
         plain = [value for value in values if isinstance(value, (str, int, float, bool))]
         return (*named, ("context", tuple(plain)))
+
+
+def _structure(tree: Any) -> str:
+    """The text of a tree, with that of its static fields."""
+    try:
+        return str(tree)
+    except Exception as error:  # the program's own code may raise anything
+        pass_on(error)
+        return f"tree of {tree.num_leaves}"
 
 
 def _sharding(value: Any) -> str:

@@ -11,8 +11,6 @@ import os
 import threading
 from typing import Any
 
-from ..files import open_file
-
 _NAME = "modules.xplane.pb"
 _STATISTIC = 1  # the id of ``Hlo Proto`` in each plane
 
@@ -44,7 +42,7 @@ class Modules:
                 self.too_large = True
                 return
             plane = _plane(number, f"{name}({number})", module)
-            with open_file(os.path.join(self._folder, _NAME), "ab") as file:
+            with open(os.path.join(self._folder, _NAME), "ab") as file:
                 file.write(plane)
             self._written += len(plane)
             self.files = [

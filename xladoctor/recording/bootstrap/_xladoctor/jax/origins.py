@@ -11,6 +11,8 @@ import weakref
 from collections.abc import Mapping
 from typing import Any, Callable
 
+from ..disguise import pass_on
+
 _EVERY = 7  # one step in so many is examined; coprime to ten, as programs log every ten steps
 _ENDS = 8  # outputs examined at either end of a launch's results; a loss is not in the middle
 _MOST = 4096  # arrays that are remembered
@@ -62,5 +64,9 @@ class Origins:
         return self._launches.get(made[1], 0) > made[2]
 
     def _some(self, tree: Any) -> list[Any]:
-        leaves = self._leaves(tree)
+        try:
+            leaves = self._leaves(tree)
+        except Exception as error:  # the program's own code may raise anything
+            pass_on(error)
+            return []
         return leaves if len(leaves) <= 2 * _ENDS else leaves[:_ENDS] + leaves[-_ENDS:]

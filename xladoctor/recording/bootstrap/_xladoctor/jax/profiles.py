@@ -61,10 +61,13 @@ class Profiles:
                 try:
                     result = original(*args, **kwargs)
                     file = written(str(folder), self._began, [socket.gethostname()])
-                    return result
+                except BaseException as error:
+                    hide_frames(error)
+                    raise
                 finally:
                     if number is not None:
                         end(number, file)
+                return result
 
             return stop_trace
 

@@ -74,7 +74,7 @@ class Reads:
                     return value.fget(array)
                 caller = sys._getframe(1)
                 how = _READS.get(caller.f_code.co_name, "value")
-                if how == "array" and _in_item(caller):
+                if how == "array" and calls.note(_in_item, caller):
                     how = "item"
                 return calls.read(how, value.fget, array)
             except BaseException as error:
@@ -91,7 +91,9 @@ class Reads:
         """Wrap the NaN check: the setting causes its reads, not the program's line."""
 
         def check(*args: Any, **kwargs: Any) -> Any:
-            state = self._recorder.thread()
+            state = self._calls.note(self._recorder.thread)
+            if state is None:
+                return original(*args, **kwargs)
             outer, state.inside = state.inside, state.inside or "check"
             try:
                 return original(*args, **kwargs)
@@ -128,9 +130,9 @@ class Reads:
         recorder, calls = self._recorder, self._calls
 
         def reads(array: Any, read: Callable[[], Any]) -> Any:
-            if recorder.off or calls.is_inside() or not _on_cpu(array):
+            if recorder.off or calls.is_inside() or not calls.note(_on_cpu, array):
                 return read()  # refused for other devices; NumPy then calls __array__
-            how = "item" if _in_item(sys._getframe(1)) else "array"
+            how = "item" if calls.note(_in_item, sys._getframe(1)) else "array"
             return calls.read(how, lambda _: read(), array)
 
         self._undo.append(buffers.watch(ArrayImpl, reads))
@@ -156,8 +158,8 @@ class Reads:
         """
 
         def call_back(*args: Any, **kwargs: Any) -> Any:
-            state = self._recorder.thread()
-            if self._recorder.off or state.inside:
+            state = self._calls.outermost()
+            if state is None:
                 return original(*args, **kwargs)
             state.inside = "callback"
             begin = _clock()

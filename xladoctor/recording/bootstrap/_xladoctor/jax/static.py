@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from ..disguise import pass_on
 from ..redaction import redact_text
 
 _TEXT = 160  # characters of a value that are shown
@@ -37,7 +38,8 @@ def static(value: Any) -> Static:
     """The text and hash of a static argument; a callable's text is its name."""
     try:
         return Static(_text(value), hash(value))
-    except Exception:  # the program's own code may raise anything
+    except Exception as error:  # the program's own code may raise anything
+        pass_on(error)
         return Static(f"<{type(value).__name__}>")
 
 

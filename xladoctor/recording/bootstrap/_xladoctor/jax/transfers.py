@@ -48,15 +48,11 @@ class Transfers:
         def batched_device_put(
             aval: Any, sharding: Any, arrays: Any, *args: Any, **kwargs: Any
         ) -> Any:
-            if self._recorder.off or self._recorder.thread().inside:
-                return original(aval, sharding, arrays, *args, **kwargs)
-            host = [
-                getattr(array, "val", array) for array in arrays if isinstance(array, self.host)
-            ]
+            what = self._calls.outermost() and self._calls.note(_plain, arrays, self.host)
             try:
-                if not host:
+                if not what:
                     return original(aval, sharding, arrays, *args, **kwargs)
-                return self._calls.upload(host, original, aval, sharding, arrays, *args, **kwargs)
+                return self._calls.upload(what, original, aval, sharding, arrays, *args, **kwargs)
             except BaseException as error:
                 hide_frames(error)
                 raise
@@ -127,6 +123,11 @@ class Transfers:
             self._patches.replace(module, name, functools.partial(self._calls.save, fetched=True))
 
 
+def _plain(arrays: Any, kinds: tuple[type, ...]) -> list[Any]:
+    """The arrays of these kinds among others."""
+    return [getattr(array, "val", array) for array in arrays if issubclass(type(array), kinds)]
+
+
 def _of_host(args: Any, kinds: tuple[type, ...]) -> list[Any]:
     """The arrays of these kinds among the arguments, and in their small containers."""
     values: list[Any] = []
@@ -134,8 +135,8 @@ def _of_host(args: Any, kinds: tuple[type, ...]) -> list[Any]:
         kind = type(arg)
         if kind in _CONTAINERS and 0 < len(arg) <= _FEW:
             for value in arg.values() if kind is dict else arg:
-                if isinstance(value, kinds):
+                if issubclass(type(value), kinds):
                     values.append(getattr(value, "val", value))
-        elif isinstance(arg, kinds):
+        elif issubclass(kind, kinds):
             values.append(getattr(arg, "val", arg))
     return values

@@ -16,6 +16,7 @@ from typing import Any, Callable
 
 from ..call_site import LIBRARY, USER
 from ..calls import Calls
+from ..disguise import hide_frames
 from ..import_hook import when_imported
 from ..patches import Patches
 from . import breaks, guards
@@ -32,6 +33,7 @@ class Dynamo:
         self._patches = Patches()
         self._undo: list[Callable[[], None]] = []
         self._local = threading.local()
+        self._owners: set[tuple[CodeType, int]] = set()  # code compiled, id of the guard's object
         #: Hooks that this release of PyTorch does not support, with the reason.
         self.missing: dict[str, str] = {}
 
@@ -131,7 +133,11 @@ class Dynamo:
 
         def ended(original: Any) -> Any:
             def on_exit(start: int, end: int, metrics: Any, kind: Any, error: Any) -> Any:
-                result = original(start, end, metrics, kind, error)
+                try:
+                    result = original(start, end, metrics, kind, error)
+                except BaseException as fault:
+                    hide_frames(fault)
+                    raise
                 if not self._recorder.off:
                     self._calls.note(self._ended, module, end - start, metrics, error)
                 return result
@@ -204,23 +210,28 @@ class Dynamo:
         return breaks.place(sites, stack, attempt.site)
 
     def _install_reasons(self, module: Any) -> None:
-        owners: set[tuple[CodeType, int]] = set()
-
         def noted(original: Any) -> Any:
             def reasons(entry: Any, frame: Any, *args: Any, **kwargs: Any) -> Any:
-                found = original(entry, frame, *args, **kwargs)
+                try:
+                    found = original(entry, frame, *args, **kwargs)
+                except BaseException as error:  # such as RecompileError, if the program wants that
+                    hide_frames(error)
+                    raise
                 known = self._recorder.off or getattr(self._local, "reason", None)
                 if found and not known:
-                    reason = guards.nearest(found)
-                    owner = frame.f_code, id(frame.f_locals.get(guards.owner(reason)))
-                    values = guards.Frame(frame.f_locals, frame.f_globals, owner in owners)
-                    owners.add(owner)
-                    self._local.reason = frame.f_code, reason, values
+                    self._calls.note(self._note_reason, found, frame)
                 return found
 
             return reasons
 
         self._patches.replace(module, "get_and_maybe_log_recompilation_reasons", noted)
+
+    def _note_reason(self, found: Any, frame: Any) -> None:
+        reason = guards.nearest(found)
+        owner = frame.f_code, id(frame.f_locals.get(guards.owner(reason)))
+        values = guards.Frame(frame.f_locals, frame.f_globals, owner in self._owners)
+        self._owners.add(owner)
+        self._local.reason = frame.f_code, reason, values
 
     # -- graph breaks ------------------------------------------------------------------------
 

@@ -81,7 +81,7 @@ class Adapter(Listener):
         """Wrap saves; all saved state counts as the device's."""
 
         def save(*args: Any, **kwargs: Any) -> Any:
-            self._recorder.thread().touched = True
+            self._calls.note(self._recorder.touched)
             return original(*args, **kwargs)
 
         return self._calls.save(save)

@@ -19,7 +19,6 @@ from importlib import import_module
 from typing import Any, Callable, Iterator
 
 from ..disguise import hide_frames
-from ..files import open_file
 from ..patches import Patches
 
 #: Settings while Kineto starts and stops: do not print that the machine has no GPU; do not tear
@@ -154,7 +153,7 @@ def _write(recorded: Any, path: str) -> None:
     plain, packed = (f"{path}.{threading.get_ident()}{end}" for end in (".json.new", ".new"))
     try:
         recorded.save(plain)
-        with open_file(plain, "rb") as file, gzip.open(packed, "wb", compresslevel=1) as to:
+        with open(plain, "rb") as file, gzip.open(packed, "wb", compresslevel=1) as to:
             shutil.copyfileobj(file, to, 1 << 20)
         os.replace(packed, path)
     finally:

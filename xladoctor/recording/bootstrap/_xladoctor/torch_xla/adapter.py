@@ -121,7 +121,7 @@ class Adapter:
         def get_default_device(*args: Any, **kwargs: Any) -> Any:
             try:
                 device = original(*args, **kwargs)
-                events.used()
+                self._calls.note(events.used)
             except BaseException as error:
                 hide_frames(error)
                 raise
@@ -151,7 +151,7 @@ class Adapter:
     def _wait(self, original: Any) -> Any:
         def wait_device_ops(*args: Any, **kwargs: Any) -> Any:
             try:
-                if self._recorder.off or self._recorder.thread().inside or _is_of_dynamo():
+                if self._calls.outermost() is None or _is_of_dynamo():
                     return original(*args, **kwargs)
                 return self._calls.read("wait", original, *args, **kwargs)
             except BaseException as error:
@@ -165,8 +165,8 @@ class Adapter:
 
         def to(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             try:
-                moves = _moves(tensor, args, kwargs)
-                if not moves or recorder.off or type(tensor) not in plain or calls.is_inside():
+                moves = not recorder.off and calls.note(_moves, tensor, args, kwargs)
+                if not moves or type(tensor) not in plain or calls.is_inside():
                     return original(tensor, *args, **kwargs)
                 if tensor.is_xla:
                     return calls.read("to", original, tensor, *args, **kwargs)
@@ -180,7 +180,7 @@ class Adapter:
     def _send(self, original: Any) -> Any:
         def tensors_from_aten(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             try:
-                if self._recorder.off or self._recorder.thread().inside:
+                if self._calls.outermost() is None:
                     return original(tensors, *args, **kwargs)
                 return self._calls.upload(tensors, original, tensors, *args, **kwargs)
             except BaseException as error:
@@ -198,22 +198,25 @@ class Adapter:
 
     def _touch(self, original: Any) -> Any:
         def sync_multi(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            self._recorder.thread().touched = True
+            self._calls.note(self._recorder.touched)
             return original(tensors, *args, **kwargs)
 
         return sync_multi
 
     def _closures(self, original: Any) -> Any:
         def run_step_closures(*args: Any, **kwargs: Any) -> Any:
-            state = self._recorder.thread()
+            state = self._calls.note(self._recorder.thread)
             try:
+                if state is None:
+                    return original(*args, **kwargs)
                 state.closure = True
                 return original(*args, **kwargs)
             except BaseException as error:
                 hide_frames(error)
                 raise
             finally:
-                state.closure = False
+                if state is not None:
+                    state.closure = False
 
         return run_step_closures
 
@@ -227,9 +230,10 @@ class Adapter:
         self._recorder.optimizer_of(id(optimizer), site)
 
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        state = self._recorder.thread()
-        self._calls.note(self._recorder.optimizer, state, id(optimizer))
-        self._calls.note(self._note_updates, state, optimizer)
+        state = self._calls.note(self._recorder.thread)
+        if state is not None:
+            self._calls.note(self._recorder.optimizer, state, id(optimizer))
+            self._calls.note(self._note_updates, state, optimizer)
 
     def _note_updates(self, state: ThreadState, optimizer: Any) -> None:
         updates = self._updates.get(id(optimizer), 0)
