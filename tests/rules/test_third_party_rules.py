@@ -548,6 +548,26 @@ def test_a_message_that_takes_too_much_leaves_the_finding(tmp_path: Path, messag
     assert re.match(re.escape(NOT_SHOWN) + "(took longer|needs more)", said)
 
 
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("fix", [*BOMBS, *FAULTS], ids=lambda text: text[:40])
+def test_a_fix_for_a_line_that_fails_or_takes_too_much_is_left_out(
+    tmp_path: Path, fix: str
+) -> None:
+    finding = next(
+        each for each in judged(tmp_path, fix_here=fix).findings if each.rule != "ACME999"
+    )
+    assert (finding.fix, finding.message) == ("Do not.", "20 steps.")
+
+
+def test_a_fix_for_a_line_replaces_the_general_one(tmp_path: Path) -> None:
+    finding = next(
+        each
+        for each in judged(tmp_path, fix_here="{{ count }} less.").findings
+        if each.rule != "ACME999"
+    )
+    assert finding.fix == "20 less."
+
+
 @pytest.mark.parametrize("message", FAULTS, ids=lambda text: text[:40])
 def test_a_message_that_fails_leaves_the_finding(tmp_path: Path, message: str) -> None:
     said = message_of(tmp_path, message)
