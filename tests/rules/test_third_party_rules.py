@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import shutil
 from collections.abc import Iterator
 from functools import cache
@@ -24,11 +25,13 @@ from xladoctor.diagnosis.engine import diagnose, judge
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pack import all_rules, load_rule, load_rules
 from xladoctor.diagnosis.rule import RuleError
+from xladoctor.diagnosis.rule_file import read_rule
 from xladoctor.diagnosis.sandbox import contained
 from xladoctor.evidence.allowlist import not_of_the_evidence
 from xladoctor.evidence.interface import Evidence
 from xladoctor.report.interface import Report
 from xladoctor.report.output import Color, Format, Output, deliver
+from xladoctor.rule_cases.check import check_query, nothing
 
 RULE: dict[str, Any] = {
     "id": "ACME012",
@@ -546,6 +549,15 @@ def message_of(folder: Path, message: str) -> str:
 def test_a_message_that_takes_too_much_leaves_the_finding(tmp_path: Path, message: str) -> None:
     said = message_of(tmp_path, message)
     assert re.match(re.escape(NOT_SHOWN) + "(took longer|needs more)", said)
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("message", ["{{ 'x' * 2000000000 }}", "{{ 2 ** 100000000 }}"])
+def test_checking_a_message_takes_no_memory_of_this_process(tmp_path: Path, message: str) -> None:
+    read = read_rule(written(tmp_path, message=message))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert all(fault.text.startswith("message: ") for fault in check_query(read, nothing()))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500 << 10
 
 
 @pytest.mark.usefixtures("hasty")

@@ -31,6 +31,7 @@ _CALLS: dict[str, tuple[type[Fact], int]] = {
     "uploads": (decoded(Upload), 1),
     "saves": (decoded(StateSave), 1),
 }
+_WAIT: Callable[..., Fact] = decoded(DataWait)
 _COUNTS = ("optimizers", "counters", "fallbacks")
 
 
@@ -80,7 +81,7 @@ class CutSum:
             name: tuple(kind(*key, *values) for key, values in self._calls[name].items())
             for name, (kind, _) in _CALLS.items()
         }
-        waits = [decoded(DataWait)(*values) for values in self._calls["input"].values()]
+        waits = [_WAIT(*values) for values in self._calls["input"].values()]
         whole: _S = _replaced(
             line,
             **self._numbers,
