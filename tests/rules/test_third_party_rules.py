@@ -244,6 +244,14 @@ def test_a_file_that_is_an_attack_is_an_error_with_its_line(
     assert f"{place.rpartition(':')[0]}: {told}".startswith(f"{path}:{why}")
 
 
+def test_of_many_faults_the_first_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "ACME012-odd-thing.yaml"
+    path.write_text("".join(f"k{nth}: 1\n" for nth in range(20_000)))
+    faults = read_rule(path).faults
+    assert len(faults) == 101
+    assert re.fullmatch(r"and [\d,]+ more faults", faults[-1].text)
+
+
 def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "ACME012-odd-thing.yaml").write_bytes("title: Übel".encode("latin-1"))
     with pytest.raises(RuleError, match="1: cannot be read: 'utf-8' codec can't decode"):
