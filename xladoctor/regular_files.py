@@ -98,6 +98,16 @@ def read_bytes(path: Path, limit: int = DOCUMENT, *, links: bool = True) -> byte
     return content
 
 
+def modified_s(path: Path) -> float:
+    """When a file was last changed, in seconds since 1970; 0 for one that is gone, as behind a
+    link that leads nowhere.
+    """
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def checksum(path: Path) -> int:
     """The CRC-32 of a regular file that is no link. Raises OSError."""
     value = 0

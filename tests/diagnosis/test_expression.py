@@ -46,6 +46,9 @@ def test_expression_and_its_columns(source: str, names: list[str], text: str, va
         ("größe += loss.item()", ["item"]),  # columns of a tree are bytes
         ("def (", ["item"]),
         ("", ["item"]),
+        (f"x{'.a' * 1500}.item()", ["item"]),  # deeper than a recursive function bears
+        ("**".join(["x"] * 800), ["pow"]),
+        ("lambda: " * 500 + "x", []),
     ],
 )
 def test_what_is_not_certain_has_no_expression(source: str, names: list[str]) -> None:

@@ -137,6 +137,14 @@ def test_several_runs_and_other_evidence_are_not_mixed(runs: Path) -> None:
         load(["last", "report.txt"])
 
 
+@pytest.mark.parametrize("began_s", [-(10**30), -1, 2**200, 10**400])
+def test_run_of_an_impossible_date_is_listed(tmp_path: Path, began_s: int) -> None:
+    made(tmp_path / "a", began_s)
+    made(tmp_path / "b", 200)
+    with pytest.raises(IngestError, match="2 runs"):
+        refuse_several([tmp_path])
+
+
 def test_programs_of_one_command_are_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     whole = Path(RUNS) / "one"

@@ -174,7 +174,15 @@ def test_checksums_of_files_elsewhere_are_not_compared(run: Path, name: str) -> 
     (run / "python.log").write_text("")
     size = (run / name).stat().st_size
     write(run / "run.json", {**MANIFEST, "files": {name: size}, "crc32": {name: 1}})
-    assert not [note for note in lost(run) if "checksum" in note]
+    assert not [note for note in lost(run) if "checksum differs" in note]
+
+
+@pytest.mark.parametrize("name", ["../secret", "process-43/../../secret", "link", "/proc/version"])
+def test_sizes_of_files_elsewhere_are_not_shown(run: Path, name: str) -> None:
+    (run.parent / "secret").write_text("hunter2")
+    (run / "link").symlink_to("../secret")
+    write(run / "run.json", {**MANIFEST, "files": {name: 1000}})
+    assert lost(run) == [f"{run / name}: is gone; what was in it is lost"]
 
 
 @pytest.mark.parametrize("key", ["session", "began_ns", "files"])

@@ -218,6 +218,14 @@ def test_file_that_is_named_but_not_there_is_passed_over(tmp_path: Path) -> None
     assert read_modules(tmp_path, record, Folders(), Ingested()).files == ()
 
 
+@pytest.mark.parametrize(
+    "name", ["modules-².xplane.pb", "modules-٣.xplane.pb", "modules-x.xplane.pb"]
+)
+def test_file_may_have_any_number_in_its_name(tmp_path: Path, name: str) -> None:
+    write(tmp_path / name, {1: (2, 1)})
+    assert joined(tmp_path, compilations([(2, 1)])) == {1: "h0"}
+
+
 # Damage
 
 

@@ -57,3 +57,15 @@ def test_main_session_without_a_timeline_leaves_the_newest(two_sessions: Path) -
     write(two_sessions / "run.json", {**MANIFEST, "session": "lost"})
     (note,) = read_run_directory(two_sessions)[1].notes
     assert "2 sessions; the newest is read, 2026-01-05-outlier" in note
+
+
+def test_link_that_leads_nowhere_is_lost(two_sessions: Path) -> None:
+    session = two_sessions / "plugins" / "profile" / "2026-01-06"
+    session.mkdir()
+    (session / "vm_42.xplane.pb").symlink_to("gone")
+    evidence = load(str(two_sessions))
+    assert evidence.database.scalar("SELECT count(*) FROM timeline_step") == 5
+    evidence = load(str(two_sessions), session="2026-01-06")
+    assert evidence.lost == (
+        f"{session / 'vm_42.xplane.pb'}: a link or not a plain file; not read",
+    )

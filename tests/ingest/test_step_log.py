@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import rows
+from xladoctor.evidence.interface import Elsewhere
+from xladoctor.evidence.load import build
 from xladoctor.ingest.call_sites import CallSites, read_call_sites
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import Ingested
@@ -300,6 +302,21 @@ def test_steps_that_ended_with_next_to_nothing_are_parts_of_the_next() -> None:
     assert [row["step"] for row in table(ingested, "outlier")] == [4, 1]
 
 
+def test_cuts_of_a_step_add_up_however_many_there_are() -> None:
+    cut = {**STEP, "event": "cut", "counters": {}, "fallbacks": {}, "optimizers": []}
+    many = 20_000
+    cuts = [{**cut, "reads": [[1, f"kind {nth}", 0, 1, 9, 0]]} for nth in range(many)]
+    ingested = read(*cuts, {**cut, "event": "step", "reads": [[1, "kind 0", 0, 2, 9, 0]]})
+
+    reads = table(ingested, "host_sync")
+    assert len(reads) == many
+    assert (reads[0]["kind"], reads[0]["count"], reads[0]["duration_ns"]) == ("kind 0", 3, 18)
+    (step,) = table(ingested, "step")
+    assert step["duration_ns"] == (many + 1) * STEP["duration_ns"]
+    (upload, _) = table(ingested, "upload")
+    assert upload["bytes"] == (many + 1) * 8192
+
+
 def test_counters_are_summed_over_the_lines() -> None:
     lines = [json.dumps(line) for line in (STEP, {**STEP, "counters": {"MarkStep": 4}})]
     log = read_step_log(lines, SITES, 2, Ingested(), "steps.jsonl")
@@ -369,6 +386,14 @@ def test_foreign_line_leaves_a_note_with_its_number(line: str) -> None:
 
 
 # Outliers
+
+
+def test_many_lines_that_cannot_be_read_are_counted() -> None:
+    ingested = read(*["x"] * 1000)
+    assert (len(ingested.lost), ingested.more_lost) == (200, 800)
+    assert build(ingested, "run", Elsewhere("text")).lost[-1] == (
+        "run: as much is lost in 800 more places"
+    )
 
 
 def test_step_that_took_much_longer_is_a_row() -> None:

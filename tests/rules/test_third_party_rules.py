@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import shutil
 from collections.abc import Iterator
 from functools import cache
@@ -24,11 +25,13 @@ from xladoctor.diagnosis.engine import diagnose, judge
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pack import all_rules, load_rule, load_rules
 from xladoctor.diagnosis.rule import RuleError
+from xladoctor.diagnosis.rule_file import read_rule
 from xladoctor.diagnosis.sandbox import contained
 from xladoctor.evidence.allowlist import not_of_the_evidence
 from xladoctor.evidence.interface import Evidence
 from xladoctor.report.interface import Report
 from xladoctor.report.output import Color, Format, Output, deliver
+from xladoctor.rule_cases.check import check_query, nothing
 
 RULE: dict[str, Any] = {
     "id": "ACME012",
@@ -239,6 +242,14 @@ def test_a_file_that_is_an_attack_is_an_error_with_its_line(
         load_rules(tmp_path)
     place, _, told = caught.value.what.partition(": ")
     assert f"{place.rpartition(':')[0]}: {told}".startswith(f"{path}:{why}")
+
+
+def test_of_many_faults_the_first_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "ACME012-odd-thing.yaml"
+    path.write_text("".join(f"k{nth}: 1\n" for nth in range(20_000)))
+    faults = read_rule(path).faults
+    assert len(faults) == 101
+    assert re.fullmatch(r"and [\d,]+ more faults", faults[-1].text)
 
 
 def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
@@ -546,6 +557,35 @@ def message_of(folder: Path, message: str) -> str:
 def test_a_message_that_takes_too_much_leaves_the_finding(tmp_path: Path, message: str) -> None:
     said = message_of(tmp_path, message)
     assert re.match(re.escape(NOT_SHOWN) + "(took longer|needs more)", said)
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("message", ["{{ 'x' * 2000000000 }}", "{{ 2 ** 100000000 }}"])
+def test_checking_a_message_takes_no_memory_of_this_process(tmp_path: Path, message: str) -> None:
+    read = read_rule(written(tmp_path, message=message))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert all(fault.text.startswith("message: ") for fault in check_query(read, nothing()))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500 << 10
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("fix", [*BOMBS, *FAULTS], ids=lambda text: text[:40])
+def test_a_fix_for_a_line_that_fails_or_takes_too_much_is_left_out(
+    tmp_path: Path, fix: str
+) -> None:
+    finding = next(
+        each for each in judged(tmp_path, fix_here=fix).findings if each.rule != "ACME999"
+    )
+    assert (finding.fix, finding.message) == ("Do not.", "20 steps.")
+
+
+def test_a_fix_for_a_line_replaces_the_general_one(tmp_path: Path) -> None:
+    finding = next(
+        each
+        for each in judged(tmp_path, fix_here="{{ count }} less.").findings
+        if each.rule != "ACME999"
+    )
+    assert finding.fix == "20 less."
 
 
 @pytest.mark.parametrize("message", FAULTS, ids=lambda text: text[:40])

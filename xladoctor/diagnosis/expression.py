@@ -23,6 +23,7 @@ _READS = {
 }
 #: Operations that an index is lowered to.
 _INDEXING = {"generic_slice", "select", "slice"}
+_DEEPEST = 50  # levels of a tree
 #: Templates that complete a line that is part of a statement.
 _COMPLETIONS = ("{}", "{} pass", "if 1: pass\n{} pass", "f({}\n)", "{})", "({}", "f({}")
 
@@ -124,8 +125,18 @@ def _parsed(text: str) -> tuple[ast.Module, int, int] | None:
                 tree = ast.parse(completion.replace("{}", text))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
+        if _is_deep(tree):
+            return None
         return tree, before.count("\n") + 1, len(before.rpartition("\n")[2])
     return None
+
+
+def _is_deep(tree: ast.AST) -> bool:
+    """Whether a tree is nested deeper than people write, and than recursive functions bear."""
+    level = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return bool(level)
 
 
 def _same(one: str, other: str) -> bool:

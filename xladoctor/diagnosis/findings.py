@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -49,12 +50,11 @@ def from_rows(
         if rule.foreign
         else [_rendered(rule, rule.message, values) for values in contexts]
     )
-    return distinct(
-        [
-            _finding(rule, group, message, evidence, time, savings)
-            for group, message in zip(groups, messages, strict=True)
-        ]
-    )
+    found = [
+        _finding(rule, group, message, evidence, time, savings)
+        for group, message in zip(groups, messages, strict=True)
+    ]
+    return distinct(_with_own_fixes(rule, groups, found, evidence))
 
 
 def _worst(rows: list[Row]) -> Row:
@@ -103,7 +103,7 @@ def _finding(
         consequences=list(worst.get("consequences") or []),
         message=message,
         why=rule.why.strip(),
-        fix=_fix_of(rule, worst, locations, evidence),
+        fix=rule.fix.strip(),
         example=rule.example.after.strip("\n") if rule.example else "",
         fingerprint=fingerprint(rule.id, _subject(worst), locations, evidence),
         subject=_subject(worst),
@@ -151,19 +151,35 @@ def _severity_by_counts(rule: Rule, row: Row) -> Severity:
     )
 
 
-def _fix_of(rule: Rule, row: Row, locations: list[Location], evidence: Evidence) -> str:
-    """The fix for this line, if the rule has one, else the general fix."""
+def _with_own_fixes(
+    rule: Rule, groups: list[list[Row]], found: list[Finding], evidence: Evidence
+) -> list[Finding]:
+    """The findings, each with the fix for its line, if the rule has one."""
     if not rule.fix_here:
-        return rule.fix.strip()
-    place = locations[0] if locations else None
-    source = place.source if place else None
-    values = {
+        return found
+    values = [
+        _fix_values(_worst(group), finding.locations, evidence)
+        for group, finding in zip(groups, found, strict=True)
+    ]
+    fixes = (
+        third_party.fixes_of(rule, values)
+        if rule.foreign
+        else [_rendered(rule, rule.fix_here, each) for each in values]
+    )
+    return [
+        replace(finding, fix=fix or finding.fix) for finding, fix in zip(found, fixes, strict=True)
+    ]
+
+
+def _fix_values(row: Row, locations: list[Location], evidence: Evidence) -> Row:
+    """The values that a fix for a line can use."""
+    source = locations[0].source if locations else None
+    return {
         **_message_values(row, evidence),
         **barriers.around(row, source, evidence),
         "code": _meant(row, source) if source else None,
         "source": (source or "").strip(),
     }
-    return _rendered(rule, rule.fix_here, values) or rule.fix.strip()
 
 
 def _meant(row: Row, source: str) -> Expression | None:

@@ -26,6 +26,7 @@ _WORDS = {
     "string_type": "expected a text (in quotes if it looks like a number)",
 }
 _LARGEST, _DEEPEST = 1 << 18, 16  # the most bytes and levels of a file
+_MOST_FAULTS = 100  # that are named
 
 
 class Fault(NamedTuple):
@@ -142,8 +143,10 @@ def read_model(path: Path, model: type[Model], context: str | None = None) -> Re
                 item["loc"],
                 f"{'.'.join(map(str, item['loc'])) or whole}: {message_of(item, model)}",
             )
-            for item in error.errors()
+            for item in error.errors()[:_MOST_FAULTS]
         ]
+        if more := error.error_count() - len(wrong):
+            wrong.append(document.fault((), f"and {more:,} more faults"))
         return Read(document, None, [*faults, *wrong])
 
 

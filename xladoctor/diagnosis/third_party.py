@@ -13,7 +13,7 @@ from xladoctor.diagnosis.sandbox import contained
 from xladoctor.evidence.interface import Evidence
 
 Row = dict[str, Any]
-#: Time limits for a query, and for all messages of a rule.
+#: Time limits for a query, and for all messages or all fixes of a rule.
 QUERY_S, MESSAGES_S = 30.0, 5.0
 #: The most rows of a query, and characters of a message.
 ROWS, MESSAGE = 1000, 2000
@@ -38,16 +38,27 @@ def rows_of(rule: Rule, evidence: Evidence, parameters: Mapping[str, Any]) -> li
 
 def messages_of(rule: Rule, rows: Sequence[Row]) -> list[str]:
     """The rule's message for each row; if it fails, the title and the reason."""
-
-    def rendered() -> Iterator[str]:
-        template = TEMPLATES.from_string(rule.message)
-        for row in rows:
-            text = " ".join(template.render(row).split())
-            yield text if len(text) <= MESSAGE else f"{text[: MESSAGE - 1]}…"
-
-    messages, fault = contained(rendered, MESSAGES_S)
+    messages, fault = _rendered(rule.message, rows)
     instead = f"{rule.title}. (The rule's message cannot be shown: {(fault or '')[:_REASON]}.)"
     return messages + [instead] * (len(rows) - len(messages))
+
+
+def fixes_of(rule: Rule, rows: Sequence[Row]) -> list[str]:
+    """The rule's fix for the line of each row; empty if that fails."""
+    fixes, _ = _rendered(rule.fix_here, rows)
+    return fixes + [""] * (len(rows) - len(fixes))
+
+
+def _rendered(text: str, rows: Sequence[Row]) -> tuple[list[str], str | None]:
+    """A template's text for each row, and why the last are missing, if they are."""
+
+    def rendered() -> Iterator[str]:
+        template = TEMPLATES.from_string(text)
+        for row in rows:
+            whole = " ".join(template.render(row).split())
+            yield whole if len(whole) <= MESSAGE else f"{whole[: MESSAGE - 1]}…"
+
+    return contained(rendered, MESSAGES_S)
 
 
 def _checked(rule: Rule, row: Any) -> Row:

@@ -78,6 +78,10 @@ def build(ingested: Ingested, path: str, origin: Origin, frontend: str | None = 
         database.lazy(table, producers)
     database.create_views()
     timings.done("database")
+    if ingested.more_lost:
+        more = f"{path}: as much is lost in {ingested.more_lost:,} more places"
+        ingested.notes.append(more)
+        ingested.lost.append(more)
     available = frozenset(ingested.tables) | frozenset(ingested.lazy)
     notes, lost = (tuple(map(clean, texts)) for texts in (ingested.notes, ingested.lost))
     if not isinstance(origin, Elsewhere):

@@ -16,7 +16,7 @@ from typing import Any
 from xladoctor.foreign import quoted
 from xladoctor.ingest.interface import IngestError
 from xladoctor.recording.interface import RUNS, RunDirectory
-from xladoctor.regular_files import read_json
+from xladoctor.regular_files import modified_s, read_json
 
 _LAST = "last"
 _NAMED = re.compile(r"(?P<name>.+?)(?:~(?P<back>\d{1,6}))?")
@@ -28,6 +28,7 @@ _COPY = {
     "https": "curl -LO {url}",
 }
 _MOST_LISTED = 20
+_LATEST_S = 2**62 // 10**9  # the year 2116, which no manifest exceeds
 _EXPECTED = (
     "expected a run (a run directory of `xladoctor run`, last, last~1, or a script's name), an"
     " XProf log directory, an .xplane.pb file, a text with a metrics report or an analysis log, or"
@@ -164,7 +165,7 @@ def _kept(place: Path) -> KeptRun | None:
         place,
         script if isinstance(script, str) else str(manifest.get("kind") or "program"),
         str(manifest.get("cwd") or ""),
-        began / 1e9 if isinstance(began, int) else place.stat().st_mtime,
+        max(0, min(began // 10**9 if isinstance(began, int) else modified_s(place), _LATEST_S)),
         count if isinstance(count, int) else None,
         str(verdict.get("text")) if isinstance(verdict, dict) else "not analyzed yet",
     )

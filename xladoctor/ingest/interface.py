@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 Columns = dict[str, Any]
 
 
+_MOST_NOTES = 200  # on losses; a damaged log may have one in each line
+
+
 class IngestError(XladoctorError):
     """Evidence that cannot be read; the message has the path, position and what was expected."""
 
@@ -67,6 +70,7 @@ class Ingested:
             large to build unless queried; such a table is in neither of the two above.
         notes: what was cut, skipped or unreadable, each with path and position.
         lost: the notes on losses that leave too much of what the program did unknown.
+        more_lost: how many more losses there are, which have no notes.
         cut: tables that lack recorded rows, each with the first note that says so.
     """
 
@@ -75,6 +79,7 @@ class Ingested:
     lazy: dict[str, list[Callable[[], Columns]]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+    more_lost: int = 0
     cut: dict[str, str] = field(default_factory=dict)
 
     def lose(self, note: str, *tables: str) -> None:
@@ -85,8 +90,11 @@ class Ingested:
             tables: the tables that lack rows. Rules that query them and find nothing count as not
                 evaluated.
         """
-        self.notes.append(note)
-        self.lost.append(note)
+        if len(self.lost) < _MOST_NOTES:
+            self.notes.append(note)
+            self.lost.append(note)
+        else:
+            self.more_lost += 1
         for table in tables:
             self.cut.setdefault(table, note)
 

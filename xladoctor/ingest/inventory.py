@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from fnmatch import fnmatch
+from functools import lru_cache
 from pathlib import Path
 
 from xladoctor import facts
@@ -45,6 +46,7 @@ TABLES: dict[str, tuple[str, ...]] = {
 }
 
 
+@lru_cache(1024)
 def tables_of(file: str) -> tuple[str, ...]:
     """The tables that have rows of a file."""
     name = Path(file).name
@@ -65,8 +67,10 @@ def check(
         ingested.lose(f"{path / 'run.json'}: {_CHANGED}; what it says may be wrong")
     for file, size in files.items():
         try:
-            now = (path / file).lstat().st_size
+            now = (path / file).lstat().st_size if lies_in(path / file, path) else None
         except (OSError, ValueError):
+            now = None
+        if now is None:
             ingested.lose(f"{path / file}: is gone; what was in it is lost", *tables_of(file))
             continue
         if now < size:

@@ -97,7 +97,7 @@ def read_modules(
 
 
 def _count(name: str) -> int | None:
-    digits = "".join(filter(str.isdigit, name))
+    digits = "".join(filter(str.isdecimal, name))
     return int(digits) if digits else None
 
 

@@ -37,6 +37,7 @@ from xladoctor.ingest.recognition import (
 )
 from xladoctor.ingest.sessions import find_sessions, session_files
 from xladoctor.ingest.text_reader import TextPart
+from xladoctor.regular_files import modified_s
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.read import Compilations
@@ -273,7 +274,7 @@ def _of_one_session(
     folders = {file.parent for file in timelines}
     if not folders:
         return []
-    newest = max(folders, key=lambda folder: (folder.stat().st_mtime, folder))
+    newest = max(folders, key=lambda folder: (modified_s(folder), folder))
     if len(folders) > 1:
         ingested.notes.append(
             f"{path}: {len(folders)} folders with timelines; the newest is read, {newest}"
@@ -326,8 +327,8 @@ def _add_process(file: Path, number: int, ingested: Ingested) -> None:
 
 def _only_empty_logs(path: Path) -> bool:
     """Whether a directory has only empty logs: nothing was compiled, or not yet."""
-    sizes = [file.stat().st_size for file in path.rglob("*.log")] if path.is_dir() else []
-    return bool(sizes) and not any(sizes)
+    logs = [file for file in path.rglob("*.log") if file.is_file()] if path.is_dir() else []
+    return bool(logs) and not any(file.stat().st_size for file in logs)
 
 
 def _named(paths: Sequence[Path]) -> str:

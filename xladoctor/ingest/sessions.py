@@ -11,6 +11,7 @@ from xladoctor.foreign import quoted
 from xladoctor.ingest.compressed import PACKED
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.recognition import CAPTURED, SUFFIX, is_timeline
+from xladoctor.regular_files import modified_s
 
 #: A log directory, a folder of sessions, or a session.
 _PATTERNS = (
@@ -87,7 +88,7 @@ def _by_age(sessions: dict[str, list[Path]]) -> dict[str, list[Path]]:
 
 
 def _age(files: list[Path]) -> float:
-    return max(file.stat().st_mtime for file in files)
+    return max(map(modified_s, files))
 
 
 def _some(names: list[str]) -> str:

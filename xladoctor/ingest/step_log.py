@@ -7,9 +7,9 @@ loses its last line, nothing else.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -19,6 +19,7 @@ from xladoctor.facts.run import CutStep, Step, Tail
 from xladoctor.facts.table import facts_in, table_name
 from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.compile_lines import CompileLines
+from xladoctor.ingest.cut_sum import CutSum
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.fact_rows import row
 from xladoctor.ingest.gathered import Gathered
@@ -52,12 +53,9 @@ _ALWAYS = (
     "outlier",
 )
 
-_S = TypeVar("_S", bound=Step)
-_Key = TypeVar("_Key")
 #: Of lines, which are msgspec's structs.
 _replaced: Callable[..., Any] = msgspec.structs.replace
 _fields_of: Callable[[Any], dict[str, Any]] = msgspec.structs.asdict
-_values_of: Callable[[Any], tuple[Any, ...]] = msgspec.structs.astuple
 
 
 @dataclass(slots=True)
@@ -119,7 +117,7 @@ class StepLog:
         self._compiling = CompileLines(sites, process, self._rows)
         self._ordinals: dict[tuple[int | None, int | None], int] = {}
         self._barriers: dict[int | None, list[tuple[int, int, bool]]] = {}
-        self._cuts: dict[int | None, CutStep] = {}  # of each thread's step, those so far
+        self._cuts = defaultdict[int | None, CutSum](CutSum)  # of each thread's step
         self._folded: dict[int | None, int] = defaultdict(int)  # steps of a thread that were none
         self._was_none: dict[int | None, bool] = defaultdict(bool)  # its last one
         self._handlers: dict[type[Fact], Callable[[Any], None]] = {
@@ -156,7 +154,7 @@ class StepLog:
         """
         if self.logged.ended:
             return
-        last = next((cut for cut in self._cuts.values() if cut.main), None)
+        last = next((cuts.last for cuts in self._cuts.values() if cuts.last.main), None)
         self._cut(
             CUT(
                 thread=last.thread if last else None,
@@ -170,9 +168,10 @@ class StepLog:
 
     def tables(self) -> Gathered:
         """All tables, after the last line."""
-        stopped, self._cuts = self._cuts, {}
-        for cuts in stopped.values():
-            self._step(TAIL(**_fields_of(cuts)))
+        stopped = list(self._cuts.values())
+        self._cuts.clear()
+        for cuts in stopped:
+            self._step(TAIL(**_fields_of(cuts.whole(cuts.last))))
         self._compiling.finish()
         for table in _ALWAYS:
             self._rows.table(table)
@@ -212,8 +211,7 @@ class StepLog:
 
     def _cut(self, line: CutStep) -> None:
         self._add_cut(line)
-        cuts = self._cuts.get(line.thread)
-        self._cuts[line.thread] = _sum(cuts, line) if cuts else line
+        self._cuts[line.thread].add(line)
 
     def _add_cut(self, line: Step) -> None:
         """A row of ``cut``: from one launch of the thread to the next, whatever caused it."""
@@ -242,7 +240,8 @@ class StepLog:
         cuts = self._cuts.pop(thread, None)
         if cuts is not None:
             self._add_cut(line)
-            line = _sum(cuts, line)
+            cuts.add(line)
+            line = cuts.whole(line)
         ordinal = self._ordinals.get((thread, site), 0)
         if not tail:
             self._ordinals[thread, site] = ordinal + line.barriers
@@ -300,52 +299,3 @@ def _parts(line: Step) -> dict[str, int]:
 def _updates(line: Step) -> int:
     """Count the updates of the optimizer that stepped most often."""
     return max([count for _, count in line.optimizers]) if line.optimizers else 0
-
-
-#: How many values, the first ones, identify a call of these; the others add up.
-_KEYS = {"reads": 3, "uploads": 1, "saves": 1}
-_SUMS = (
-    "duration_ns",
-    "barriers",
-    "barrier_ns",
-    "compile_ns",
-    "capture_ns",
-    "executions",
-    "compilations",
-    "launches",
-)
-
-
-def _sum(cuts: CutStep, line: _S) -> _S:
-    """Add up the cuts of a step and the line after them; the sum ends where that line ends."""
-    total: dict[str, Any] = {name: getattr(cuts, name) + getattr(line, name) for name in _SUMS}
-    for name, keys in _KEYS.items():
-        total[name] = _merged((*getattr(cuts, name), *getattr(line, name)), keys)
-    waits = _merged((*_waits(cuts), *_waits(line)), 0)
-    whole: _S = _replaced(
-        line,
-        **total,
-        input=waits[0] if waits else None,
-        optimizers=tuple(_added(dict(cuts.optimizers), dict(line.optimizers)).items()),
-        counters=_added(cuts.counters, line.counters),
-        fallbacks=_added(cuts.fallbacks, line.fallbacks),
-        log_offset=line.log_offset or cuts.log_offset,
-        traced=line.traced or cuts.traced,
-        probed=line.probed or cuts.probed,
-    )
-    return whole
-
-
-def _merged(calls: tuple[Fact, ...], keys: int) -> tuple[Fact, ...]:
-    """Add up calls of one kind that have the same first values."""
-    sums: dict[tuple[Any, ...], tuple[int, ...]] = {}
-    for call in calls:
-        values = _values_of(call)
-        key, more = values[:keys], values[keys:]
-        sums[key] = tuple(map(sum, zip(sums[key], more, strict=True))) if key in sums else more
-    kind: Callable[..., Fact] = type(calls[0]) if calls else Fact
-    return tuple(kind(*key, *values) for key, values in sums.items())
-
-
-def _added(counts: Mapping[_Key, int], more: Mapping[_Key, int]) -> dict[_Key, int]:
-    return {name: counts.get(name, 0) + more.get(name, 0) for name in (*counts, *more)}

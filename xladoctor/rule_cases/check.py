@@ -10,9 +10,11 @@ from typing import Any
 import duckdb
 from jinja2 import TemplateAssertionError, meta, nodes
 
+from xladoctor.diagnosis import third_party
 from xladoctor.diagnosis.rule import TEMPLATES, RuleError
 from xladoctor.diagnosis.rule_file import Document, Fault, Read, read_case, read_rule
 from xladoctor.diagnosis.rule_row import ROW_COLUMNS, RuleRow
+from xladoctor.diagnosis.sandbox import contained
 from xladoctor.evidence.interface import Evidence
 from xladoctor.rule_cases.coverage import unstated
 from xladoctor.rule_cases.evidence import complete
@@ -213,18 +215,20 @@ def _unknown_in_message(
     fields: set[str],
 ) -> Iterator[Fault]:
     """Names in a message that the query does not return."""
-    try:
-        tree = TEMPLATES.parse(message)
-        names = meta.find_undeclared_variables(tree)
-    except TemplateAssertionError as error:  # a filter or test that does not exist
-        yield document.fault_within(location, error.lineno, None, f"message: {error.message}")
+    tree = TEMPLATES.parse(message)
+    # Jinja computes the constants in it, which may be of any size.
+    names, why = contained(lambda: _undeclared(tree), third_party.MESSAGES_S)
+    wrong = [name for name in names if not isinstance(name, str)] or [(1, why)] * bool(why)
+    if wrong:
+        line, fault = wrong[0]
+        yield document.fault_within(location, line, None, f"message: {fault}")
         return
     # Of files the message has what reports show, also where the query has none.
     always = {"cause", "file", "user_file", "related_file", "also_file"}
     found = [
         (part.lineno, part.name, f"the query returns no {part.name}")
         for part in tree.find_all(nodes.Name)
-        if part.name in names - columns - always
+        if part.name in {*names} - columns - always
     ]
     found += [
         (part.lineno, field, f"cause has no {field}")
@@ -240,6 +244,14 @@ def _unknown_in_message(
         code = lines[line - 1].find("{")  # text before it is not a name
         at = lines[line - 1].find(word, max(code, 0))
         yield document.fault_within(location, line, max(at, 0), f"message: {text}")
+
+
+def _undeclared(tree: nodes.Template) -> Iterator[str | tuple[int, str | None]]:
+    """Names that a template does not define; or a line and what is wrong in it."""
+    try:
+        yield from meta.find_undeclared_variables(tree)
+    except TemplateAssertionError as error:  # a filter or test that does not exist
+        yield error.lineno, error.message
 
 
 def _field_of_cause(part: nodes.Node) -> str | None:

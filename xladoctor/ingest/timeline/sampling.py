@@ -95,10 +95,11 @@ def _share(process: int, samples: Columns, sending: set[tuple[str, int]]) -> flo
     by_thread: Counter[int] = Counter()
     for row in rows:
         by_thread[row["thread"]] += row["count"]
+    busiest = max(by_thread, key=lambda t: by_thread[t])
     python = [
         row
         for row in rows
-        if row["thread"] == max(by_thread, key=lambda t: by_thread[t])
+        if row["thread"] == busiest
         and not row["doing"]
         and (row["in_framework"] or (row["file"], row["line"]) not in sending)
     ]

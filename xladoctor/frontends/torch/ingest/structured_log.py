@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,7 @@ class _Reader:
         self._cached: dict[str, bool] = {}
         self._names: dict[str, str] = {}  # names of functions, by frame
         self._numbers: dict[str, int] = {}
+        self._of_frame: defaultdict[str, set[str]] = defaultdict(set)  # the ids of its compilations
         self._at: dict[tuple[CallSite, str], int] = {}  # site and repetition -> row
         self._versions: dict[tuple[str, str, str], int] = {}  # file, function and repetition
         self._of_site: Counter[CallSite] = Counter()
@@ -200,6 +201,7 @@ class _Reader:
         file = str(metrics.get("co_filename") or "")
         if row is None and (resumed := breaks.resumed(name)):
             row = self._versions.get((file, resumed, again))
+        self._of_frame[frame].add(of)
         if name.startswith(_RESUMED) and row is not None:
             self._numbers[of] = row
             self._spent(row, metrics)
@@ -302,7 +304,7 @@ class _Reader:
             name: None if at is None else self._compilations[at][name]
             for name in CallSite.__dataclass_fields__
         }
-        count = sum(each.partition("/")[0] == frame for each in self._numbers)
+        count = len(self._of_frame[frame])
         self._rows.add(
             "compile_limit",
             process=self._process,
