@@ -98,6 +98,24 @@ def read_bytes(path: Path, limit: int = DOCUMENT, *, links: bool = True) -> byte
     return content
 
 
+def files_below(folder: Path) -> Iterator[Path]:
+    """All that is no folder below a folder, however deep; links to folders are not followed.
+
+    Folders that cannot be read are passed over.
+    """
+    pending = [str(folder)]
+    while pending:
+        try:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+                    else:
+                        yield Path(entry.path)
+        except OSError:
+            continue
+
+
 def modified_s(path: Path) -> float:
     """When a file was last changed, in seconds since 1970; 0 for one that is gone, as behind a
     link that leads nowhere.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -143,6 +145,20 @@ def test_run_of_an_impossible_date_is_listed(tmp_path: Path, began_s: int) -> No
     made(tmp_path / "b", 200)
     with pytest.raises(IngestError, match="2 runs"):
         refuse_several([tmp_path])
+
+
+def test_folders_may_be_as_deep_as_a_file_system_allows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(tmp_path / "a", 200)
+    monkeypatch.chdir(tmp_path)
+    for _ in range(1500):
+        Path("d").mkdir()
+        os.chdir("d")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(IngestError, match="1 run"):
+        refuse_several([tmp_path])
+    subprocess.run(["rm", "-r", "d"], check=True)  # deeper than Python removes
 
 
 def test_programs_of_one_command_are_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from xladoctor.foreign import quoted
 from xladoctor.ingest.interface import IngestError
 from xladoctor.recording.interface import RUNS, RunDirectory
-from xladoctor.regular_files import modified_s, read_json
+from xladoctor.regular_files import files_below, modified_s, read_json
 
 _LAST = "last"
 _NAMED = re.compile(r"(?P<name>.+?)(?:~(?P<back>\d{1,6}))?")
@@ -147,8 +147,12 @@ def _newest_first(runs: Iterable[KeptRun]) -> list[KeptRun]:
 
 
 def _below(folder: Path) -> Iterable[KeptRun]:
-    marks = [*folder.rglob("run.json"), *folder.rglob("process-*/process.json")]
-    holders = {mark.parent if mark.name == "run.json" else mark.parents[1] for mark in marks}
+    holders = set[Path]()
+    for file in files_below(folder):
+        if file.name == "run.json":
+            holders.add(file.parent)
+        elif file.name == "process.json" and file.parent.name.startswith("process-"):
+            holders.add(file.parents[1])
     return [run for place in holders if is_run(place) and (run := _kept(place))]
 
 

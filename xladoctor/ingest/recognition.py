@@ -14,6 +14,7 @@ from xladoctor.ingest.compressed import HEAD, PACKED, head_of
 from xladoctor.ingest.formats import compiler_file
 from xladoctor.ingest.hlo.dump import is_dumped
 from xladoctor.ingest.interface import Ingested
+from xladoctor.regular_files import files_below
 
 SUFFIX = ".xplane.pb"
 #: Suffixes of timelines in a run directory; elsewhere, other files may have them too.
@@ -64,7 +65,7 @@ def kind_of(file: Path) -> Kind:
 def files_in(directory: Path) -> ByKind:
     """The files below a directory that may be evidence."""
     held: ByKind = {kind: [] for kind in Kind}
-    files = (file for file in sorted(directory.rglob("*")) if file.is_file())
+    files = (file for file in sorted(files_below(directory)) if file.is_file())
     for _, file in zip(range(_MOST_FILES), files, strict=False):
         if kind := _kind_by_name(file):
             held[kind].append(file)
@@ -81,7 +82,7 @@ def unreadable_traces(directory: Path, traces: list[Path]) -> list[Path]:
     known = set(traces)
     named = (
         file
-        for file in sorted(directory.rglob("*.json*"))
+        for file in sorted(files_below(directory))
         if file.name.endswith(_OF_TRACES)
         and file not in known
         and file.is_file()

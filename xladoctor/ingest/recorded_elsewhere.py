@@ -37,7 +37,7 @@ from xladoctor.ingest.recognition import (
 )
 from xladoctor.ingest.sessions import find_sessions, session_files
 from xladoctor.ingest.text_reader import TextPart
-from xladoctor.regular_files import modified_s
+from xladoctor.regular_files import files_below, modified_s
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.read import Compilations
@@ -327,7 +327,7 @@ def _add_process(file: Path, number: int, ingested: Ingested) -> None:
 
 def _only_empty_logs(path: Path) -> bool:
     """Whether a directory has only empty logs: nothing was compiled, or not yet."""
-    logs = [file for file in path.rglob("*.log") if file.is_file()] if path.is_dir() else []
+    logs = [file for file in files_below(path) if file.suffix == ".log" and file.is_file()]
     return bool(logs) and not any(file.stat().st_size for file in logs)
 
 
