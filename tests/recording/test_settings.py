@@ -37,6 +37,14 @@ def test_what_the_capture_set_is_not_the_user_s() -> None:
     assert os.environ[NAMES[1]] == "1"
 
 
+@pytest.mark.parametrize("text", ["", "²", "-1", "1e3", "9" * 5000, "٣"])
+def test_variable_that_holds_no_number_is_none(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(NAMES[0], text)
+    assert settings.whole_number(NAMES[0]) is None
+    monkeypatch.setenv(NAMES[0], "12")
+    assert settings.whole_number(NAMES[0]) == 12
+
+
 def test_line_of_the_program_is_remembered(watch: SettingsWatch) -> None:
     os.environ[NAMES[0]] = "1"
     file, line, function = watch.set_at(NAMES)[NAMES[0]]

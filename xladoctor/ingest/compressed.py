@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PACKED = ".gz"
 #: Times its size that a file may unpack to, beyond a size that is always allowed. Real timelines
 #: and logs unpack to 10 to 40 times.
-_RATIO, _UNBOUNDED = 100, 1 << 26
+_RATIO, _UNBOUNDED = 100, 1 << 24
 _MAGIC = b"\x1f\x8b"
 HEAD = 1 << 12
 #: The message about a file for which :func:`is_spoilt` is true.

@@ -16,7 +16,7 @@ from xladoctor.ingest.interface import Columns
 
 #: The capture's wrappers; the earliest captures had no folder per framework.
 _WRAPPERS = re.compile(r"/_xladoctor/(\w+/)?adapter\.py$")
-_DEEPEST = 1000  # Python's own limit
+_DEEPEST = 300  # frames of a stack that are looked at; real ones have some hundred
 
 
 class Origin(NamedTuple):

@@ -8,6 +8,8 @@ import socket
 import sys
 from typing import Any, Callable, Iterable
 
+from . import settings
+
 
 def make_folder(run_directory: str, pid: int) -> str:
     """Make ``process-<pid>``, or another name if an earlier process had the same pid.
@@ -92,7 +94,7 @@ def _working_directory() -> str | None:
 
 def _rank(names: Iterable[str]) -> int | None:
     for name in names:
-        value = os.environ.get(name, "")
-        if value.isdigit():
-            return int(value)
+        rank = settings.whole_number(name)
+        if rank is not None:
+            return rank
     return None

@@ -26,6 +26,12 @@ def users(recorded: Iterable[str]) -> dict[str, str]:
     return {name: os.environ[name] for name in recorded if name in os.environ and name not in ours}
 
 
+def whole_number(name: str) -> int | None:
+    """The number that a variable holds; None if it holds anything else."""
+    text = os.environ.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
 def set_for_capture(wanted: dict[str, str]) -> None:
     """Set variables, and remember that the user did not."""
     os.environ.update(wanted)

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any, Callable, Sequence
 
+from .. import settings
 from ..call_site import CallSites
 from ..calls import Calls
 from ..modules import Modules
@@ -82,8 +83,8 @@ class ImportedTorchXla:
 
     def _kept_modules(self) -> int:
         """How many compiled graphs torch_xla keeps before it drops old ones."""
-        size = os.environ.get("XLA_COMPILATION_CACHE_SIZE", "")
-        return int(size) if size.isdigit() else _CACHE_SIZE
+        size = settings.whole_number("XLA_COMPILATION_CACHE_SIZE")
+        return _CACHE_SIZE if size is None else size
 
 
 class Counters:
