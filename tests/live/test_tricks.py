@@ -1,4 +1,4 @@
-"""Programs of JAX and torch.compile that replace functions, raise errors, or pass odd objects."""
+"""Programs of JAX that replace functions and pass odd objects; errors of JAX and torch.compile."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def refusing(original):
             raise ZeroDivisionError
         return original(*args, **kwargs)
     return refuse
-names = {builtins: ["open", "max", "min", "len", "getattr", "zip", "sorted", "sum", "any", "repr"],
+names = {builtins: ["open", "max", "min", "len", "zip", "sorted", "sum", "any"],
          os: ["open", "write", "replace", "mkdir", "getpid"], os.path: ["join", "abspath"],
          time: ["sleep", "perf_counter_ns", "time_ns", "monotonic"],
          threading: ["get_ident", "current_thread", "Lock"], json: ["dumps", "JSONEncoder"],
@@ -97,6 +97,8 @@ def train():
     return f"{total:.5g}"
 """
 FAILING = """
+import os, traceback
+print(train())
 def backend(module, inputs):
     raise ArithmeticError
 for fails in (lambda: step(), lambda: step(torch.ones(8, 8), torch.ones(3)),
@@ -115,7 +117,7 @@ raise ValueError
     "source",
     [
         pytest.param(JAX + REPLACED + ODD, id="jax"),
-        pytest.param(TORCH + REPLACED + FAILING, id="torch", marks=pytest.mark.thorough),
+        pytest.param(TORCH + FAILING, id="torch", marks=pytest.mark.thorough),
     ],
 )
 def test_program_does_as_without_us_and_is_diagnosed(tmp_path: Path, source: str) -> None:
