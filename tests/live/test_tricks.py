@@ -21,7 +21,7 @@ def refusing(original):
             raise ZeroDivisionError
         return original(*args, **kwargs)
     return refuse
-names = {builtins: ["open", "max", "min", "len", "getattr", "zip", "sorted", "sum", "any", "repr"],
+names = {builtins: ["open", "max", "min", "len", "zip", "sorted", "sum", "any"],
          os: ["open", "write", "replace", "mkdir", "getpid"], os.path: ["join", "abspath"],
          time: ["sleep", "perf_counter_ns", "time_ns", "monotonic"],
          threading: ["get_ident", "current_thread", "Lock"], json: ["dumps", "JSONEncoder"],

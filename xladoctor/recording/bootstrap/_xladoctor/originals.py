@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 #: Modules whose functions the capture calls while the program runs.
-_COPIED = {"_thread", "json", "linecache", "os", "threading", "time", "traceback"}
+_COPIED = {"_thread", "json", "linecache", "os", "re", "threading", "time", "traceback"}
 _copies: dict[str, ModuleType] = {}
 _original_import = builtins.__import__
 

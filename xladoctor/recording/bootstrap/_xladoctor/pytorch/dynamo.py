@@ -134,13 +134,13 @@ class Dynamo:
         def ended(original: Any) -> Any:
             def on_exit(start: int, end: int, metrics: Any, kind: Any, error: Any) -> Any:
                 try:
-                    result = original(start, end, metrics, kind, error)
+                    return original(start, end, metrics, kind, error)
                 except BaseException as fault:
                     hide_frames(fault)
                     raise
-                if not self._recorder.off:
-                    self._calls.note(self._ended, module, end - start, metrics, error)
-                return result
+                finally:
+                    if not self._recorder.off:
+                        self._calls.note(self._ended, module, end - start, metrics, error)
 
             return on_exit
 
