@@ -188,6 +188,35 @@ def test_break_is_counted_in_the_calls_that_have_it(tmp_path: Path) -> None:
     assert (finding["locations"][0]["line"], finding["count"]) == (10, 25)
 
 
+WARMED_UP = """
+import torch
+
+@torch.compile(backend="eager", dynamic=False)
+def step(weights, inputs):
+    weights = weights * 0.9
+    torch._dynamo.graph_break()
+    return weights + torch.tanh(inputs @ weights).mean()
+
+@torch.compile(backend="eager", dynamic=False)
+def whole(weights):
+    return weights * 0.9
+
+weights = step(whole(torch.ones(8, 8)), torch.ones(4, 8))
+for number in range(12):
+    weights = step(weights, torch.ones(4, 8))
+for number in range(15):
+    weights = whole(weights)
+"""
+
+
+def test_break_counts_wherever_the_function_is_called(tmp_path: Path) -> None:
+    captured = capture(tmp_path / "out", write(tmp_path, "train.py", WARMED_UP))
+
+    assert captured.finished.status == 0
+    (finding,) = captured.findings("XD314")
+    assert (finding["locations"][0]["line"], finding["count"]) == (7, 13)
+
+
 SCHEDULED = """
 import torch
 

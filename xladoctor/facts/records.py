@@ -26,6 +26,7 @@ class CallSitesFile(Fact):
             that is unknown.
         parts: compiled parts of functions that calls at a site ran; None where functions are
             compiled whole.
+        functions: numbers of the compiled functions that a site calls, where they are known.
     """
 
     sites: tuple[Site, ...]
@@ -37,6 +38,7 @@ class CallSitesFile(Fact):
     origins: tuple[ReadOrigin, ...] = ()
     ignores: tuple[IgnoreComment, ...] = ()
     parts: tuple[tuple[Number | None, Size], ...] | None = None
+    functions: tuple[tuple[Number | None, tuple[Size, ...]], ...] = ()
 
 
 class HostSamplesFile(Fact):

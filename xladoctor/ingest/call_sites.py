@@ -32,6 +32,7 @@ class CallSites:
         parts: how many compiled parts of functions its calls ran, as :class:`CallSitesFile` has it.
         origins: of reads whose producing launch is known.
         operations: as :class:`CallSitesFile` has it.
+        functions: the compiled functions that each site calls, as :class:`CallSitesFile` has it.
     """
 
     sites: tuple[CallSite, ...] = ()
@@ -46,6 +47,7 @@ class CallSites:
     parts: Mapping[int | None, int] | None = None
     origins: tuple[ReadOrigin, ...] = ()
     operations: frozenset[int | None] | None = None
+    functions: Mapping[int | None, frozenset[int]] = field(default_factory=dict)
 
     def __getitem__(self, index: int | None) -> CallSite:
         return self.sites[index] if index is not None and index < len(self.sites) else NOWHERE
@@ -71,6 +73,7 @@ def read_call_sites(text: str) -> CallSites:
         None if data.parts is None else dict(data.parts),
         data.origins,
         None if data.operations is None else frozenset(data.operations),
+        {site: frozenset(numbers) for site, numbers in data.functions},
     )
 
 

@@ -145,6 +145,9 @@ class CompileLines:
         unbroken = (line.site, line.function) in self._unbroken
         if count and parts is not None and unbroken and not line.whole:  # split: one part more
             count = min(count, max(0, parts - (calls or 0)))
+        if count is not None:
+            elsewhere, more = self._split_elsewhere(line)
+            count, calls, parts = count + elsewhere, (calls or 0) + elsewhere, (parts or 0) + more
         self._rows.add(
             "graph_break",
             process=self._process,
@@ -157,6 +160,19 @@ class CompileLines:
             frame=None,
             site=line.place,
         )
+
+    def _split_elsewhere(self, line: Break) -> tuple[int, int]:
+        """Calls of the function at other sites than the one that it was compiled for, and the parts
+        that they ran, if they were split too.
+        """
+        sites, calls, parts = self._sites, 0, 0
+        own = sites.functions.get(line.site, frozenset())
+        for site, functions in sites.functions.items():
+            ran, called = (sites.parts or {}).get(site, 0), sites.launches.get(site, 0)
+            if site != line.site and not own.isdisjoint(functions) and ran > called:
+                calls += min(called, ran - called)
+                parts += ran
+        return calls, parts
 
     def _limit(self, line: Limit) -> None:
         what, argument, was, now = line.changes[0] if line.changes else (None,) * 4

@@ -76,6 +76,8 @@ class CallSites:
         self.launches: dict[int | None, int] = {}
         #: Compiled parts run by site, if the framework compiles functions in parts.
         self.parts: dict[int | None, int] | None = None
+        #: Compiled functions that each site calls, by number, if functions are compiled in parts.
+        self.functions: dict[int | None, set[int]] = {}
         self.work: dict[int | None, float] = {}
         self.ended_steps: dict[int | None, int] = {}  # steps ended by site
         #: By site: reads whose launch is known, and how many of those came after the launching line

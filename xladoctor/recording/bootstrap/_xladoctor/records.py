@@ -78,6 +78,7 @@ class Records:
                 "operations": self._operations(),
                 "origins": [(site, *row) for site, row in list(self._sites.origins.items())],
                 "parts": None if self._sites.parts is None else list(self._sites.parts.items()),
+                "functions": [(site, [*of]) for site, of in list(self._sites.functions.items())],
                 "ignores": self._sites.ignores(),
             },
         )

@@ -93,7 +93,7 @@ class Dynamo:
                     else:
                         local.outer = None
                         if not recorder.off:
-                            self._calls.note(self._listener.returned)
+                            self._calls.note(self._listener.returned, outer)
                 return original(callback)
 
             return maybe_set_eval_frame

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from ..calls import Calls
@@ -91,8 +91,8 @@ class Listener:
     def called(self) -> None:
         """Called before a call of a compiled function that is not within another's."""
 
-    def returned(self) -> None:
-        """Called after it."""
+    def returned(self, wrapper: FrameType) -> None:
+        """Called after it; ``wrapper``: the frame of what runs the compiled function."""
 
     def cached(self, counters: Any) -> bool | None:
         """Whether the latest compiled code came from a cache on disk; None if unknown."""

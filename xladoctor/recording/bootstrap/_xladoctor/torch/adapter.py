@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 import threading
+import weakref
+from types import FrameType
 from typing import Any
 
 from .. import clock
@@ -24,6 +26,7 @@ from ..pytorch.loaders import Loaders
 from ..step import ThreadState
 from .settings import ENTRIES, WRAPPERS
 
+_CALLS_LOOKED_AT = 8  # of a site, for which functions it calls
 #: Counters of how often Inductor and AOTAutograd found their code on disk, and how often not.
 _CACHED = (("inductor", "fxgraph_cache_hit"), ("aot_autograd", "autograd_cache_hit"))
 _NOT_CACHED = (("inductor", "fxgraph_cache_miss"), ("aot_autograd", "autograd_cache_miss"))
@@ -42,6 +45,7 @@ class Adapter(Listener):
         self._work = calls.sites.work
         #: By site and frame, the operations compiled.
         self._operations: dict[int | None, dict[str, int]] = {}
+        self._functions: dict[int, tuple[Any, int]] = {}  # by id: compiled functions, numbered
         self._numbers: dict[str, int] = {}  # numbers of compilations, by id
         self._latest: dict[Any, int] = {}  # number of each function's latest compilation
         self._first: dict[Any, int] = {}  # launches of a site before it compiled a function
@@ -136,7 +140,7 @@ class Adapter(Listener):
         if not self._events.awake and not _others_record(self._events):
             self._events.used()
 
-    def returned(self) -> None:
+    def returned(self, wrapper: FrameType) -> None:
         """Count the call as a launch, which may end a step."""
         self._local.row = None
         self._counters.launches += 1
@@ -149,6 +153,8 @@ class Adapter(Listener):
         sites.launches[site] = sites.launches.get(site, 0) + 1
         if sites.parts is not None:
             sites.parts[site] = sites.parts.get(site, 0) + parts
+            if sites.launches[site] <= _CALLS_LOOKED_AT:
+                self._note_function(site, wrapper)
         state.compiling = 0
         if not self._ends_step(state, site):
             self._recorder.launch(state, site)
@@ -157,6 +163,16 @@ class Adapter(Listener):
         if not state.anchors.since:
             self._events.loop_found()
         self._end_step(state, site)
+
+    def _note_function(self, site: int | None, wrapper: FrameType) -> None:
+        """Note which function the site calls: it may have been compiled for a call elsewhere."""
+        function = wrapper.f_locals.get("fn")
+        if function is None:  # another release of torch
+            return
+        known = self._functions.get(id(function))
+        if known is None or known[0]() is not function:  # a number of one that is gone
+            known = self._functions[id(function)] = (weakref.ref(function), len(self._functions))
+        self._calls.sites.functions.setdefault(site, set()).add(known[1])
 
     def _ends_step(self, state: ThreadState, site: int | None) -> bool:
         if state.anchors is None:
