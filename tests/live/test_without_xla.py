@@ -45,6 +45,9 @@ def test_program_that_never_uses_xla_is_told_so(
     assert done.status == (own_status or 2)
     assert done.stdout == "hello\n"
     assert message in done.stderr
+    assert ("; it ended with exit status 3" in done.stderr) == (
+        own_status == 3 and " but " in message
+    )
     assert "Traceback" not in done.stderr
 
 

@@ -41,7 +41,7 @@ def faults_at_start(log: Path, text: str, ingested: Ingested) -> list[str]:
 
 
 def nothing_captured(
-    path: Path, folders: list[Path], started: str | None, notes: list[str]
+    path: Path, folders: list[Path], started: str | None, notes: list[str], failed: str
 ) -> tuple[str | list[str], str]:
     """The message, and what to do, where no process in a run directory has evidence.
 
@@ -50,6 +50,7 @@ def nothing_captured(
         folders: those of its processes.
         started: from :func:`read_python_log`.
         notes: on what was lost.
+        failed: how the program failed, if it did: ``ended with exit status 1``.
     """
     if notes:
         return notes, _HINT_WHERE_LOST
@@ -61,7 +62,8 @@ def nothing_captured(
     if used:
         return (
             f"{path}: the program imported {_names(used, 'and')},"
-            f" {used[0].words.get('idle', 'but no computation ran on an XLA device')}",
+            f" {used[0].words.get('idle', 'but no computation ran on an XLA device')}"
+            f"{failed and f'; it {failed}'}",
             "\n".join(each.words["unused"] for each in used),
         )
     if started is not None:

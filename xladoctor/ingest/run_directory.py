@@ -72,7 +72,9 @@ def read_run_directory(
     for fault in faults_at_start(path / "python.log", started or "", ingested):
         ingested.lose(fault)
     if not number:
-        raise IngestError(*nothing_captured(path, folders, started, ingested.notes))
+        raise IngestError(
+            *nothing_captured(path, folders, started, ingested.notes, _failed(manifest))
+        )
     ended = manifest.ended
     processes = ingested.tables["process"]
     processes["stopped"] = [bool(ended and ended.timeout_s)] * len(processes["process"])
@@ -92,6 +94,13 @@ def read_run_directory(
 def _listed_by_processes(folders: list[Path]) -> dict[str, int]:
     records = (read_process_record(folder / "process.json", Ingested()) for folder in folders)
     return {file: size for record in records if record for file, size in record.files.items()}
+
+
+def _failed(manifest: Manifest) -> str:
+    ended = manifest.ended
+    if ended and ended.signal:
+        return f"was ended by signal {ended.signal}"
+    return f"ended with exit status {ended.status}" if ended and ended.status else ""
 
 
 def _end(manifest: Manifest) -> int | None:
