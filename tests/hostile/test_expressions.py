@@ -23,7 +23,6 @@ _OWN = (
     "xladoctor.configuration.",
     "xladoctor.diagnosis.",
     "xladoctor.evidence.catalog.",
-    "xladoctor.recording.bootstrap._xladoctor.redaction.",
     "xladoctor.rule_cases.",
 )
 _MOST_OF_CUT_S = 1.0

@@ -288,12 +288,11 @@ def _is_secret(match: re.Match[str]) -> bool:
 def _is_secret_in_code(match: re.Match[str]) -> bool:
     value, kind = match["value"], _kind(match["name"])
     listed = match["sign"].lstrip("\"' ").startswith(",") and not match["apart"]
-    telling = _RANDOM if kind == "key" else _MIXED if listed or kind != "strong" else None
-    return (
-        bool(kind)
-        and not _STANDS_FOR.fullmatch(value)
-        and (telling is None or telling.match(value) is not None)
-    )
+    if not kind or _STANDS_FOR.fullmatch(value):
+        return False
+    if kind == "key":
+        return _RANDOM.match(value) is not None
+    return (kind == "strong" and not listed) or _MIXED.match(value) is not None
 
 
 def _hides(name: str, value: str) -> bool:
