@@ -171,7 +171,11 @@ class Adapter(Listener):
             return
         known = self._functions.get(id(function))
         if known is None or known[0]() is not function:  # a number of one that is gone
-            known = self._functions[id(function)] = (weakref.ref(function), len(self._functions))
+            try:
+                reference = weakref.ref(function)
+            except TypeError:  # of a class with slots
+                return
+            known = self._functions[id(function)] = (reference, len(self._functions))
         self._calls.sites.functions.setdefault(site, set()).add(known[1])
 
     def _ends_step(self, state: ThreadState, site: int | None) -> bool:
