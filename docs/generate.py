@@ -31,6 +31,7 @@ from xladoctor.diagnosis.rule_row import ROW_COLUMNS
 from xladoctor.doctor import load_evidence
 from xladoctor.environment.releases import tried
 from xladoctor.evidence.catalog import public_macros, public_views
+from xladoctor.evidence.query_analysis import shapes
 from xladoctor.evidence.schema import (
     CHANGES,
     EVIDENCE_VERSION,
@@ -49,6 +50,7 @@ from xladoctor.report.schema import UNITS
 from xladoctor.rule_cases.defaults import BASE, DEFAULTS
 
 DOCS = Path(__file__).resolve().parent
+SHAPES = DOCS.parent / "xladoctor" / "evidence" / "query_shapes.json"
 SAMPLE = "sample_traces/recompiling"
 COMMANDS = (
     "run",
@@ -300,6 +302,7 @@ def committed() -> dict[Path, str]:
         DOCS / "comparison.schema.json": json.dumps(comparison_json.schema(), indent=1) + "\n",
         DOCS / "commands.md": help_page(),
         DOCS / "report.svg": picture(),
+        SHAPES: shapes(rule.query for rule in load_rules()),
     }
 
 

@@ -132,6 +132,9 @@ def test_view_is_created_with_those_below_it_when_it_is_named() -> None:
 
     assert created() == set()
     database.rows("FROM Lead")
+    assert created() == {"lead"}  # it is known to be empty from the tables
+    database = evidence({"step": [step(1)]}).database
+    database.rows("FROM Lead")
     assert created() == {"lead", "loop", "loop_row"}
 
 

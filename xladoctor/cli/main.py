@@ -29,6 +29,8 @@ from xladoctor.cli.boundary import boundary, end_on_interrupt, leave
 from xladoctor.foreign import harmless
 from xladoctor.report.output import emit
 
+_BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -95,11 +97,20 @@ def _open_streams() -> None:
     sys.stderr = cast(TextIO, _Sanitized(stderr))
 
 
+def _calm_blas() -> None:
+    """NumPy's BLAS, which nothing here uses, starts a thread per core when it is loaded, and these
+    spin for a while. Programs that we start get ``os.environ``, which does not have this.
+    """
+    if _BLAS_THREADS not in os.environ:
+        os.putenv(_BLAS_THREADS, "1")
+
+
 def main() -> None:
     """Entry point of the console script and of ``python -m xladoctor``."""
     _open_streams()
     faulthandler.enable()  # a fault in a library's machine code would end it without a word
     gc.disable()  # a short process, whose objects live to its end
+    _calm_blas()
     status: object = 0
     try:
         end_on_interrupt()

@@ -42,24 +42,6 @@ def statements(*below: str) -> dict[str, str]:
     return {match[1]: match[0] for match in _STATEMENT.finditer(texts)}
 
 
-def perhaps_named(query: str) -> set[str]:
-    """The tables, views and macros that a query may name, and the ones that these depend on. Any
-    word may be a name, so there may be too many; a parser would take longer.
-    """
-    found, new = set[str](), words(query)
-    while new:
-        found |= new
-        new = set[str]().union(*(_words_by_name()[name] for name in new & _words_by_name().keys()))
-        new -= found
-    return found
-
-
-@cache
-def _words_by_name() -> dict[str, set[str]]:
-    created = statements() | statements("derived")
-    return {name: words(text) for name, text in created.items()}
-
-
 def words(query: str) -> set[str]:
     """The words of a query in lower case, as names are written here."""
     return set(re.findall(r"\w+", query.lower()))

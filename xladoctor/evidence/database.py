@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import cache
@@ -14,15 +14,21 @@ from typing import Any, TypeVar
 import duckdb
 import numpy as np
 
-from xladoctor.evidence.catalog import definitions, macros, perhaps_named, statements, words
+from xladoctor.evidence.catalog import definitions, macros, statements, words
 from xladoctor.evidence.columns import Source, objects, source
+from xladoctor.evidence.query_shapes import (
+    Conditions,
+    key_of,
+    named_by,
+    query_shapes,
+    with_named,
+)
 from xladoctor.evidence.schema import TABLES
 from xladoctor.ingest.interface import Columns
 from xladoctor.warmup import WARMUP
 
 Result = TypeVar("Result")
 _TURNS, _TURN_S = 10, 0.05  # attempts to end a query
-_VIEWS: dict[str, frozenset[str]] = {}  # the names in each view, the same for every run
 
 
 class Database:
@@ -44,7 +50,10 @@ class Database:
         # Python objects are texts: guessing types from a sample needs pandas in DuckDB 1.2.0
         self._connection.execute("SET pandas_analyze_sample = 0")
         self._lazy: dict[str, Sequence[Callable[[], Columns]]] = {}
-        self._has_rows: dict[str, bool] = {}
+        self._has_rows: dict[str, bool] = {}  # of the views that exist
+        self._filled = set[str]()
+        self._waiting: defaultdict[str, list[dict[str, Source]]] = defaultdict(list)
+        self._positions: Counter[str] = Counter()  # the next one of each table
         #: How many numbers were too large for each column, by table and column; they are NULL.
         self.beyond: Counter[tuple[str, str]] = Counter()
         # most queries need few of the sixty tables; creating all takes longer than the query
@@ -52,23 +61,30 @@ class Database:
         self._connection.execute(f"CREATE MACRO warmup() AS {WARMUP}")
 
     def insert(self, table: str, columns: Columns) -> None:
-        """Append rows, given as columns; missing columns are NULL.
+        """Append rows, given as columns; missing columns are NULL. Until a query names the table,
+        the columns are kept as they are, and must not change.
 
         Raises:
             ValueError: the columns differ in length.
         """
         if not row_count(columns):
             return
-        self._has_rows.clear()
-        self.create({table})
+        self._filled.add(table)
         if "position" in TABLES[table].columns:
-            first = self.scalar(f'SELECT count(*) FROM "{table}"')  # noqa: S608
-            columns = {**columns, "position": np.arange(first, first + row_count(columns))}
-        names = ", ".join(f'"{name}"' for name in columns)
-        sources = self._register("incoming", table, columns)
-        select = _select("incoming", sources, columns)
-        self._connection.execute(f'INSERT INTO "{table}" ({names}) {select}')
-        self._unregister("incoming", sources)
+            first = self._positions[table]
+            self._positions[table] += row_count(columns)
+            columns = {**columns, "position": np.arange(first, self._positions[table])}
+        self._waiting[table].append(self._sources("incoming", table, columns))
+        if table not in self._uncreated:
+            self._insert_waiting(table)
+
+    def _insert_waiting(self, table: str) -> None:
+        for sources in self._waiting.pop(table, ()):
+            self._register("incoming", sources)
+            names = ", ".join(f'"{name}"' for name in sources)
+            select = _select("incoming", sources, sources)
+            self._connection.execute(f'INSERT INTO "{table}" ({names}) {select}')
+            self._unregister("incoming", sources)
 
     def lazy(self, table: str, producers: Sequence[Callable[[], Columns]]) -> None:
         """Produce the rows of a table when a query first names it or a view over it.
@@ -100,14 +116,43 @@ class Database:
         self._uncreated |= statements(*below)
 
     def create(self, names: Container[str]) -> None:
-        """Create tables, views and macros that do not exist yet, in their order.
-
-        Args:
-            names: their names, including the ones that they depend on.
-        """
+        """Create tables, views and macros that do not exist yet, with those that they need."""
         for name in [each for each in self._uncreated if each in names]:
-            self._connection.execute(self._uncreated[name])
-            del self._uncreated[name]
+            self._create(name)
+
+    def _create(self, name: str) -> None:
+        """Create a table, view or macro. A view that has no rows becomes an empty table, and what
+        it reads is not needed.
+        """
+        if name not in self._uncreated:
+            return
+        shape = query_shapes().views.get(name)
+        if shape is None or not self._known_empty(shape.empty_without):
+            for each in named_by(name):
+                self._create(each)
+        if shape and self._known_empty(shape.empty_without):
+            self._connection.execute(f'CREATE TABLE "{name}" ({shape.columns})')
+            self._has_rows[name] = False
+        else:
+            created = self._connection.execute(self._uncreated[name]).fetchall()
+            if name in definitions():
+                self._has_rows[name] = created != [(0,)]
+        del self._uncreated[name]
+        if name in self._waiting:
+            self._insert_waiting(name)
+
+    def _known_empty(self, conditions: Conditions) -> bool:
+        """Whether one of these sets of tables and views is empty, as far as is known."""
+        return any(all(map(self._without_rows, names)) for names in conditions)
+
+    def _without_rows(self, name: str) -> bool:
+        """Whether a table or view is known to have no rows; creates nothing."""
+        if name in self._has_rows:
+            return not self._has_rows[name]
+        if name in TABLES:
+            return name not in self._filled and name not in self._lazy
+        shape = query_shapes().views.get(name)
+        return shape is not None and self._known_empty(shape.empty_without)
 
     def close_to_the_outside(self, writable: Path | None = None) -> None:
         """Restrict queries to reading the evidence; a query cannot undo this.
@@ -159,6 +204,9 @@ class Database:
         Args:
             limit: the most rows to fetch.
         """
+        conditions = query_shapes().queries.get(key_of(query))
+        if conditions and self._known_empty(conditions):
+            return []
         names, rows = self.table(query, parameters, limit)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
@@ -183,8 +231,13 @@ class Database:
 
     def has_rows(self, name: str) -> bool:
         """Whether a table or view has any rows; cached, as many rules need it."""
+        if self._without_rows(name):
+            return False
+        query = f'SELECT EXISTS (FROM "{name}")'
+        self.prepare(query)
+        if name in TABLES:
+            return name in self._filled
         if name not in self._has_rows:
-            query = f'SELECT EXISTS (SELECT 1 FROM "{name}")'  # noqa: S608 - a rule's, checked
             self._has_rows[name] = self.scalar(query)
         return self._has_rows[name]
 
@@ -194,21 +247,7 @@ class Database:
 
     def tables_in(self, query: str) -> set[str]:
         """The tables, views and macros that a query names, and the ones that these depend on."""
-        names = self._named(query)
-        pending = list(names)
-        while pending:
-            below = self._views.get(pending.pop(), frozenset()) - names
-            names |= below
-            pending += below
-        return names
-
-    @property
-    def _views(self) -> Mapping[str, frozenset[str]]:
-        """The views and macros, each with the tables, views and macros that it names."""
-        if not _VIEWS:
-            queries = definitions() | macros()
-            _VIEWS.update({name: frozenset(self._named(query)) for name, query in queries.items()})
-        return _VIEWS
+        return with_named(self._named(query))
 
     def _named(self, query: str) -> set[str]:
         """The tables and macros that a query names; every word of it if it is not a SELECT."""
@@ -225,8 +264,8 @@ class Database:
 
     def prepare(self, query: str) -> None:
         """Create the tables and views that the query names, and the ones that these depend on."""
-        named = perhaps_named(query)
-        if not self._lazy.keys().isdisjoint(named):  # otherwise there is no need to parse
+        named = words(query)  # any may be a name; a parser would take longer
+        if not self._lazy.keys().isdisjoint(with_named(named)):
             for table in self._lazy.keys() & self.tables_in(query):
                 self._define(table, [produce() for produce in self._lazy[table]])
                 del self._lazy[table]
@@ -237,15 +276,19 @@ class Database:
         selects = []
         for number, columns in enumerate(part for part in parts if row_count(part)):
             name = f"{table} {number}"
-            sources = self._register(name, table, columns)
+            sources = self._sources(name, table, columns)
+            self._register(name, sources)
+            for column in TABLES[table].columns.keys() - sources.keys():
+                sources[column] = Source({}, f"NULL::{TABLES[table].columns[column].type}")
             selects.append(_select(name, sources, TABLES[table].columns))
         if selects:
+            self._filled.add(table)
             if self._uncreated.pop(table, None) is None:
                 self._connection.execute(f'DROP TABLE "{table}"')
             self._connection.execute(f'CREATE VIEW "{table}" AS {" UNION ALL ".join(selects)}')
 
-    def _register(self, name: str, table: str, columns: Columns) -> dict[str, Source]:
-        """Make columns scannable under a name; return the source of each column of the table."""
+    def _sources(self, name: str, table: str, columns: Columns) -> dict[str, Source]:
+        """How to scan each of these columns of a table, once they are registered under a name."""
         described = TABLES[table].columns
         sources = {
             column: source(column, values, described[column], f"{name} {column}")
@@ -254,15 +297,16 @@ class Database:
         for column, scanned in sources.items():
             if scanned.beyond:
                 self.beyond[table, column] += scanned.beyond
+        return sources
+
+    def _register(self, name: str, sources: Mapping[str, Source]) -> None:
+        for column, scanned in sources.items():
             if scanned.texts is not None:
                 self._register_texts(f"{name} {column}", scanned.texts, scanned.listed)
         arrays = {
             key: array for scanned in sources.values() for key, array in scanned.arrays.items()
         }
         self._connection.register(name, arrays)
-        for column in described.keys() - columns.keys():
-            sources[column] = Source({}, f"NULL::{described[column].type}")
-        return sources
 
     def _register_texts(self, name: str, texts: list[str], listed: bool) -> None:
         codes = np.arange(-1, len(texts), dtype=np.int32)
