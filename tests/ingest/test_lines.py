@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +59,11 @@ def _frame(index: Any, line: int) -> int:
     return len(index.stack_frames)
 
 
+def lend(modules: list[Module], sites: Sequence[object] | None = None) -> None:
+    """As for compilations of one call site, if none are given."""
+    hlo.lend_lines(modules, sites or [None] * len(modules))
+
+
 def bare(ops: list[Op]) -> list[Op]:
     return [Op(op.name, 0, op.opcode, op.shape) for op in ops]
 
@@ -77,16 +83,26 @@ STEP = [X, W, MUL, ADD, SUM]
 
 def test_same_graph_takes_every_line() -> None:
     known, late = decoded(STEP, 1), decoded(bare(STEP), 2)
-    hlo.lend_lines([known, late])
+    lend([known, late])
     assert lines_of(late) == [10, 3, 20, 21, 22]
     assert late.instructions["file"] == known.instructions["file"]
     assert late.instructions["function"] == ["step"] * 5
 
 
+def test_a_graph_of_another_call_site_lends_nothing() -> None:
+    late = decoded(bare(STEP), 3)
+    other = [Op(op.name, op.line + 50, op.opcode) for op in STEP]
+    lend([decoded(STEP, 1), decoded(other, 2), late], ["a", "b", "a"])
+    assert lines_of(late) == [10, 3, 20, 21, 22]
+    late = decoded(bare(STEP), 3)
+    lend([decoded(STEP, 1), late], ["a", "b"])
+    assert lines_of(late) == [None] * 5
+
+
 def test_another_shape_is_the_same_graph() -> None:
     shaped = [Op(op.name, 0, op.opcode, (9, 9)) for op in STEP]
     late = decoded(shaped, 2)
-    hlo.lend_lines([decoded(STEP, 1), late])
+    lend([decoded(STEP, 1), late])
     assert lines_of(late) == [10, 3, 20, 21, 22]
     assert late.instructions["shape"] == [[9, 9]] * 5
 
@@ -94,13 +110,13 @@ def test_another_shape_is_the_same_graph() -> None:
 @pytest.mark.parametrize("at", range(2, 6))
 def test_operation_more_has_no_line_and_the_others_have_theirs(at: int) -> None:
     late = decoded([*bare(STEP)[:at], Op("aten::pow"), *bare(STEP)[at:]], 2)
-    hlo.lend_lines([decoded(STEP, 1), late])
+    lend([decoded(STEP, 1), late])
     assert lines_of(late) == [*[10, 3, 20, 21, 22][:at], None, *[10, 3, 20, 21, 22][at:]]
 
 
 def test_operation_less() -> None:
     late = decoded([op for op in bare(STEP) if op.name != "aten::mul"], 2)
-    hlo.lend_lines([decoded(STEP, 1), late])
+    lend([decoded(STEP, 1), late])
     assert lines_of(late) == [10, 3, 21, 22]
 
 
@@ -108,14 +124,14 @@ def test_inputs_are_known_by_their_number() -> None:
     """XLA lists parameters in the order of their use."""
     known, late = decoded([X, W]), decoded(bare([X, W]), 2)
     late.instructions["parameter"].reverse()
-    hlo.lend_lines([known, late])
+    lend([known, late])
     assert lines_of(late) in ([3, 10], [3, None], [None, 10])
 
 
 def test_parameter_that_was_sent_is_sent_in_the_other_graph() -> None:
     known, late = decoded(STEP, 1), decoded(bare(STEP), 2)
     known.instructions["sent"][0] = True
-    hlo.lend_lines([known, late])
+    lend([known, late])
     assert late.instructions["sent"][:2] == [True, False]
 
 
@@ -127,7 +143,7 @@ def test_frames_are_appended_with_their_callers_moved() -> None:
     late = decoded([Op("xla__device_data", 77, "parameter"), *bare([MUL] * 5)], 2)
     own = rows(late.frames)
 
-    hlo.lend_lines([known, late])
+    lend([known, late])
 
     frames = rows(late.frames)
     assert frames[: len(own)] == own
@@ -139,7 +155,7 @@ def test_frames_are_appended_with_their_callers_moved() -> None:
 
 def test_stack_of_a_lent_line_ends_in_the_same_frames() -> None:
     known, late = decoded(STEP, 1), decoded(bare(STEP), 2)
-    hlo.lend_lines([known, late])
+    lend([known, late])
     for row in range(len(STEP)):
         assert stack(late, row) == stack(known, row)
 
@@ -161,14 +177,14 @@ def test_module_with_lines_of_its_own_stays_as_it_is() -> None:
     own = [Op(op.name, op.line + 100, op.opcode) for op in STEP]
     other = decoded(own, 2)
     before = rows(other.instructions), rows(other.frames)
-    hlo.lend_lines([known, other])
+    lend([known, other])
     assert (rows(other.instructions), rows(other.frames)) == before
 
 
 def test_line_that_a_module_has_is_kept() -> None:
     late = decoded([X, *bare([W, MUL, ADD]), Op("aten::sum", 99, "reduce")], 2)
     late.instructions["file"][4] = "/home/ada/other.py"
-    hlo.lend_lines([decoded(STEP, 1), decoded(STEP, 3), late])
+    lend([decoded(STEP, 1), decoded(STEP, 3), late])
     assert lines_of(late) == [10, 3, 20, 21, 99]
     assert late.instructions["file"][4] == "/home/ada/other.py"
 
@@ -177,7 +193,7 @@ def test_lender_has_as_many_inputs_then_nearly_the_same_size() -> None:
     two = [Op(op.name, op.line + 100, op.opcode) for op in [X, MUL, MUL, MUL, MUL]]
     longer = [Op(op.name, op.line + 200, op.opcode) for op in [*STEP, ADD, ADD, ADD, ADD]]
     late = decoded(bare(STEP), 4)
-    hlo.lend_lines([decoded(two, 1), decoded(longer, 2), decoded(STEP, 3), late])
+    lend([decoded(two, 1), decoded(longer, 2), decoded(STEP, 3), late])
     assert lines_of(late) == [10, 3, 20, 21, 22]
 
 
@@ -187,22 +203,22 @@ def test_of_equal_lenders_the_last_before_it_is_chosen() -> None:
 
     late = decoded(bare(STEP), 5)
     lenders = [decoded(moved(by), program) for by, program in ((100, 2), (200, 3), (300, 6))]
-    hlo.lend_lines([*lenders, late])
+    lend([*lenders, late])
     assert lines_of(late) == [210, 203, 220, 221, 222]
 
 
 def test_without_any_lines_nothing_is_lent() -> None:
     modules = [decoded(bare(STEP), program) for program in (1, 2)]
-    hlo.lend_lines(modules)
+    lend(modules)
     assert [lines_of(module) for module in modules] == [[None] * 5] * 2
 
 
 @pytest.mark.parametrize("ops", [[], [Op("", 0, "constant")]], ids=["empty", "no operation"])
 def test_module_without_operations_takes_none(ops: list[Op]) -> None:
     odd = decoded(ops, 2)
-    hlo.lend_lines([decoded(STEP, 1), odd])
+    lend([decoded(STEP, 1), odd])
     assert lines_of(odd) == [None] * len(ops)
-    hlo.lend_lines([])
+    lend([])
 
 
 # Large modules
@@ -213,7 +229,7 @@ def test_large_modules_are_paired_by_how_often_each_operation_came(
 ) -> None:
     monkeypatch.setattr(lines, "_MOST_ALIGNED", 3)
     late = decoded([*bare(STEP)[:2], Op("aten::pow"), *bare([MUL, MUL, ADD])], 2)
-    hlo.lend_lines([decoded(STEP, 1), late])
+    lend([decoded(STEP, 1), late])
     assert lines_of(late) == [10, 3, None, 20, None, 21]
 
 
@@ -223,7 +239,7 @@ def test_repeated_operations_of_large_modules_are_taken_in_turn(
     monkeypatch.setattr(lines, "_MOST_ALIGNED", 0)
     known = [Op("aten::add", line) for line in (5, 6, 7)]
     late = decoded(bare([*known, ADD, MUL]), 2)
-    hlo.lend_lines([decoded(known, 1), late])
+    lend([decoded(known, 1), late])
     assert lines_of(late) == [5, 6, 7, None, None]
 
 
@@ -241,7 +257,7 @@ graphs = st.lists(operations, min_size=1, max_size=12)
 @given(graphs)
 def test_any_graph_gives_all_its_lines_to_itself(ops: list[Op]) -> None:
     late = decoded(bare(ops), 2)
-    hlo.lend_lines([decoded(ops, 1), late])
+    lend([decoded(ops, 1), late])
     assert lines_of(late) == given_lines(ops)
 
 
@@ -252,7 +268,7 @@ def test_lent_line_is_of_the_same_operation_and_lent_once(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "_MOST_ALIGNED", 0 if large else 4000)
         module = decoded(bare(late), 2)
-        hlo.lend_lines([decoded(known, 1), module])
+        lend([decoded(known, 1), module])
 
     lent = [
         (op.name, op.opcode, line) for op, line in zip(late, lines_of(module), strict=True) if line
@@ -267,7 +283,7 @@ def test_what_is_the_same_before_and_after_a_change_keeps_its_lines(ops: list[Op
     late = bare(ops)
     late.insert(at, Op("aten::new"))
     module = decoded(late, 2)
-    hlo.lend_lines([decoded(ops, 1), module])
+    lend([decoded(ops, 1), module])
     kept = lines_of(module)
     assert kept.pop(min(at, len(ops))) is None
     assert kept == given_lines(ops)
@@ -276,7 +292,7 @@ def test_what_is_the_same_before_and_after_a_change_keeps_its_lines(ops: list[Op
 def test_rows_keep_the_columns_of_a_module() -> None:
     late = decoded(bare(STEP), 2)
     columns = {name: len(values) for name, values in late.instructions.items()}
-    hlo.lend_lines([decoded(STEP, 1), late])
+    lend([decoded(STEP, 1), late])
     assert {name: len(values) for name, values in late.instructions.items()} == columns
     table: list[Row] = rows(late.frames)
     assert {"frame", "parent", "file", "line", "function", "kind"} == set(table[0])

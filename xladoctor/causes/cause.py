@@ -11,7 +11,7 @@ from xladoctor.causes.graphs import Graphs
 from xladoctor.causes.input_cause import by_inputs, input_changed
 from xladoctor.causes.inputs import layouts
 from xladoctor.causes.interface import NOWHERE, Cause, Compilation, Line
-from xladoctor.causes.operation_cause import by_hidden, by_operations, times_over
+from xladoctor.causes.operation_cause import by_hidden, by_operations, by_replacement, times_over
 
 
 def cause_of(
@@ -35,6 +35,7 @@ def cause_of(
         or by_inputs(contrast.inputs, dynamic)
         or (None if lined else by_size(old, new))
         or (by_operations(contrast, graphs) if lined else None)
+        or by_replacement(contrast)
         or _by_counts(contrast, before, after)
         or _by_number_of_instructions(contrast)
         or _by_layout(contrast)

@@ -25,7 +25,8 @@ def by_operations(contrast: Contrast, graphs: Graphs) -> Cause | None:
     resized = first is not None and first.nature == "shape"
     cause = None
     if contrast.inputs.scalars_alone and not resized:
-        cause = _by_numbers(contrast, informative, located)
+        everywhere = _informative(changes)
+        cause = _by_numbers(contrast, informative, located, {each.nature for each in everywhere})
     cause = cause or _by_size(contrast, located)
     if cause or first is None:
         return cause
@@ -67,9 +68,18 @@ def _follows_a_size(change: Change) -> bool:
 
 
 def _by_numbers(
-    contrast: Contrast, informative: Sequence[Change], located: Sequence[Change]
+    contrast: Contrast,
+    informative: Sequence[Change],
+    located: Sequence[Change],
+    natures: Collection[str],
 ) -> Cause | None:
-    """A Python number, if the graphs may have had the same operations before optimization."""
+    """A Python number, if the graphs may have had the same operations before optimization.
+
+    Args:
+        natures: of all changes of the program, those without a line too.
+    """
+    if natures >= {"added", "removed"}:
+        return None
     gone, come = numbers_by_line(contrast.before, contrast.after)
     counted = [change for change in located if change.significant]
     if not _same_operations(contrast, len(gone) + len(come), informative, counted):
@@ -98,7 +108,7 @@ def _same_operations(
     grown = contrast.after.size - contrast.before.size
     more = sum(change.more for change in counted)
     natures = {change.nature for change in informative}
-    return not natures >= {"added", "removed"} and (
+    return (
         abs(grown) <= 2 * numbers
         or ("added" not in natures and grown >= 0 >= more)
         or ("removed" not in natures and grown <= 0 <= more)
@@ -249,3 +259,17 @@ def by_hidden(contrast: Contrast) -> Cause | None:
     if values:
         return _constant(values[0], contrast.operations)
     return replace(replaced(hidden[0]), role=None, place=NOWHERE) if hidden else None
+
+
+def by_replacement(contrast: Contrast) -> Cause | None:
+    """An operation in place of another, which took its numbers along; one of them has no line."""
+    if not contrast.inputs.scalars_alone:
+        return None
+    changes = [change for change in contrast.operations if is_informative(change)]
+    gone = next((change for change in changes if change.nature == "removed"), None)
+    come = next((change for change in changes if change.nature == "added"), None)
+    if gone is None or come is None:
+        return None
+    placed = come if come.place.file else gone
+    cause = replace(replaced(come), was=_first(gone.was), place=placed.place)
+    return cause if placed.place.file else replace(cause, role=None, place=NOWHERE)

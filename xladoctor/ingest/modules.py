@@ -21,6 +21,8 @@ from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested
 from xladoctor.ingest.regular import own_files
 
+_SITE = ("file", "line", "via", "user_file", "user_line")
+
 
 @dataclass(frozen=True, slots=True)
 class _File:
@@ -73,7 +75,8 @@ class CompiledModules:
                 f"{self.folder.name}: {unjoined} of {len(joined)} compiled modules cannot be"
                 " distinguished from others; their causes are missing"
             )
-        hlo.lend_lines([module for module, _ in joined])
+        sites = [_site_of(row, table) for _, row in joined]
+        hlo.lend_lines([module for module, _ in joined], sites)
         for module, row in joined:
             module.add(process, _hash_of(row, module, table), ingested)
 
@@ -175,6 +178,11 @@ def _join(modules: list[hlo.Module], rows: list[int], table: Columns) -> list[in
 
 def _numbers(module: hlo.Module) -> Numbers:
     return module.inputs, module.outputs
+
+
+def _site_of(row: int | None, table: Columns) -> tuple[Any, ...]:
+    """The call site of a compilation, empty if that is not known."""
+    return () if row is None else tuple(table[name][row] for name in _SITE if name in table)
 
 
 def _hash_of(row: int | None, module: hlo.Module, table: Columns) -> str | None:

@@ -8,7 +8,7 @@ for what changed. So each instruction takes the line of its counterpart.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from difflib import Match, SequenceMatcher
 from typing import Any
 
@@ -22,16 +22,23 @@ _MOST_ALIGNED = 4000  # instructions; at worst, alignment takes quadratic time
 Key = tuple[Any, ...]
 
 
-def lend_lines(modules: Sequence[Module]) -> None:
-    """Fill in lines in modules that have few, from modules of the same process that have them."""
+def lend_lines(modules: Sequence[Module], sites: Sequence[Hashable]) -> None:
+    """Fill in lines in modules that have few, from modules of the same process that have them.
+
+    Args:
+        sites: the call site that compiled each module. Modules of another site are of another loop,
+            whose lines are not theirs.
+    """
     shares = [_share(module) for module in modules]
     best = max(shares, default=0.0)
-    lenders = [
-        module for module, share in zip(modules, shares, strict=True) if share >= _FEW * best > 0
-    ]
-    for module, share in zip(modules, shares, strict=True):
-        if share < _FEW * best:
-            _lend(min(lenders, key=lambda lender: _distance(lender, module)), module)
+    lenders = defaultdict(list)
+    for module, site, share in zip(modules, sites, shares, strict=True):
+        if share >= _FEW * best > 0:
+            lenders[site].append(module)
+    for module, site, share in zip(modules, sites, shares, strict=True):
+        if share < _FEW * best and site in lenders:
+            nearest = min(lenders[site], key=lambda lender: _distance(lender, module))
+            _lend(nearest, module)
 
 
 def _share(module: Module) -> float:
