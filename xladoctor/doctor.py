@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.diagnosis.rule import Rule
     from xladoctor.evidence.interface import Evidence, Origin, Period
+    from xladoctor.fixes.interface import Plan
     from xladoctor.ingest.interface import Ingested, Progress
     from xladoctor.recording.interface import RunDirectory, RunOutcome
 
@@ -225,6 +226,33 @@ def examine_outcome(
         except IngestError as error:
             raise IngestError([*error.what.splitlines(), *outcome.lost], error.hint) from error
         yield diagnosis
+
+
+def plan_fixes(
+    path: str,
+    selection: Selection,
+    root: Path | None = None,
+    progress: Progress | None = None,
+) -> tuple[Diagnosis, Plan]:
+    """Diagnose a run, and make patches for its findings.
+
+    Args:
+        root: the project, by default the repository of the run.
+
+    Raises:
+        FixError: it is not a run, and so does not say where its files are.
+    """
+    from xladoctor.fixes.interface import FixError
+    from xladoctor.fixes.plan import plan
+
+    evidence = load_evidence(path, progress=progress)
+    if evidence.manifest is None or evidence.root is None:
+        raise FixError(
+            f"{path} is not a run of `xladoctor run`, and so does not say which files ran",
+            "run the program with `xladoctor run`",
+        )
+    diagnosis = diagnose(evidence, selection)
+    return diagnosis, plan(evidence, diagnosis, root or Path(evidence.root))
 
 
 def add_ignores(diagnoses: Sequence[Diagnosis]) -> list[str]:

@@ -17,6 +17,7 @@ from xladoctor.cli import (
     compare,
     compilations,
     env,
+    fix,
     gate,
     query,
     report,
@@ -44,6 +45,7 @@ app.command("run", context_settings={"allow_interspersed_args": False})(run.run)
 app.command("analyze")(analyze.analyze)
 app.command("report")(report.report)
 app.command("gate")(gate.gate)
+app.command("fix")(fix.fix)
 app.command("compare")(compare.compare)
 app.command("capture")(capture.capture)
 app.command("compilations")(compilations.compilations)

@@ -223,6 +223,7 @@ class Rule(BaseModel):
     why: str
     fix: str
     fix_here: Message = ""
+    fix_by: list[str] = []
     untried: str | None = None
     example: Example | None = None
     per_frontend: dict[Key, Texts] = {}

@@ -54,6 +54,8 @@ KEYS = {
     " line as `code`, the line of its barrier as `barrier` and whether it is `below_barrier`, the"
     " place of one in a function that the loop calls as `barrier_called`, and a loop without any as"
     " `unbarred`; where it is empty, reports have `fix`",
+    "fix_by": "kinds of `xladoctor fix` that can follow the fix, in the order in which they are"
+    " tried (docs/fixes.md)",
     "untried": "why no test follows the fix and measures what it saves, if none can",
     "example": "code that triggers the rule, and the same code fixed; only in `per_frontend` where"
     " the code is one framework's",

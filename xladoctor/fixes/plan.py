@@ -1,0 +1,120 @@
+"""Makes the plan for a run: a patch for each finding that has one, or the reason why not."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from xladoctor.diagnosis.finding import Finding
+from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.source import is_unchanged
+from xladoctor.fixes import registry
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.compose import applied, compatible
+from xladoctor.fixes.files import Files, read_again
+from xladoctor.fixes.interface import Change, Patch, Plan, Refused, Skip
+from xladoctor.repository import installed
+
+_LINES = ("caller", "guilty", "made", "used", "loop", "compiled", "due")
+
+
+def plan(evidence: Evidence, diagnosis: Diagnosis, root: Path) -> Plan:
+    """What can be done about the findings of a run.
+
+    Args:
+        root: the project; files outside of it are never changed.
+    """
+    made = Plan(root)
+    files = Files(root, lambda file: is_unchanged(evidence, str(file)))
+    for finding in diagnosis.findings:
+        found = _patch(finding, diagnosis, files)
+        if isinstance(found, Patch):
+            made.patches.append(found)
+        else:
+            made.skips.append(found)
+    return _without_conflicts(made)
+
+
+def _patch(finding: Finding, diagnosis: Diagnosis, files: Files) -> Patch | Skip:
+    """The first kind of fix that the rule names and that applies, or why none does."""
+    rule = diagnosis.pack[finding.rule]
+    if not rule.fix_by:
+        return Skip(finding, f"no patch is made for {finding.rule}")
+    refusals: list[Refused] = []
+    for name in rule.fix_by:
+        for file in _files_of(finding, diagnosis):
+            try:
+                return _patch_by(name, file, finding, diagnosis, files)
+            except Refused as refused:
+                refusals.append(refused)
+    if not refusals:
+        return Skip(finding, "the finding names no line")
+    best = next((refused for refused in refusals if refused.instead), refusals[0])
+    return Skip(finding, best.reason, best.instead)
+
+
+def _patch_by(name: str, file: Path, finding: Finding, diagnosis: Diagnosis, files: Files) -> Patch:
+    if name not in registry.names():
+        raise Refused(f"there is no kind of fix {name}")
+    source = files.source(file)
+    others = tuple(each for each in diagnosis.findings if file in _files_of(each, diagnosis))
+    change = registry.kind(name)(Case(finding, source, diagnosis.run.frontend, others))
+    _check(change, source.text, file)
+    return Patch(finding, name, file, files.sha256(file), change)
+
+
+def _files_of(finding: Finding, diagnosis: Diagnosis) -> list[Path]:
+    """The files of the program that a finding names, its own line's first."""
+    places = sorted(
+        (place for place in finding.locations if place.role in _LINES),
+        key=lambda place: _LINES.index(place.role),
+    )
+    paths = [Path(diagnosis.run.cwd or "", place.file) for place in places]
+    return [path for path in dict.fromkeys(paths) if not installed(str(path))] or paths[:1]
+
+
+def _check(change: Change, text: str, file: Path) -> None:
+    """Refuse a change after which the file would not compile."""
+    try:
+        compile(applied(text, change.edits), str(file), "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        raise Refused(f"the change would not compile ({error})") from error
+
+
+def _without_conflicts(made: Plan) -> Plan:
+    """The plan with patches that can be made together."""
+    by_file: dict[Path, list[Patch]] = defaultdict(list)
+    for patch in made.patches:
+        by_file[patch.file].append(patch)
+    kept: list[Patch] = []
+    skips = list(made.skips)
+    for patches in by_file.values():
+        fit, conflicts = compatible(patches)
+        kept += fit
+        skips += [
+            Skip(
+                patch.finding,
+                f"its patch changes the same lines as that of {other.finding.rule}",
+                "run again after that one, and fix what is left",
+            )
+            for patch, other in conflicts
+        ]
+    return Plan(made.root, [patch for patch in made.patches if patch in kept], skips)
+
+
+def patched(patches: Sequence[Patch]) -> dict[Path, str]:
+    """The new text of each file that these patches change, which must not conflict.
+
+    Raises:
+        FixError: a file has changed since the plan was made.
+    """
+    edits: dict[Path, list[Patch]] = defaultdict(list)
+    for patch in patches:
+        edits[patch.file].append(patch)
+    texts = {}
+    for file, those in edits.items():
+        text = read_again(file, those[0].sha256)
+        texts[file] = applied(text, [edit for each in those for edit in each.change.edits])
+    return texts

@@ -1,0 +1,279 @@
+"""Runs a project's program with and without patches, in turn, and judges each patch."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from xladoctor.fixes.interface import FixError, Patch, Plan
+from xladoctor.fixes.plan import patched
+from xladoctor.fixes.proof.interface import Interval, Proof, Run
+from xladoctor.fixes.proof.output import differences
+from xladoctor.fixes.proof.statistics import times
+from xladoctor.fixes.proof.workspace import Workspace, workspace
+
+_HURTS = ("warning", "error")
+_PART = 0.5  # of the predicted saving, from which on a patch holds
+_LAST = 400  # characters of what a failed program wrote
+_TWICE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """How patches are tried.
+
+    Attributes:
+        command: the program and its arguments, as they were recorded.
+        cwd: the folder in which it ran.
+        pairs: how often the program runs with and without each patch.
+        rtol: relative tolerance of the numbers that it prints.
+        budget_s: seconds for everything; 0 for no limit.
+        stop_after: steps after which each run is ended; 0 for none.
+        include: files and folders of the project that are copied although git ignores them.
+        tell: receives what is being done.
+    """
+
+    command: Sequence[str]
+    cwd: Path
+    pairs: int = 3
+    rtol: float = 1e-3
+    budget_s: float = 0.0
+    stop_after: int = 0
+    include: Sequence[Path] = ()
+    tell: Callable[[str], None] = lambda text: None
+
+
+def prove(plan: Plan, trials: Trials) -> list[Proof]:
+    """Try the patches of a plan, each on top of those before it that hold.
+
+    Raises:
+        FixError: the project cannot be copied, or the program fails as it is.
+    """
+    if not trials.cwd.resolve().is_relative_to(plan.root.resolve()):
+        raise FixError(
+            f"the program ran in {trials.cwd}, outside of the project {plan.root}",
+            "name a project around it with --root",
+        )
+    with workspace(plan.root, trials.include) as copies:
+        return _Course(plan, trials, copies).proofs()
+
+
+class _Course:
+    """The trials of one plan.
+
+    Programs never run at once: they may use the same port or file, and they take each other's time.
+    """
+
+    def __init__(self, plan: Plan, trials: Trials, copies: Workspace) -> None:
+        self._plan = plan
+        self._trials = trials
+        self._copies = copies
+        self._until = time.monotonic() + trials.budget_s if trials.budget_s else 0.0
+        self._longest = 0.0  # seconds of a run
+        self._runs = 0
+
+    def proofs(self) -> list[Proof]:
+        """A proof of each patch, in their order."""
+        first, again = self._run(()), self._run(())
+        if first.status is None or first.status != again.status or first.loop_s is None:
+            hint = first.fault or again.fault or "what it printed says why"
+            raise FixError(f"the program cannot be run again in a copy: {_ending(first)}", hint)
+        kept: list[Patch] = []
+        base = [first, again]
+        proofs = []
+        for number, patch in enumerate(self._plan.patches, 1):
+            title = f"{patch.finding.rule} {patch.file.name}:{patch.finding.locations[0].line}"
+            self._trials.tell(f"{number} of {len(self._plan.patches)}: {title}")
+            proof = self._proof(patch, kept, base)
+            proofs.append(proof)
+            if proof.is_kept:
+                kept.append(patch)
+                base = []
+        return proofs
+
+    def _proof(self, patch: Patch, kept: Sequence[Patch], base: list[Run]) -> Proof:
+        """Try a patch on top of others: pairs of runs, in turn which of the two comes first."""
+        blank = Proof(patch, "not tried", predicted_s=_predicted(patch), bound=_is_bound(patch))
+        pairs: list[tuple[Run, Run]] = []
+        spare = list(base)  # runs that were made without any patch
+        for number in range(self._trials.pairs):
+            if self._is_over():
+                break
+            later = number % _TWICE == 1
+            after = self._run([*kept, patch]) if later else None
+            before = spare.pop() if spare else self._run(kept)
+            after = after or self._run([*kept, patch])
+            pairs.append((before, after))
+            if after.status != before.status or after.loop_s is None:
+                break
+        if not pairs:
+            return replace(blank, reason="the time that --budget gives is over")
+        return _judged(blank, pairs, self._trials.rtol)
+
+    def _is_over(self) -> bool:
+        return bool(self._until) and time.monotonic() + _TWICE * self._longest > self._until
+
+    def _run(self, patches: Sequence[Patch]) -> Run:
+        """Run the program in a copy with these patches, under light capture: without a timeline,
+        which would take most.
+        """
+        self._copies.fresh(patched(patches))
+        self._runs += 1
+        directory = self._copies.runs / str(self._runs)
+        began = time.monotonic()
+        cwd = self._copies.within(self._trials.cwd.resolve())
+        done = _captured(self._command(directory), cwd, self._left_s())
+        self._longest = max(self._longest, time.monotonic() - began)
+        report = _report(directory)
+        shutil.rmtree(directory, ignore_errors=True)
+        if done is None:
+            return Run(None, "", fault="it took longer than --budget allows")
+        return _run_of(done, report)
+
+    def _left_s(self) -> float | None:
+        return max(1.0, self._until - time.monotonic()) if self._until else None
+
+    def _command(self, directory: Path) -> list[str]:
+        words = [self._translated(word) for word in self._trials.command]
+        stop = ["--stop-after", str(self._trials.stop_after)] if self._trials.stop_after else []
+        return [
+            *(sys.executable, "-m", "xladoctor", "run", "--quiet", "--output", str(directory)),
+            *("--trace-steps", "0", "--format", f"json={directory}.json", *stop, "--", *words),
+        ]
+
+    def _translated(self, word: str) -> str:
+        """A word of the command, with a path of the project as it is in a copy."""
+        path = Path(word)
+        return str(self._copies.within(path)) if path.is_absolute() else word
+
+
+def _captured(
+    command: Sequence[str], cwd: Path, limit_s: float | None
+) -> subprocess.CompletedProcess[str] | None:
+    """Run a command without standard input; None if it takes too long."""
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
+    try:
+        output, errors = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        process.communicate()
+        return None
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    return subprocess.CompletedProcess(list(command), process.returncode, output, errors)
+
+
+def _report(directory: Path) -> dict[str, Any] | None:
+    """The diagnosis in a run directory."""
+    try:
+        report = json.loads((directory / "diagnosis.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return report if isinstance(report, dict) else None
+
+
+def _run_of(done: subprocess.CompletedProcess[str], report: dict[str, Any] | None) -> Run:
+    fault = done.stderr.strip()[-_LAST:] if done.returncode else ""
+    if report is None:
+        return Run(done.returncode, done.stdout, fault=fault)
+    spent, steps = report["time"], report["steps"]
+    return Run(
+        done.returncode,
+        done.stdout,
+        spent["loop_s"] or spent["total_s"],
+        steps["median_ms"] if steps else None,
+        tuple(
+            (each["name"], each["value"]) for each in report["counts"] if each["value"] is not None
+        ),
+        frozenset(each["rule"] for each in report["findings"] if each["severity"] in _HURTS),
+        fault,
+    )
+
+
+def _judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proof:
+    """What pairs of runs show."""
+    before, after = pairs[-1]
+    if after.status != before.status or after.loop_s is None:
+        return replace(blank, outcome="fails", reason=_ending(after), differs=_lines(after.fault))
+    seconds = [(one.loop_s, two.loop_s) for one, two in pairs if one.loop_s and two.loop_s]
+    faster = times(seconds)
+    proof = replace(
+        blank,
+        before_s=statistics.median(one for one, _ in seconds),
+        after_s=statistics.median(two for _, two in seconds),
+        times=faster,
+        counts=_changed_counts(before, after),
+        new=tuple(sorted(after.findings - before.findings)),
+    )
+    varies = any(differences(before.printed, one.printed, rtol) for one, _ in pairs)
+    differs = differences(before.printed, after.printed, math.inf if varies else rtol)
+    if differs:
+        return replace(
+            proof,
+            outcome="changes the results",
+            reason="with the patch the program prints something else",
+            differs=tuple(differs),
+        )
+    if varies:
+        proof = replace(proof, note="its numbers differ in each run: only words were compared")
+    return _by_times(proof, faster)
+
+
+def _by_times(proof: Proof, faster: Interval) -> Proof:
+    if faster.low <= 1.0:
+        known = "" if len(proof.counts) else "; nor do the counts differ"
+        why = f"the loop is {faster.value:.2f} times as fast, which may be chance{known}"
+        return replace(proof, outcome="does not help", reason=why)
+    saved = (proof.before_s or 0.0) - (proof.after_s or 0.0)
+    if proof.predicted_s and not proof.bound and saved < _PART * proof.predicted_s:
+        why = f"it saves {saved:.3g} s where {proof.predicted_s:.3g} s were predicted"
+        return replace(proof, outcome="helps less than predicted", reason=why)
+    return replace(proof, outcome="holds")
+
+
+def _changed_counts(before: Run, after: Run) -> tuple[tuple[str, float, float], ...]:
+    now = dict(after.counts)
+    return tuple(
+        (name, was, now[name])
+        for name, was in before.counts
+        if name in now and name not in ("step_ms", "peak_memory") and now[name] != was
+    )
+
+
+def _predicted(patch: Patch) -> float | None:
+    return patch.finding.saving.seconds
+
+
+def _is_bound(patch: Patch) -> bool:
+    return patch.finding.saving.basis == "bound"
+
+
+def _ending(run: Run) -> str:
+    if run.status is None:
+        return "it took too long"
+    if run.status < 0:
+        return f"it ended by signal {-run.status}"
+    return f"it ended with status {run.status}" if run.status else "it left no report"
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(text.splitlines())

@@ -1,0 +1,292 @@
+"""A source file as kinds of fixes look at it: its text, and its syntax tree with positions.
+
+Kinds find nodes here, and describe what to change as edits of the text, so that whatever they do
+not touch stays as it is, to the byte.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar, cast
+
+import libcst as cst
+from libcst.metadata import (
+    MetadataWrapper,
+    ParentNodeProvider,
+    PositionProvider,
+    QualifiedNameProvider,
+    Scope,
+    ScopeProvider,
+)
+
+from xladoctor.fixes.interface import Edit, Position, Refused
+
+Node = TypeVar("Node", bound=cst.CSTNode)
+#: Loops, and the statements that begin a scope of their own.
+LOOPS = (cst.For, cst.While)
+SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.Module)
+_GENERATED = re.compile(r"(?i)\b(?:do not edit|@generated|auto-?generated)\b")
+_HEAD = 5  # lines in which a generated file says so
+
+
+class Source:
+    """A file that was parsed.
+
+    Attributes:
+        path: absolute.
+        text: with the line ends as in the file.
+
+    Raises:
+        Refused: it does not parse, or is generated.
+    """
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.lines = text.splitlines(keepends=True)
+        if any(map(_GENERATED.search, self.lines[:_HEAD])):
+            raise Refused("its file says that it is generated")
+        try:
+            self._wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
+        except cst.ParserSyntaxError as error:
+            raise Refused(f"its file does not parse: line {error.raw_line}") from error
+        except RecursionError as error:
+            raise Refused("its file is nested too deeply to be parsed") from error
+        self.module = self._wrapper.module
+        self._positions = self._wrapper.resolve(PositionProvider)
+        self._parents = self._wrapper.resolve(ParentNodeProvider)
+
+    @cached_property
+    def _scopes(self) -> dict[cst.CSTNode, Scope | None]:
+        return cast(dict[cst.CSTNode, Scope | None], self._wrapper.resolve(ScopeProvider))
+
+    @cached_property
+    def _names(self) -> dict[cst.CSTNode, set[str]]:
+        resolved = self._wrapper.resolve(QualifiedNameProvider)
+        found: dict[cst.CSTNode, set[str]] = {}
+        for node, names in resolved.items():
+            given = names() if callable(names) else names
+            found[node] = {name.name for name in given}
+        return found
+
+    # -- finding nodes ---------------------------------------------------------------------
+
+    def all(
+        self, kind: type[Node] | tuple[type[Node], ...], below: cst.CSTNode | None = None
+    ) -> Iterator[Node]:
+        """All nodes of a kind, outermost first."""
+        pending = [below or self.module]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, kind):
+                yield cast(Node, node)
+            pending += reversed(node.children)
+
+    def begin(self, node: cst.CSTNode) -> Position:
+        """Where a node begins, without the comments above it."""
+        at = self._positions[node].start
+        return Position(at.line, at.column)
+
+    def end(self, node: cst.CSTNode) -> Position:
+        """Where it ends, the end exclusive."""
+        at = self._positions[node].end
+        return Position(at.line, at.column)
+
+    def covers(self, node: cst.CSTNode, line: int) -> bool:
+        """Whether a line is among those of a node."""
+        return self.begin(node).line <= line <= self.end(node).line
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The node around it; None for the module."""
+        return self._parents.get(node)
+
+    def around(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The nodes around it, innermost first."""
+        above = self.parent(node)
+        while above is not None:
+            yield above
+            above = self.parent(above)
+
+    def statement(self, line: int) -> cst.SimpleStatementLine:
+        """The simple statement on a line.
+
+        Raises:
+            Refused: there is none, or several on one line.
+        """
+        found = [each for each in self.all(cst.SimpleStatementLine) if self.covers(each, line)]
+        if not found:
+            raise Refused(f"line {line} is not a statement of its own")
+        if len(found[-1].body) != 1:
+            raise Refused(f"line {line} has several statements")
+        return found[-1]
+
+    def loop(self, line: int) -> cst.For | cst.While:
+        """The loop whose head is on a line.
+
+        Raises:
+            Refused: there is none, or it has no body of its own lines.
+        """
+        for loop in self.all(LOOPS):
+            if self.begin(loop).line == line:
+                body = cast(cst.For | cst.While, loop)
+                if not isinstance(body.body, cst.IndentedBlock):
+                    raise Refused(f"the loop in line {line} is on one line")
+                return body
+        raise Refused(f"no loop begins in line {line}")
+
+    def loops_around(self, node: cst.CSTNode) -> list[cst.For | cst.While]:
+        """The loops around a node in its own function, innermost first."""
+        found: list[cst.For | cst.While] = []
+        for above in self.around(node):
+            if isinstance(above, SCOPES):
+                break
+            if isinstance(above, (cst.For, cst.While)):
+                found.append(above)
+        return found
+
+    def function_around(self, node: cst.CSTNode) -> cst.FunctionDef | None:
+        """The function that a node is in; None at the top of the module.
+
+        Raises:
+            Refused: it is in a lambda.
+        """
+        for above in self.around(node):
+            if isinstance(above, cst.Lambda):
+                raise Refused("it is in a lambda")
+            if isinstance(above, cst.FunctionDef):
+                return above
+        return None
+
+    def body_around(self, node: cst.CSTNode) -> Sequence[cst.CSTNode]:
+        """The statements of the function or module that a node is in."""
+        function = self.function_around(node)
+        if function is None:
+            return self.module.body
+        if not isinstance(function.body, cst.IndentedBlock):
+            raise Refused("its function is on one line")
+        return function.body.body
+
+    def calls_of(self, names: frozenset[str], below: cst.CSTNode) -> list[cst.Call]:
+        """The calls of functions by their full names, as ``torch_xla.sync``; aliases are known."""
+        return [call for call in self.all(cst.Call, below) if self.qualified(call.func) & names]
+
+    def qualified(self, node: cst.CSTNode) -> set[str]:
+        """The full names that a name or attribute may have, as far as the file shows."""
+        return self._names.get(node, set())
+
+    def scope(self, node: cst.CSTNode) -> Scope | None:
+        """The scope that a node is in."""
+        return self._scopes.get(node)
+
+    def names_used(self, below: cst.CSTNode, name: str) -> list[cst.Name]:
+        """Where a variable is named, other than as an attribute or keyword."""
+        return [
+            each
+            for each in self.all(cst.Name, below)
+            if each.value == name and not self._is_label(each)
+        ]
+
+    def _is_label(self, name: cst.Name) -> bool:
+        above = self.parent(name)
+        return (isinstance(above, cst.Attribute) and above.attr is name) or (
+            isinstance(above, cst.Arg) and above.keyword is name
+        )
+
+    # -- describing edits ------------------------------------------------------------------
+
+    def code(self, node: cst.CSTNode) -> str:
+        """The text of a node."""
+        return self.between(self.begin(node), self.end(node))
+
+    def between(self, begin: Position, end: Position) -> str:
+        """The text between two positions."""
+        if begin.line == end.line:
+            return self.lines[begin.line - 1][begin.column : end.column]
+        first, *middle = self.lines[begin.line - 1 : end.line - 1]
+        return "".join((first[begin.column :], *middle, self.lines[end.line - 1][: end.column]))
+
+    def indentation(self, node: cst.CSTNode) -> str:
+        """The white space in front of a statement."""
+        at = self.begin(node)
+        return self.lines[at.line - 1][: at.column]
+
+    @property
+    def newline(self) -> str:
+        """How the file ends its lines."""
+        return "\r\n" if self.text.find("\r\n") >= 0 else "\n"
+
+    def replace(self, node: cst.CSTNode, text: str) -> Edit:
+        """Replace a node."""
+        return Edit(self.begin(node), self.end(node), text)
+
+    def insert_before(self, statement: cst.CSTNode, *code: str) -> Edit:
+        """Insert lines in front of a statement, indented as it is."""
+        at = Position(self.begin(statement).line, 0)
+        return Edit(at, at, self._indented(code, self.indentation(statement)))
+
+    def insert_after(self, statement: cst.CSTNode, *code: str) -> Edit:
+        """Insert lines behind a statement, indented as it is."""
+        return self._insert_below(self.end(statement).line, self.indentation(statement), code)
+
+    def append_to(self, body: cst.BaseSuite, *code: str) -> Edit:
+        """Insert lines at the end of a block."""
+        last = body.body[-1]
+        return self._insert_below(self.end(last).line, self.indentation(last), code)
+
+    def delete(self, statement: cst.CSTNode) -> Edit:
+        """Delete the lines of a statement.
+
+        Raises:
+            Refused: nothing would be left of its block.
+        """
+        block = self.parent(statement)
+        if isinstance(block, cst.IndentedBlock) and len(block.body) == 1:
+            raise Refused("nothing else is in its block")
+        begin, end = self.begin(statement).line, self.end(statement).line
+        return Edit(Position(begin, 0), Position(end + 1, 0), "")
+
+    def _insert_below(self, line: int, indentation: str, code: Sequence[str]) -> Edit:
+        text = self._indented(code, indentation)
+        if line == len(self.lines) and not self.lines[-1].endswith(("\n", "\r")):
+            at = Position(line, len(self.lines[-1]))
+            return Edit(at, at, self.newline + text.removesuffix(self.newline))
+        at = Position(line + 1, 0)
+        return Edit(at, at, text)
+
+    def _indented(self, code: Sequence[str], indentation: str) -> str:
+        whole = textwrap.indent("\n".join(code) + "\n", indentation)
+        return whole.replace("\n", self.newline)
+
+    def import_of(self, module: str) -> tuple[str, tuple[Edit, ...]]:
+        """How the file names a module, and the edits that import it if it does not yet."""
+        for statement in self.module.body:
+            if not isinstance(statement, cst.SimpleStatementLine):
+                continue
+            for each in statement.body:
+                if isinstance(each, cst.Import):
+                    for alias in each.names:
+                        if self.code(alias.name) == module:
+                            name = alias.evaluated_alias or module
+                            return name, ()
+        return module, (self.insert_import(f"import {module}"),)
+
+    def insert_import(self, line: str) -> Edit:
+        """Add an import below the file's last import at the top, or below its docstring."""
+        last: cst.CSTNode | None = None
+        for number, statement in enumerate(self.module.body):
+            if not isinstance(statement, cst.SimpleStatementLine):
+                break
+            if isinstance(statement.body[0], (cst.Import, cst.ImportFrom)):
+                last = statement
+            elif number or not isinstance(statement.body[0], cst.Expr):
+                break
+            else:
+                last = statement
+        if last is None:
+            at = Position(1, 0)
+            return Edit(at, at, line + self.newline)
+        return self.insert_after(last, line)

@@ -1,0 +1,212 @@
+"""Patches as a diff with what they do and what came of trying them, or as JSON."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from xladoctor.fixes.interface import Patch, Plan, Skip
+from xladoctor.fixes.plan import patched
+from xladoctor.fixes.proof.interface import Proof
+from xladoctor.quantities import duration
+from xladoctor.report.interface import Style
+from xladoctor.report.output import Format
+from xladoctor.report.text import plain, write
+
+SCHEMA_VERSION = 1
+_COLORS = {"+": "green", "-": "red", "@": "cyan"}
+_OUTCOMES = {
+    "holds": "green",
+    "helps less than predicted": "yellow",
+    "does not help": "yellow",
+    "changes the results": "red",
+    "fails": "red",
+    "not tried": "yellow",
+}
+
+
+def render(
+    name: Format, plan: Plan, proofs: Sequence[Proof] | None, output: TextIO, style: Style
+) -> None:
+    """Write the plan, and the proofs if the patches were tried."""
+    if name is Format.json:
+        output.write(json.dumps(record(plan, proofs), indent=1, ensure_ascii=False) + "\n")
+        return
+    write([*_parts(plan, proofs, style)], output, style)
+
+
+def _parts(plan: Plan, proofs: Sequence[Proof] | None, style: Style) -> Iterator[RenderableType]:
+    by_patch = {id(proof.patch): proof for proof in proofs or ()}
+    for patch in plan.patches:
+        yield from _patch(patch, plan, by_patch.get(id(patch)), style)
+        yield Text()
+    if plan.skips:
+        yield Text("no patch", style="bold")
+        for skip in plan.skips:
+            yield from _skip(skip, style)
+        yield Text()
+    yield Text(_summary(plan, proofs), style="bold")
+
+
+def _patch(patch: Patch, plan: Plan, proof: Proof | None, style: Style) -> Iterator[RenderableType]:
+    finding, change = patch.finding, patch.change
+    at = finding.locations[0]
+    heading = Text(f"{finding.rule} ", style="bold")
+    heading.append(f"{plain(at.file, style)}:{at.line}  ", style="cyan")
+    heading.append(plain(change.title, style), style="bold")
+    yield heading
+    if change.behaviour:
+        yield _labelled("changes behaviour", change.behaviour, style)
+    for text in change.relies_on:
+        yield _labelled("relies on", text, style)
+    if proof is None and finding.saving.seconds:
+        most = "at most " if finding.saving.basis == "bound" else ""
+        yield _labelled("saves", f"{most}{duration(finding.saving.seconds)} (predicted)", style)
+    for line in diff(patch, plan.root):
+        yield Text(plain(line, style), style=_COLORS.get(line[:1], ""), no_wrap=True)
+    if proof is not None:
+        yield from _proof(proof, style)
+
+
+def _labelled(label: str, text: str, style: Style) -> RenderableType:
+    return Padding(Text(f"{label}: {plain(text, style)}"), (0, 0, 0, 2))
+
+
+def diff(patch: Patch, root: Path) -> list[str]:
+    """The change as a unified diff, which ``git apply`` takes at the project's root."""
+    after = patched([patch])[patch.file]
+    before = patch.file.read_bytes().decode("utf-8")
+    inside = patch.file.is_relative_to(root.resolve())
+    path = patch.file.relative_to(root.resolve()) if inside else patch.file
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", n=2, lineterm=""
+    )
+    return list(lines)
+
+
+def _proof(proof: Proof, style: Style) -> Iterator[RenderableType]:
+    text = Text(proof.outcome, style=f"bold {_OUTCOMES[proof.outcome]}")
+    if proof.times and proof.before_s and proof.after_s:
+        text.append(f": {_times(proof)}", style="not bold default")
+    yield Padding(text, (0, 0, 0, 2))
+    for sentence in filter(None, (proof.reason, proof.note)):
+        yield Padding(Text(f"{sentence[:1].upper()}{sentence[1:]}."), (0, 0, 0, 2))
+    for name, was, now in proof.counts:
+        yield Text(f"  {name.replace('_', ' ')}: {was:g} → {now:g}")
+    if proof.new:
+        yield Text(f"  new findings: {', '.join(proof.new)}", style="yellow")
+    for line in proof.differs:
+        yield Text(f"    {plain(line, style)}", style=_COLORS.get(line[:1], ""), no_wrap=True)
+
+
+def _times(proof: Proof) -> str:
+    times, before, after = proof.times, proof.before_s or 0.0, proof.after_s or 0.0
+    assert times is not None  # noqa: S101 - the caller has looked
+    spread = f", 95 % interval {times.low:.3g} to {times.high:.3g}" if times.low else ""
+    said = ""
+    if proof.predicted_s:
+        most = "at least " if proof.bound else ""
+        said = f" (predicted {most}{duration(max(0.0, before - proof.predicted_s))})"
+    return (
+        f"loop {duration(before)} → {duration(after)}{said}; {times.value:.3g} times as"
+        f" fast{spread}"
+    )
+
+
+def _skip(skip: Skip, style: Style) -> Iterator[RenderableType]:
+    finding = skip.finding
+    at = f" {finding.locations[0].file}:{finding.locations[0].line}" if finding.locations else ""
+    yield Padding(
+        Text(f"{finding.rule}{plain(at, style)}: {plain(skip.reason, style)}"), (0, 0, 0, 2)
+    )
+    if skip.instead:
+        yield Padding(Text(f"by hand: {plain(skip.instead, style)}"), (0, 0, 0, 4))
+
+
+def _summary(plan: Plan, proofs: Sequence[Proof] | None) -> str:
+    count, left = len(plan.patches), len(plan.skips)
+    text = f"{count} patch{'es' * (count != 1)}"
+    if left:
+        text += f", {left} finding{'s' * (left != 1)} without one"
+    if proofs is None:
+        return (
+            f"{text}; --verify tries {'it' if count == 1 else 'them'}, --write makes the changes"
+            if count
+            else text
+        )
+    outcomes = Counter(proof.outcome for proof in proofs)
+    return ": ".join([text, ", ".join(f"{n} {name}" for name, n in outcomes.items())]).rstrip(": ")
+
+
+def record(plan: Plan, proofs: Sequence[Proof] | None) -> dict[str, Any]:
+    """As JSON: see docs/agents.md."""
+    by_patch = {id(proof.patch): proof for proof in proofs or ()}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "root": str(plan.root),
+        "patches": [_patch_record(patch, plan, by_patch.get(id(patch))) for patch in plan.patches],
+        "skips": [
+            {
+                **_finding_record(skip.finding),
+                "reason": skip.reason,
+                "instead": skip.instead or None,
+            }
+            for skip in plan.skips
+        ],
+    }
+
+
+def _finding_record(finding: Any) -> dict[str, Any]:
+    return {"rule": finding.rule, "fingerprint": finding.fingerprint}
+
+
+def _patch_record(patch: Patch, plan: Plan, proof: Proof | None) -> dict[str, Any]:
+    return {
+        **_finding_record(patch.finding),
+        "kind": patch.kind,
+        "title": patch.change.title,
+        "effect": patch.effect,
+        "behaviour": patch.change.behaviour or None,
+        "relies_on": list(patch.change.relies_on),
+        "file": str(patch.file),
+        "sha256": patch.sha256,
+        "edits": [
+            {
+                "begin": {"line": edit.begin.line, "column": edit.begin.column},
+                "end": {"line": edit.end.line, "column": edit.end.column},
+                "text": edit.text,
+            }
+            for edit in sorted(patch.change.edits)
+        ],
+        "diff": "\n".join(diff(patch, plan.root)) + "\n",
+        "predicted_s": patch.finding.saving.seconds,
+        "proof": None if proof is None else _proof_record(proof),
+    }
+
+
+def _proof_record(proof: Proof) -> dict[str, Any]:
+    times = proof.times
+    return {
+        "outcome": proof.outcome,
+        "kept": proof.is_kept,
+        "before_s": proof.before_s,
+        "after_s": proof.after_s,
+        "times": times and {"value": times.value, "low": times.low, "high": _finite(times.high)},
+        "reason": proof.reason or None,
+        "note": proof.note or None,
+        "counts": {name: {"before": was, "after": now} for name, was, now in proof.counts},
+        "new_findings": list(proof.new),
+        "differs": list(proof.differs),
+    }
+
+
+def _finite(number: float) -> float | None:
+    return None if number == float("inf") else number
