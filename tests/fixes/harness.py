@@ -1,7 +1,7 @@
 """Findings about a text, for tests of kinds of fixes.
 
-A text marks its lines by comments: ``#!`` is the finding's own line, ``#! made`` the line of another
-role. The comments are not part of what the kind sees.
+A text marks its lines by comments: ``#!`` is the finding's own line, ``#! made`` the line of
+another role. The comments are not part of what the kind sees.
 """
 
 from __future__ import annotations

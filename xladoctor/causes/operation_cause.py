@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import replace
 from functools import partial
 
@@ -37,7 +37,7 @@ def by_operations(contrast: Contrast, graphs: Graphs) -> Cause | None:
     return None if contrast.inputs.added or contrast.inputs.removed else _sized(first, located)
 
 
-def _informative(located: list[Change]) -> list[Change]:
+def _informative(located: Iterable[Change]) -> list[Change]:
     """Changes made by the program; those at which the graphs diverge come first."""
     informative = [
         change for change in located if change.nature != "count" and is_informative(change)
@@ -71,7 +71,7 @@ def _by_numbers(
     contrast: Contrast,
     informative: Sequence[Change],
     located: Sequence[Change],
-    natures: Collection[str],
+    natures: Set[str],
 ) -> Cause | None:
     """A Python number, if the graphs may have had the same operations before optimization.
 

@@ -15,6 +15,7 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.compose import applied, compatible
 from xladoctor.fixes.files import Files, read_again
 from xladoctor.fixes.interface import Change, Patch, Plan, Refused, Skip
+from xladoctor.frontends.vocabulary import DEFAULT
 from xladoctor.repository import installed
 
 _LINES = ("caller", "guilty", "made", "used", "loop", "compiled", "due")
@@ -60,7 +61,7 @@ def _patch_by(name: str, file: Path, finding: Finding, diagnosis: Diagnosis, fil
         raise Refused(f"there is no kind of fix {name}")
     source = files.source(file)
     others = tuple(each for each in diagnosis.findings if file in _files_of(each, diagnosis))
-    change = registry.kind(name)(Case(finding, source, diagnosis.run.frontend, others))
+    change = registry.kind(name)(Case(finding, source, diagnosis.run.frontend or DEFAULT, others))
     _check(change, source.text, file)
     return Patch(finding, name, file, files.sha256(file), change)
 

@@ -83,7 +83,7 @@ class Source:
         while pending:
             node = pending.pop()
             if isinstance(node, kind):
-                yield cast(Node, node)
+                yield node
             pending += reversed(node.children)
 
     def begin(self, node: cst.CSTNode) -> Position:

@@ -102,7 +102,8 @@ class _Course:
 
     def _proof(self, patch: Patch, kept: Sequence[Patch], base: list[Run]) -> Proof:
         """Try a patch on top of others: pairs of runs, in turn which of the two comes first."""
-        blank = Proof(patch, "not tried", predicted_s=_predicted(patch), bound=_is_bound(patch))
+        seconds, bound = predicted(patch)
+        blank = Proof(patch, "not tried", predicted_s=seconds, bound=bound)
         pairs: list[tuple[Run, Run]] = []
         spare = list(base)  # runs that were made without any patch
         for number in range(self._trials.pairs):
@@ -117,7 +118,7 @@ class _Course:
                 break
         if not pairs:
             return replace(blank, reason="the time that --budget gives is over")
-        return _judged(blank, pairs, self._trials.rtol)
+        return judged(blank, pairs, self._trials.rtol)
 
     def _is_over(self) -> bool:
         return bool(self._until) and time.monotonic() + _TWICE * self._longest > self._until
@@ -131,55 +132,63 @@ class _Course:
         directory = self._copies.runs / str(self._runs)
         began = time.monotonic()
         cwd = self._copies.within(self._trials.cwd.resolve())
-        done = _captured(self._command(directory), cwd, self._left_s())
+        done = self._captured(self._command(directory), cwd, Path(f"{directory}-caches"))
         self._longest = max(self._longest, time.monotonic() - began)
         report = _report(directory)
         shutil.rmtree(directory, ignore_errors=True)
+        self._refuse_the_original(report)
         if done is None:
             return Run(None, "", fault="it took longer than --budget allows")
         return _run_of(done, report)
+
+    def _captured(
+        self, command: Sequence[str], cwd: Path, caches: Path
+    ) -> subprocess.CompletedProcess[str] | None:
+        """Run a command without standard input; None if it takes too long."""
+        process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env=self._copies.environment(caches),
+        )
+        try:
+            output, errors = process.communicate(timeout=self._left_s())
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            process.communicate()
+            return None
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+        return subprocess.CompletedProcess(list(command), process.returncode, output, errors)
+
+    def _refuse_the_original(self, report: dict[str, Any] | None) -> None:
+        """Raise FixError if the program imports the project itself rather than the copy."""
+        root = f"{self._copies.root}/"
+        for finding in report["findings"] if report else ():
+            for place in finding["locations"]:
+                if place["file"].startswith(root):
+                    raise FixError(
+                        f"in a copy of the project the program still imports {place['file']}",
+                        "the project is installed in editable mode, or sets sys.path: run it so"
+                        " that it imports its modules from the folder that it runs in",
+                    )
 
     def _left_s(self) -> float | None:
         return max(1.0, self._until - time.monotonic()) if self._until else None
 
     def _command(self, directory: Path) -> list[str]:
-        words = [self._translated(word) for word in self._trials.command]
+        words = [self._copies.word(word) for word in self._trials.command]
         stop = ["--stop-after", str(self._trials.stop_after)] if self._trials.stop_after else []
         return [
             *(sys.executable, "-m", "xladoctor", "run", "--quiet", "--output", str(directory)),
             *("--trace-steps", "0", "--format", f"json={directory}.json", *stop, "--", *words),
         ]
-
-    def _translated(self, word: str) -> str:
-        """A word of the command, with a path of the project as it is in a copy."""
-        path = Path(word)
-        return str(self._copies.within(path)) if path.is_absolute() else word
-
-
-def _captured(
-    command: Sequence[str], cwd: Path, limit_s: float | None
-) -> subprocess.CompletedProcess[str] | None:
-    """Run a command without standard input; None if it takes too long."""
-    process = subprocess.Popen(
-        command,
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-    )
-    try:
-        output, errors = process.communicate(timeout=limit_s)
-    except subprocess.TimeoutExpired:
-        process.terminate()
-        process.communicate()
-        return None
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
-    return subprocess.CompletedProcess(list(command), process.returncode, output, errors)
 
 
 def _report(directory: Path) -> dict[str, Any] | None:
@@ -209,7 +218,7 @@ def _run_of(done: subprocess.CompletedProcess[str], report: dict[str, Any] | Non
     )
 
 
-def _judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proof:
+def judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proof:
     """What pairs of runs show."""
     before, after = pairs[-1]
     if after.status != before.status or after.loop_s is None:
@@ -259,12 +268,10 @@ def _changed_counts(before: Run, after: Run) -> tuple[tuple[str, float, float], 
     )
 
 
-def _predicted(patch: Patch) -> float | None:
-    return patch.finding.saving.seconds
-
-
-def _is_bound(patch: Patch) -> bool:
-    return patch.finding.saving.basis == "bound"
+def predicted(patch: Patch) -> tuple[float | None, bool]:
+    """The seconds of the run that the report says a patch saves, and whether that is "at most"."""
+    saving = patch.finding.saving
+    return saving.seconds, saving.basis == "bound"
 
 
 def _ending(run: Run) -> str:

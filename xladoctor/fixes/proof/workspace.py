@@ -20,6 +20,7 @@ from xladoctor.fixes.interface import FixError
 from xladoctor.repository import from_here
 
 _LARGEST = 500_000_000  # bytes of a copy
+_CACHES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
 _LEFT_OUT = {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".mypy_cache"}
 
 
@@ -35,13 +36,34 @@ class Workspace:
     """
 
     root: Path
-    files: Sequence[str]
+    files: frozenset[str]
     copy: Path
     runs: Path
 
     def within(self, path: Path) -> Path:
         """A path of the project as it is in the copy; other paths stay as they are."""
         return self.copy / path.relative_to(self.root) if path.is_relative_to(self.root) else path
+
+    def word(self, word: str) -> str:
+        """A word of a command, as it is in the copy: the path of a file that was copied changes,
+        that of an interpreter in the project's virtual environment stays.
+        """
+        path = Path(word)
+        inside = path.is_relative_to(self.root) and str(path.relative_to(self.root)) in self.files
+        return str(self.within(path)) if inside else word
+
+    def environment(self, caches: Path) -> dict[str, str]:
+        """This process's environment, with the copy in place of the project in PYTHONPATH.
+
+        Args:
+            caches: an empty folder for what torch.compile keeps from run to run: otherwise each run
+                would spare the next one compiling.
+        """
+        places = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        path = os.pathsep.join(str(self.within(Path(each))) if each else "" for each in places)
+        own = {"PYTHONPATH": path} if "PYTHONPATH" in os.environ else {}
+        kept = {name: str(caches) for name in _CACHES}
+        return {**os.environ, **own, **kept}
 
     def fresh(self, texts: Mapping[Path, str]) -> None:
         """Copy the project anew, so that nothing is left of earlier runs.
@@ -74,7 +96,7 @@ def workspace(root: Path, include: Sequence[Path] = ()) -> Iterator[Workspace]:
         FixError: it is too large to be copied.
     """
     root = root.resolve()
-    files = sorted({*_files(root), *(file for path in include for file in _below(root, path))})
+    files = frozenset((*_files(root), *(file for path in include for file in _below(root, path))))
     size = sum(os.lstat(root / file).st_size for file in files)
     if size > _LARGEST:
         raise FixError(
@@ -122,32 +144,32 @@ def _files(root: Path) -> list[str]:
     if listed is not None and listed.returncode == 0:
         names = {os.fsdecode(name) for name in listed.stdout.split(b"\0") if name}
         return sorted(name for name in names if os.path.lexists(root / name))
-    found = []
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(set(folders) - _LEFT_OUT)
-        found += [os.path.relpath(os.path.join(folder, name), root) for name in sorted(names)]
-        found += [
-            os.path.relpath(os.path.join(folder, name), root)
-            for name in folders
-            if os.path.islink(os.path.join(folder, name))
-        ]
-    return found
+    return sorted(_walked(root, root))
 
 
-def _copy(root: Path, files: Sequence[str], target: Path) -> None:
+def _walked(folder: Path, root: Path) -> Iterator[str]:
+    for entry in folder.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            if entry.name not in _LEFT_OUT:
+                yield from _walked(entry, root)
+        else:
+            yield str(entry.relative_to(root))
+
+
+def _copy(root: Path, files: frozenset[str], target: Path) -> None:
     target.mkdir()
-    for name in files:
+    for name in sorted(files):
         source, copy = root / name, target / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         if source.is_symlink():
-            link = os.readlink(source)
-            # what a link outside of the copy leads to is read there, and nothing is written
-            copy.symlink_to(link if os.path.isabs(link) else _same(source, link, root))
+            copy.symlink_to(_target(source, root))
         elif source.is_file():
             shutil.copy2(source, copy)
 
 
-def _same(source: Path, link: str, root: Path) -> str:
-    """A relative link, or where it leads if that is outside of the project."""
-    there = (source.parent / link).resolve()
-    return link if there.is_relative_to(root) else str(there)
+def _target(link: Path, root: Path) -> Path:
+    """Where the copy of a link leads: inside the copy, if it leads to the project."""
+    there = link.resolve()
+    if there.is_relative_to(root):
+        return Path(os.path.relpath(there, link.parent.resolve()))
+    return there
