@@ -1,0 +1,126 @@
+"""Patches for the sick examples: for how many there is one, and how many of these hold.
+
+    python -m benchmarks.fixes [recompiling jax/loss_read …] [--pairs 3] [--no-verify]
+
+Each program runs once under capture, in a copy of its folder; then `xladoctor fix --verify` tries
+its patches. What came of each is kept in `benchmarks/fixes.json`, and docs/fixes.md has the table.
+Run it on a quiet machine; all programs take hours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.environment import for_cpu
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+KEPT = Path(__file__).with_name("fixes.json")
+_FOLDERS = (".", "recompilation", "jax", "torch_compile")
+_LIMIT_S = 3600
+
+
+def names() -> list[str]:
+    """The sick examples, as paths below ``examples`` without their suffix."""
+    found = (path for folder in _FOLDERS for path in (EXAMPLES / folder).glob("*.py"))
+    return sorted(
+        str(path.relative_to(EXAMPLES).with_suffix(""))
+        for path in found
+        if not path.stem.endswith("_healed")
+    )
+
+
+def tried(name: str, pairs: int, *, verify: bool) -> dict[str, Any]:
+    """What came of a program: a row for each finding at warning or above."""
+    source = (EXAMPLES / name).with_suffix(".py")
+    with tempfile.TemporaryDirectory() as folder:
+        project = Path(folder, "project")
+        shutil.copytree(source.parent, project, ignore=shutil.ignore_patterns("__pycache__"))
+        run = Path(folder, "run")
+        _xladoctor(project, "run", "--quiet", "-o", str(run), source.name)
+        flags = ["--verify", "--pairs", str(pairs)] if verify else []
+        printed = _xladoctor(project, "fix", str(run), "--quiet", "--format", "json", *flags)
+        plan = json.loads(printed) if printed else {"patches": [], "skips": []}
+        report = json.loads((run / "diagnosis.json").read_text(encoding="utf-8"))
+    severities = {each["fingerprint"]: each["severity"] for each in report["findings"]}
+    rows = [
+        {
+            "rule": each["rule"],
+            "severity": severities.get(each["fingerprint"], ""),
+            "kind": each.get("kind"),
+            "effect": each.get("effect"),
+            "reason": each.get("reason"),
+            "outcome": (each.get("proof") or {}).get("outcome"),
+            "times": (each.get("proof") or {}).get("times"),
+            "predicted_s": each.get("predicted_s"),
+        }
+        for each in (*plan["patches"], *plan["skips"])
+    ]
+    return {"findings": [row for row in rows if row["severity"] in ("warning", "error")]}
+
+
+def _xladoctor(project: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "xladoctor", *words],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=for_cpu(),
+        timeout=_LIMIT_S,
+    )
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"xladoctor {' '.join(words)}: {done.stderr[-2000:]}")
+    return done.stdout
+
+
+def table(kept: dict[str, Any]) -> str:
+    """The rows of docs/fixes.md."""
+    lines = ["| Program | Finding | Patch | Outcome |", "| --- | --- | --- | --- |"]
+    for name, result in sorted(kept.items()):
+        for row in result["findings"]:
+            patch = row["kind"] or f"none: {row['reason']}"
+            times = row["times"]
+            faster = f", {times['value']:.3g} times as fast" if times else ""
+            outcome = f"{row['outcome']}{faster}" if row["outcome"] else ""
+            lines.append(f"| {name} | {row['rule']} | {patch} | {outcome} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Try the programs that are named, or all, and print the table and the sums."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("programs", nargs="*")
+    parser.add_argument("--pairs", type=int, default=3)
+    parser.add_argument("--no-verify", action="store_true")
+    asked = parser.parse_args()
+    kept: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    for name in asked.programs or names():
+        kept[name] = tried(name, asked.pairs, verify=not asked.no_verify)
+        text = json.dumps(kept, indent=1, sort_keys=True, ensure_ascii=False)
+        KEPT.write_text(text + "\n", encoding="utf-8")
+        print(
+            name,
+            *(
+                f"{row['rule']} {row['kind'] or '-'} {row['outcome'] or ''}"
+                for row in kept[name]["findings"]
+            ),
+            sep="  ",
+            flush=True,
+        )
+    print(table(kept))
+    rows = [row for result in kept.values() for row in result["findings"]]
+    patched = [row for row in rows if row["kind"]]
+    holding = [row for row in patched if row["outcome"] == "holds"]
+    print(f"{len(rows)} findings, {len(patched)} with a patch, {len(holding)} of which hold")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""``xladoctor fix`` on programs that ran: shown, written, refused, and tried."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.live.harness import LIVE, ON_DEVICE, capture, run, write
+
+pytestmark = [*LIVE, pytest.mark.xdist_group("fix")]
+
+STEPS = 24
+LONG_AGO = (1_000_000_000, 1_000_000_000)
+PROGRAM = f"""{ON_DEVICE}
+model = torch.nn.Linear(8, 8).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+torch.manual_seed(0)
+for _ in model.parameters():
+    torch.nn.init.constant_(_, 0.1)
+for step in range({STEPS}):
+    optimizer.zero_grad()
+    loss = model(weights * 0.01 * step).square().mean()
+    loss.backward()
+    optimizer.step()
+print(f"loss {{loss.item():.4f}}")
+"""
+PATCHED = PROGRAM.replace("    optimizer.step()\n", "    optimizer.step()\n    torch_xla.sync()\n")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a run of its program."""
+    project = tmp_path_factory.mktemp("project")
+    program = write(project, "train.py", PROGRAM)
+    os.utime(program, LONG_AGO)
+    assert capture(project / "out", program, cwd=project).finished.status == 0
+    return project
+
+
+@pytest.fixture
+def project(recorded: Path) -> Path:
+    """The project as it was after the run."""
+    program = write(recorded, "train.py", PROGRAM)
+    os.utime(program, LONG_AGO)
+    return recorded
+
+
+def fix(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    done = run(sys.executable, "-m", "xladoctor", "fix", "out", *words, cwd=project)
+    return subprocess.CompletedProcess(words, done.status, done.stdout, done.stderr)
+
+
+def test_a_diff_is_shown_and_nothing_is_written(project: Path) -> None:
+    done = fix(project)
+    assert done.returncode == 0, done.stderr
+    assert "XD301 train.py:" in done.stdout
+    assert "\n+    torch_xla.sync()\n" in done.stdout
+    assert "1 patch" in done.stdout
+    assert (project / "train.py").read_text() == PROGRAM
+
+
+def test_the_diff_applies_with_git(project: Path, tmp_path: Path) -> None:
+    shutil.copy2(project / "train.py", tmp_path)
+    (patch,) = json.loads(fix(project, "--format", "json").stdout)["patches"]
+    assert patch["effect"] == "safe"
+    applied = ["git", "apply", "-"]
+    subprocess.run(applied, cwd=tmp_path, input=patch["diff"], text=True, check=True)
+    assert (tmp_path / "train.py").read_text() == PATCHED
+
+
+def test_the_patch_is_written_and_a_changed_file_is_refused_afterwards(project: Path) -> None:
+    done = fix(project, "--write")
+    assert done.returncode == 0
+    assert done.stderr == "xladoctor: train.py: changed for XD301\n"
+    assert (project / "train.py").read_text() == PATCHED
+    again = fix(project)
+    assert again.returncode == 1
+    assert "train.py has changed since the run: run the program again" in " ".join(
+        again.stdout.split()
+    )
+
+
+def test_a_file_outside_of_the_project_is_refused(project: Path, tmp_path: Path) -> None:
+    done = fix(project, "--root", str(tmp_path))
+    assert done.returncode == 1
+    assert "is outside of the project" in " ".join(done.stdout.split())
+    assert "+++" not in done.stdout
+
+
+def test_evidence_that_names_no_files_of_this_machine_is_an_error(tmp_path: Path) -> None:
+    text = tmp_path / "metrics.txt"
+    text.write_text("Metric: CompileTime\n  TotalSamples: 3\n  Accumulator: 01s000ms000.000us\n")
+    done = run(sys.executable, "-m", "xladoctor", "fix", str(text), cwd=tmp_path)
+    assert done.status == 2
+    assert "is not a run of `xladoctor run`" in done.stderr
+
+
+@pytest.mark.thorough
+def test_a_patch_that_was_tried_holds(project: Path) -> None:
+    done = fix(project, "--verify", "--pairs", "2", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    (patch,) = json.loads(done.stdout)["patches"]
+    assert patch["proof"]["outcome"] in ("holds", "helps less than predicted")
+    assert patch["proof"]["counts"]["barriers_per_step"]["after"] == 1
+    assert patch["proof"]["times"]["value"] > 1
+    assert (project / "train.py").read_text() == PROGRAM
+    assert not [*project.glob(".git/worktrees/*")]
