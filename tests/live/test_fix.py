@@ -103,7 +103,7 @@ def test_evidence_that_names_no_files_of_this_machine_is_an_error(tmp_path: Path
 
 @pytest.mark.thorough
 def test_a_patch_that_was_tried_holds(project: Path) -> None:
-    done = fix(project, "--verify", "--pairs", "2", "--format", "json")
+    done = fix(project, "--verify", "--pairs", "3", "--format", "json")
     assert done.returncode == 0, done.stderr
     (patch,) = json.loads(done.stdout)["patches"]
     assert patch["proof"]["outcome"] in ("holds", "helps less than predicted")
