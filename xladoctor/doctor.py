@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from xladoctor.diagnosis.rule import Rule
     from xladoctor.evidence.interface import Evidence, Origin, Period
     from xladoctor.fixes.interface import Plan
+    from xladoctor.fixes.proof.interface import Proof
     from xladoctor.ingest.interface import Ingested, Progress
     from xladoctor.recording.interface import RunDirectory, RunOutcome
 
@@ -253,6 +254,23 @@ def plan_fixes(
         )
     diagnosis = diagnose(evidence, selection)
     return diagnosis, plan(evidence, diagnosis, root or Path(evidence.root))
+
+
+def keep_proofs(diagnosis: Diagnosis, proofs: Sequence[Proof]) -> None:
+    """Write what came of patches to the run directory, for later reports.
+
+    Raises:
+        FixError: it cannot be written.
+    """
+    from xladoctor.fixes.interface import FixError
+    from xladoctor.fixes.proof.record import tried
+    from xladoctor.recording.interface import RunDirectory
+
+    file = RunDirectory(Path(diagnosis.run.path)).fixes
+    try:
+        write_text(file, json.dumps([tried(proof) for proof in proofs], indent=1) + "\n")
+    except OSError as error:
+        raise FixError(f"cannot write {file}: {error.strerror}") from error
 
 
 def add_ignores(diagnoses: Sequence[Diagnosis]) -> list[str]:

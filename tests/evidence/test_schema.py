@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -67,6 +68,8 @@ def written(tmp_path: Path) -> Ingested:
     write(tmp_path / "run.json", MANIFEST)
     folder = add_process(tmp_path, 42, windows=[WINDOW])
     write(folder / "faults.log", FAULT)
+    patch = {"rule": "XD301", "fingerprint": "0", "kind": "odd", "title": "t", "outcome": "holds"}
+    (tmp_path / "fixes.json").write_text(json.dumps([patch]))
     (folder / "processor.jsonl").write_text("[1, 10, 20, 30]\n")
     common = '"thread": 1, "step": 0, "site": 0'
     with (folder / "steps.jsonl").open("a") as log:

@@ -113,6 +113,7 @@ def test_core_of_the_contract() -> None:
         "compilations",
         "place",
         "about",
+        "tried",
     ]
     assert list(first["locations"][0]) == [
         "file",

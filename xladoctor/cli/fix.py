@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -133,6 +135,11 @@ def _proofs(
     """What came of trying the patches; None if that was not asked for."""
     if not options.verify:
         return None
+    from xladoctor import doctor
     from xladoctor.fixes.proof.trial import prove
 
-    return prove(plan, options.trials(diagnosis, quiet)) if plan.patches else []
+    for number in (signal.SIGTERM, signal.SIGHUP):  # copies are deleted, as with Ctrl-C
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    proofs = prove(plan, options.trials(diagnosis, quiet)) if plan.patches else []
+    doctor.keep_proofs(diagnosis, proofs)
+    return proofs

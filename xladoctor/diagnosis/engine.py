@@ -71,7 +71,7 @@ def diagnose(
         steps=judged.steps,
         devices=used,
         counts=counts(evidence, judged.steps),
-        findings=judged.findings,
+        findings=facts.with_tried(evidence, judged.findings),
         rules=judged.outcomes,
         not_checked=judged.not_checked,
         ignored=judged.ignored,

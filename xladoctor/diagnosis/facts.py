@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from xladoctor.diagnosis.finding import Finding, Tried
 from xladoctor.diagnosis.interface import RunFacts, StepGroup, Steps
 from xladoctor.evidence.interface import Evidence
 from xladoctor.quantities import duration
@@ -136,6 +139,16 @@ def _script(evidence: Evidence, main: str | None) -> str | None:
         path = evidence.portable(main)
         return Path(path).name if path.startswith("/") else path
     return evidence.manifest.script if evidence.manifest else None
+
+
+def with_tried(evidence: Evidence, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, each with the patch for it that was tried, if one was."""
+    rows = evidence.database.rows(
+        "SELECT rule, fingerprint, title, outcome, before_s, after_s, times_as_fast, least"
+        " FROM tried_patch"
+    )
+    tried = {(row.pop("rule"), row.pop("fingerprint")): Tried(**row) for row in rows}
+    return [replace(each, tried=tried.get((each.rule, each.fingerprint))) for each in findings]
 
 
 def steps(evidence: Evidence) -> Steps | None:

@@ -150,6 +150,25 @@ NO_SAVING = Saving(None, None, None, "none")
 
 
 @dataclass(frozen=True, slots=True)
+class Tried:
+    """A patch for a finding that was tried (``xladoctor fix --verify``).
+
+    Attributes:
+        title: what the patch does.
+        outcome: holds, helps less than predicted, does not help, …
+        before_s, after_s: seconds of the loop without and with it.
+        times_as_fast: how many times as fast the loop is with it; at least ``least`` (95 %).
+    """
+
+    title: str
+    outcome: str
+    before_s: float | None
+    after_s: float | None
+    times_as_fast: float | None
+    least: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A defect: where it is, why it costs time, how much, and what to do.
 
@@ -163,6 +182,7 @@ class Finding:
         place: if there are no locations: the program's label, or the function and the steps.
         about: what it judges. Findings about the run (settings, the capture) have no line, and not
             always a cost. Findings about the results mean that these are wrong, and come first.
+        tried: a patch for it that was tried, if one was.
         fingerprint: computed from the rule, the file, the function and the line's code, so that it
             stays the same if the line moves.
     """
@@ -190,6 +210,7 @@ class Finding:
     compilations: list[int] = field(default_factory=list)
     place: str | None = None
     about: About = "loop"
+    tried: Tried | None = None
 
 
 @dataclass(frozen=True, slots=True)

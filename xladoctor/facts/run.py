@@ -128,6 +128,26 @@ class Environment(_Process, example="SELECT name, value, set_by FROM environment
     function: Annotated[str, "function that the line is in"]
 
 
+class TriedPatch(
+    Fact,
+    process=False,
+    source="fixes.json",
+    example="SELECT rule, title, outcome, times_as_fast FROM tried_patch",
+):
+    """A patch of ``xladoctor fix --verify``, and what came of it."""
+
+    rule: Annotated[str, "rule of the finding that it is for"]
+    fingerprint: Annotated[str, "fingerprint of that finding"]
+    kind: Annotated[str, "kind of fix"]
+    title: Annotated[str, "what it does"]
+    outcome: Annotated[str, "holds, helps less than predicted, does not help, …"]
+    predicted_s: Annotated[float | None, "seconds of the run that it was predicted to save"] = None
+    before_s: Annotated[float | None, "seconds of the loop without it, median"] = None
+    after_s: Annotated[float | None, "seconds of the loop with it, median"] = None
+    times_as_fast: Annotated[float | None, "how many times as fast the loop is with it"] = None
+    least: Annotated[float | None, "lower end of the 95 % interval of that"] = None
+
+
 class Metric(
     Fact,
     source="metrics.txt",

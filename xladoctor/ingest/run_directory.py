@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from xladoctor.facts.graphs import SourceLine
+from xladoctor.facts.run import TriedPatch
 from xladoctor.ingest.fact_rows import row
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.inventory import check
@@ -68,6 +70,7 @@ def read_run_directory(
             number += 1
     note_windows_closed_early(manifest.options.get("trace_bytes"), path, ingested)
     _add_sources(path / "sources.json", ingested)
+    _add_tried(path / "fixes.json", ingested)
     started = read_python_log(path / "python.log", ingested)
     for fault in faults_at_start(path / "python.log", started or "", ingested):
         ingested.lose(fault)
@@ -122,19 +125,27 @@ def _note_failed_processes(ingested: Ingested) -> None:
 
 def _add_sources(path: Path, ingested: Ingested) -> None:
     """Lines whose text was read while their files still existed."""
-    try:
-        lines: tuple[SourceLine, ...] = read_record(read_text(path), FILES[path.name])
-    except FileNotFoundError:
-        return
-    except (OSError, UnicodeError, DamagedRecord) as error:
-        ingested.lose(
-            f"{path}: cannot be read ({defect(error)}); texts of lines may be missing",
-            "source_line",
-        )
-        return
-    for line in lines:
+    for line in _rows(path, ingested, "texts of lines may be missing", "source_line"):
         columns = row(line, SourceLine)
         ingested.add("source_line", **columns | {"text": redact_code(line.text)})
+
+
+def _add_tried(path: Path, ingested: Ingested) -> None:
+    """Patches that were tried after the run."""
+    for patch in _rows(path, ingested, "what came of patches is missing", "tried_patch"):
+        ingested.add("tried_patch", **row(patch, TriedPatch))
+
+
+def _rows(path: Path, ingested: Ingested, loss: str, table: str) -> tuple[Any, ...]:
+    """The rows of a file of the run directory, none if there is no such file."""
+    try:
+        found: tuple[Any, ...] = read_record(read_text(path), FILES[path.name])
+    except FileNotFoundError:
+        return ()
+    except (OSError, UnicodeError, DamagedRecord) as error:
+        ingested.lose(f"{path}: cannot be read ({defect(error)}); {loss}", table)
+        return ()
+    return found
 
 
 def _read_manifest(path: Path) -> Manifest | RemoteManifest:

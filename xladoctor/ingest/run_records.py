@@ -20,7 +20,7 @@ from msgspec import Meta, Struct
 
 from xladoctor.facts.graphs import SourceLine
 from xladoctor.facts.records import CallSitesFile, HostSamplesFile
-from xladoctor.facts.run import CutStep, Process, ProcessorUse, Step, Tail
+from xladoctor.facts.run import CutStep, Process, ProcessorUse, Step, Tail, TriedPatch
 from xladoctor.facts.table import facts_in
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.recording.bootstrap._xladoctor import facts
@@ -111,6 +111,7 @@ _STEP_LINE: Any = Union[tuple(map(decoded, _LINES))]  # noqa: UP007 - of types m
 FILES: dict[str, Any] = {
     "run.json": Manifest,
     "sources.json": tuple[decoded(SourceLine), ...],  # type: ignore[misc]
+    "fixes.json": tuple[decoded(TriedPatch), ...],  # type: ignore[misc]
     "process-*/process.json": decoded(Process),
     "process-*/call_sites.json": decoded(CallSitesFile),
     "process-*/host_samples.json": decoded(HostSamplesFile),

@@ -69,6 +69,11 @@ class RunDirectory:
         """``sources.json``: the text of lines that the first diagnosis read from their files."""
         return self.path / "sources.json"
 
+    @property
+    def fixes(self) -> Path:
+        """``fixes.json``: the patches that ``xladoctor fix --verify`` tried last."""
+        return self.path / "fixes.json"
+
     def processes(self) -> list[Path]:
         """The folders of the captured processes, in the order of their numbers."""
         return sorted(

@@ -19,7 +19,9 @@ from xladoctor.running import is_running
 from xladoctor.whole_files import write_text
 
 SCHEMA_VERSION = 1
-_REWRITTEN = frozenset({"run.json", "run.json.new", "diagnosis.json", "sources.json", "report.txt"})
+_REWRITTEN = frozenset(
+    ("run.json", "run.json.new", "diagnosis.json", "sources.json", "fixes.json", "report.txt")
+)
 
 
 def begin(directory: RunDirectory, request: RunRequest) -> dict[str, Any]:

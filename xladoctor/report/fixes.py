@@ -133,6 +133,8 @@ def _skip(skip: Skip, style: Style) -> Iterator[RenderableType]:
 
 def _summary(plan: Plan, proofs: Sequence[Proof] | None) -> str:
     count, left = len(plan.patches), len(plan.skips)
+    if not count and not left:
+        return "no findings, so nothing to fix"
     text = f"{count} patch{'es' * (count != 1)}"
     if left:
         text += f", {left} finding{'s' * (left != 1)} without one"

@@ -23,6 +23,7 @@ from xladoctor.report.words import (
     outcomes,
     program,
     steps_of,
+    tried,
     unjudged,
 )
 
@@ -153,6 +154,8 @@ def _finding(alert: Alert, finding: Finding, diagnosis: Diagnosis, opened: bool)
         yield _location(location, diagnosis)
     yield f"**Why** {prose(finding.why)}"
     yield f"**Fix** {prose(finding.fix)}"
+    if finding.tried:
+        yield f"**Tried** {prose(tried(finding))}"
     yield "</details>"
 
 

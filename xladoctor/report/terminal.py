@@ -37,6 +37,7 @@ from xladoctor.report.words import (
     program,
     saving_of,
     steps_of,
+    tried,
     unexplained,
 )
 
@@ -224,6 +225,8 @@ def explained(
     rows.append(_labelled("why", finding.message, style))
     rows += [_labelled("also", text + ".", style) for text in finding.consequences]
     rows.append(_labelled("fix", " ".join(finding.fix.split()), style))
+    if finding.tried:
+        rows.append(_labelled("tried", tried(finding), style))
     for location in finding.locations:
         if location.role not in _WHERE:
             rows += _location(location, style, diagnosis)

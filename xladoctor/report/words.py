@@ -37,6 +37,8 @@ STATES = {
     "tolerated": "let pass",
     "not_judged": "not judged",
 }
+#: What came of a patch that was tried, as the end of a sentence about it.
+_OUTCOMES = {"fails": "made the program fail", "not tried": "was not tried"}
 #: What is counted, and the unit behind its value.
 COUNTS: dict[CountName, tuple[str, str]] = {
     "compilations_after_warmup": ("compilations after warm-up", ""),
@@ -255,3 +257,18 @@ def saving_of(finding: Finding, diagnosis: Diagnosis) -> str | None:
     if saving.projected_s is not None:
         text += f"; {duration(saving.projected_s)} in {diagnosis.total_steps} steps"
     return f"{text}; then {then}" if then else text
+
+
+def tried(finding: Finding) -> str:
+    """What came of a patch for a finding, as a sentence; empty if none was tried."""
+    trial = finding.tried
+    if trial is None:
+        return ""
+    text = f"a patch ({trial.title}) {_OUTCOMES.get(trial.outcome, trial.outcome)}"
+    if trial.before_s and trial.after_s and trial.times_as_fast:
+        least = f", at least {trial.least:.3g}" if trial.least else ""
+        text += (
+            f": the loop took {duration(trial.before_s)} without it and"
+            f" {duration(trial.after_s)} with it ({trial.times_as_fast:.3g} times as fast{least})"
+        )
+    return f"{text[:1].upper()}{text[1:]}."
