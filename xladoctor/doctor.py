@@ -256,6 +256,17 @@ def plan_fixes(
     return diagnosis, plan(evidence, diagnosis, root or Path(evidence.root))
 
 
+def with_suggestions(diagnosis: Diagnosis) -> Diagnosis:
+    """The diagnosis of a run with its safe patches, as suggestions."""
+    from xladoctor.fixes.plan import plan
+    from xladoctor.fixes.suggest import with_suggestions
+
+    evidence = load_evidence(diagnosis.run.path)
+    if evidence.manifest is None or evidence.root is None:
+        return diagnosis
+    return with_suggestions(diagnosis, evidence, plan(evidence, diagnosis, Path(evidence.root)))
+
+
 def keep_proofs(diagnosis: Diagnosis, proofs: Sequence[Proof]) -> None:
     """Write what came of patches to the run directory, for later reports.
 

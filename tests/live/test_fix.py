@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.harness import LIVE, ON_DEVICE, capture, run, write
+from tests.schemas import SARIF, problems
 
 pytestmark = [*LIVE, pytest.mark.xdist_group("fix")]
 
@@ -99,6 +100,25 @@ def test_evidence_that_names_no_files_of_this_machine_is_an_error(tmp_path: Path
     done = run(sys.executable, "-m", "xladoctor", "fix", str(text), cwd=tmp_path)
     assert done.status == 2
     assert "is not a run of `xladoctor run`" in done.stderr
+
+
+def test_the_gate_suggests_safe_patches(project: Path, tmp_path: Path) -> None:
+    sarif, page = tmp_path / "gate.sarif", tmp_path / "gate.md"
+    formats = ("--format", f"sarif={sarif}", "--format", f"markdown={page}")
+    gate = ("gate", "out", "--suggest", *formats)
+    done = run(sys.executable, "-m", "xladoctor", *gate, cwd=project)
+    assert done.status == 1, done.stderr
+    log = json.loads(sarif.read_text())
+    assert problems(log, SARIF) == []
+    (result,) = [each for each in log["runs"][0]["results"] if each["ruleId"] == "XD301"]
+    (change,) = result["fixes"][0]["artifactChanges"]
+    (replacement,) = change["replacements"]
+    end = PROGRAM.splitlines().index("    optimizer.step()") + 2
+    at = {"startLine": end, "startColumn": 1, "endLine": end, "endColumn": 1}
+    assert replacement["deletedRegion"] == at
+    assert replacement["insertedContent"]["text"] == "    torch_xla.sync()\n"
+    assert change["artifactLocation"]["uri"].endswith("train.py")
+    assert "```diff\n--- a/train.py" in page.read_text()
 
 
 @pytest.mark.thorough

@@ -114,6 +114,7 @@ def test_core_of_the_contract() -> None:
         "place",
         "about",
         "tried",
+        "suggestion",
     ]
     assert list(first["locations"][0]) == [
         "file",

@@ -141,6 +141,13 @@ def gate(
     update_baseline: Annotated[
         bool, typer.Option("--update-baseline", help="Write the current findings to the baseline.")
     ] = False,
+    suggests: Annotated[
+        bool,
+        typer.Option(
+            "--suggest",
+            help="Put safe patches into the report: SARIF, which GitHub shows, markdown and json.",
+        ),
+    ] = False,
     command: CommandOptions,
     config: ConfigOptions,
     adds_ignores: AddIgnoresOption = False,
@@ -168,6 +175,10 @@ def gate(
     else:
         command.refuse_without_command()
         diagnoses = [[_of_directory(words, configuration, pictures=pictures)]]
+    if suggests:
+        from xladoctor import doctor
+
+        diagnoses = [[*map(doctor.with_suggestions, run)] for run in diagnoses]
     judged = programs(diagnoses, command.script)
     if update_baseline:
         policy = policy.updated(judged)

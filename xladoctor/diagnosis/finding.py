@@ -169,6 +169,33 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
+class Replacement:
+    """Text in place of a part of a file: lines from 1, columns from 0, the end exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    new_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A patch that does not change what the program computes (``gate --suggest``).
+
+    Attributes:
+        title: what it does.
+        file: as in the finding's locations.
+        diff: as a unified diff.
+    """
+
+    title: str
+    file: str
+    replacements: list[Replacement]
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A defect: where it is, why it costs time, how much, and what to do.
 
@@ -183,6 +210,7 @@ class Finding:
         about: what it judges. Findings about the run (settings, the capture) have no line, and not
             always a cost. Findings about the results mean that these are wrong, and come first.
         tried: a patch for it that was tried, if one was.
+        suggestion: a safe patch for it, where patches were asked for.
         fingerprint: computed from the rule, the file, the function and the line's code, so that it
             stays the same if the line moves.
     """
@@ -211,6 +239,7 @@ class Finding:
     place: str | None = None
     about: About = "loop"
     tried: Tried | None = None
+    suggestion: Suggestion | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -119,3 +120,15 @@ def patched(patches: Sequence[Patch]) -> dict[Path, str]:
         text = read_again(file, those[0].sha256)
         texts[file] = applied(text, [edit for each in those for edit in each.change.edits])
     return texts
+
+
+def diff(patch: Patch, root: Path) -> list[str]:
+    """The change as a unified diff, which ``git apply`` takes at the project's root."""
+    after = patched([patch])[patch.file]
+    before = patch.file.read_bytes().decode("utf-8")
+    inside = patch.file.is_relative_to(root.resolve())
+    path = patch.file.relative_to(root.resolve()) if inside else patch.file
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", n=2, lineterm=""
+    )
+    return list(lines)

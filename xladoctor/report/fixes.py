@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import RenderableType
@@ -14,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from xladoctor.fixes.interface import Patch, Plan, Skip
-from xladoctor.fixes.plan import patched
+from xladoctor.fixes.plan import diff
 from xladoctor.fixes.proof.interface import Proof
 from xladoctor.quantities import duration
 from xladoctor.report.interface import Style
@@ -78,18 +76,6 @@ def _patch(patch: Patch, plan: Plan, proof: Proof | None, style: Style) -> Itera
 
 def _labelled(label: str, text: str, style: Style) -> RenderableType:
     return Padding(Text(f"{label}: {plain(text, style)}"), (0, 0, 0, 2))
-
-
-def diff(patch: Patch, root: Path) -> list[str]:
-    """The change as a unified diff, which ``git apply`` takes at the project's root."""
-    after = patched([patch])[patch.file]
-    before = patch.file.read_bytes().decode("utf-8")
-    inside = patch.file.is_relative_to(root.resolve())
-    path = patch.file.relative_to(root.resolve()) if inside else patch.file
-    lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", n=2, lineterm=""
-    )
-    return list(lines)
 
 
 def _proof(proof: Proof, style: Style) -> Iterator[RenderableType]:

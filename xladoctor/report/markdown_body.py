@@ -156,6 +156,9 @@ def _finding(alert: Alert, finding: Finding, diagnosis: Diagnosis, opened: bool)
     yield f"**Fix** {prose(finding.fix)}"
     if finding.tried:
         yield f"**Tried** {prose(tried(finding))}"
+    if finding.suggestion:
+        yield f"**Suggestion** {prose(finding.suggestion.title)}"
+        yield block(finding.suggestion.diff, "diff")
     yield "</details>"
 
 

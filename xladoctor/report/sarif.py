@@ -22,7 +22,7 @@ from xladoctor.diagnosis.finding import Location
 from xladoctor.foreign import as_json
 from xladoctor.report.alerts import Alert, alerts, missing
 from xladoctor.report.interface import Report, Style
-from xladoctor.report.sarif_places import code_flows, message, primary, related
+from xladoctor.report.sarif_places import code_flows, message, primary, related, sarif_fixes
 from xladoctor.report.sarif_rules import descriptors
 from xladoctor.report.text import printable
 from xladoctor.report.words import name_of
@@ -91,6 +91,7 @@ def _result(alert: Alert, place: Location, report: Report, index: dict[str, int]
         "relatedLocations": places,
         "codeFlows": code_flows(alert, run),
         **_of_finding(alert),
+        "fixes": sarif_fixes(alert, run),
         **_of_gate(alert, report),
     }
     return {key: value for key, value in result.items() if value != []}

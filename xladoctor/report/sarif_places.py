@@ -116,3 +116,28 @@ def _shown(place: Location, run: RunFacts) -> str:
 
 def _bare(text: str) -> str:
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+
+
+def sarif_fixes(alert: Alert, run: RunFacts) -> list[dict[str, Any]]:
+    """The suggestion for a finding, as changes that an editor can make."""
+    suggestion = alert.finding and alert.finding.suggestion
+    if not suggestion:
+        return []
+    replacements = [
+        {
+            "deletedRegion": {
+                "startLine": each.line,
+                "startColumn": each.column + 1,
+                "endLine": each.end_line,
+                "endColumn": each.end_column + 1,
+            },
+            "insertedContent": {"text": each.new_text},
+        }
+        for each in suggestion.replacements
+    ]
+    change = {
+        "artifactLocation": _artifact(suggestion.file, run),
+        "replacements": replacements,
+    }
+    title = f"{suggestion.title[:1].upper()}{suggestion.title[1:]}."
+    return [{"description": {"text": title}, "artifactChanges": [change]}]

@@ -27,8 +27,10 @@ _PLAIN = (
     ("─", "-"),
 )
 
-#: Fields that hold texts of rules.
-_OF_RULES = {"why", "fix", "example"}
+#: Fields whose newlines are meant: texts of rules, and patches.
+_OF_LINES = {"why", "fix", "example", "diff"}
+#: Fields that are code to insert: exact, for formats that escape what they hold.
+_EXACT = {"new_text"}
 
 Value = TypeVar("Value")
 
@@ -106,7 +108,7 @@ def plain(text: str, style: Style, *, lines: bool = False) -> str:
 def printable(value: Value, style: Style) -> Value:
     """The value with all texts in it, which come from the program, made plain.
 
-    Only texts of rules may have several lines.
+    Only texts of rules and patches may have several lines.
     """
     return cast(Value, _printable(value, style, lines=False))
 
@@ -123,8 +125,9 @@ def _printable(value: Any, style: Style, *, lines: bool) -> Any:
         }
     if is_dataclass(value) and not isinstance(value, type):
         printable = {
-            f.name: _printable(getattr(value, f.name), style, lines=f.name in _OF_RULES)
+            f.name: _printable(getattr(value, f.name), style, lines=f.name in _OF_LINES)
             for f in fields(value)
+            if f.name not in _EXACT
         }
         return replace(value, **printable)
     return value
