@@ -148,6 +148,23 @@ class Source:
                 found.append(above)
         return found
 
+    def loop_around(self, node: cst.CSTNode) -> cst.For | cst.While:
+        """The innermost loop around a node in its own function.
+
+        Raises:
+            Refused: there is none, or it has no body of its own lines.
+        """
+        loops = self.loops_around(node)
+        if not loops:
+            raise Refused(f"no loop of its function is around line {self.begin(node).line}")
+        return self.loop(self.begin(loops[0]).line)
+
+    def only_call(self, statement: cst.SimpleStatementLine) -> cst.Call | None:
+        """The call that a statement consists of, its result assigned or not."""
+        part = statement.body[0]
+        value = part.value if isinstance(part, (cst.Expr, cst.Assign, cst.AnnAssign)) else None
+        return value if isinstance(value, cst.Call) else None
+
     def function_around(self, node: cst.CSTNode) -> cst.FunctionDef | None:
         """The function that a node is in; None at the top of the module.
 
@@ -260,6 +277,27 @@ class Source:
     def _indented(self, code: Sequence[str], indentation: str) -> str:
         whole = textwrap.indent("\n".join(code) + "\n", indentation)
         return whole.replace("\n", self.newline)
+
+    def add_argument(self, call: cst.Call, text: str) -> Edit:
+        """Add a keyword argument as a call's last one, on a line of its own if that one is.
+
+        Raises:
+            Refused: it is given already, or may be among those that a star hides.
+        """
+        keyword = text.partition("=")[0]
+        if any(arg.star for arg in call.args):
+            raise Refused(f"its arguments are not all written out, so `{keyword}` may be given")
+        if any(arg.keyword and arg.keyword.value == keyword for arg in call.args):
+            raise Refused(f"`{keyword}` is given already")
+        if not call.args:
+            at = Position(self.end(call).line, self.end(call).column - 1)
+            return Edit(at, at, text)
+        last = call.args[-1]
+        begin, at = self.begin(last), self.end(last)  # without its comma
+        before = self.lines[begin.line - 1][: begin.column]
+        if before.strip() or begin.line == self.begin(call).line:
+            return Edit(at, at, f", {text}")
+        return Edit(at, at, f",{self.newline}{before}{text}")
 
     def import_of(self, module: str) -> tuple[str, tuple[Edit, ...]]:
         """How the file names a module, and the edits that import it if it does not yet."""
