@@ -210,7 +210,7 @@ def test_loops_in_it_that_read_get_one_of_their_own() -> None:
         inner_loops=[{"line": 3, "last_line": 4}],
     )
     assert after.endswith(
-        "        total += step(y).item()\n        torch_xla.sync()\n    update()\n    torch_xla.sync()\n"
+        "step(y).item()\n        torch_xla.sync()\n    update()\n    torch_xla.sync()\n"
     )
 
 

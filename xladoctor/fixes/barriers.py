@@ -105,11 +105,11 @@ def has_device_loader(source: Source, loop: cst.For | cst.While) -> bool:
 
 def _below(
     source: Source, loop: cst.For | cst.While, shown: Collection[int]
-) -> list[cst.BaseStatement]:
-    """The statements at the end of a loop's body that belong below its barrier: they read, yield, or
-    decide whether the loop goes on.
+) -> list[cst.CSTNode]:
+    """The statements at the end of a loop's body that belong below its barrier: they read, yield,
+    or decide whether the loop goes on.
     """
-    rest: list[cst.BaseStatement] = []
+    rest: list[cst.CSTNode] = []
     for statement in reversed(loop.body.body):
         reads = any(source.covers(statement, line) for line in shown)
         if not (reads or _is_yield(statement) or _ends(source, statement, loop)):
@@ -146,9 +146,9 @@ def _ends(source: Source, statement: cst.CSTNode, loop: cst.For | cst.While) -> 
 
 def _leaves(
     source: Source, statement: cst.CSTNode, loop: cst.For | cst.While
-) -> list[cst.Continue | cst.Break | cst.Return]:
+) -> list[cst.CSTNode]:
     """What in a statement of a loop's body ends the turn."""
-    found = []
+    found: list[cst.CSTNode] = []
     for each in source.all(_LEAVES, statement):
         inside = [above for above in source.around(each) if isinstance(above, (*LOOPS, *SCOPES))]
         within = inside[: inside.index(loop)] if loop in inside else inside
