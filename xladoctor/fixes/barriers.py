@@ -103,9 +103,7 @@ def has_device_loader(source: Source, loop: cst.For | cst.While) -> bool:
     return any(source.calls_of(_LOADERS, each) for each in (loop.iter, *made))
 
 
-def _below(
-    source: Source, loop: cst.For | cst.While, shown: Collection[int]
-) -> list[cst.CSTNode]:
+def _below(source: Source, loop: cst.For | cst.While, shown: Collection[int]) -> list[cst.CSTNode]:
     """The statements at the end of a loop's body that belong below its barrier: they read, yield,
     or decide whether the loop goes on.
     """
@@ -144,9 +142,7 @@ def _ends(source: Source, statement: cst.CSTNode, loop: cst.For | cst.While) -> 
     return isinstance(statement, cst.If) and bool(_leaves(source, statement, loop))
 
 
-def _leaves(
-    source: Source, statement: cst.CSTNode, loop: cst.For | cst.While
-) -> list[cst.CSTNode]:
+def _leaves(source: Source, statement: cst.CSTNode, loop: cst.For | cst.While) -> list[cst.CSTNode]:
     """What in a statement of a loop's body ends the turn."""
     found: list[cst.CSTNode] = []
     for each in source.all(_LEAVES, statement):
