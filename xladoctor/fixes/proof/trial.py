@@ -241,11 +241,18 @@ def _judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proo
         proof = replace(proof, note="its numbers differ in each run: only words were compared")
     if not proof.predicted_s and _found(proof.patch, after) < _found(proof.patch, before):
         return replace(proof, outcome="holds")
-    return _by_times(proof, faster)
+    return _by_times(proof, faster, _is_clear(seconds))
 
 
-def _by_times(proof: Proof, faster: Interval) -> Proof:
-    if faster.low <= 1.0:
+def _is_clear(seconds: Sequence[tuple[float, float]]) -> bool:
+    """Whether each run with the patch took less than half of each without: a few runs that differ
+    widely have no interval to speak of.
+    """
+    return _TWICE * max(after for _, after in seconds) < min(before for before, _ in seconds)
+
+
+def _by_times(proof: Proof, faster: Interval, is_clear: bool) -> Proof:
+    if faster.low <= 1.0 and not is_clear:
         known = "" if len(proof.counts) else "; nor do the counts differ"
         why = f"the loop is {faster.value:.2f} times as fast, which may be chance{known}"
         return replace(proof, outcome="does not help", reason=why)
