@@ -55,7 +55,7 @@ def data_set(source: Source, call: cst.Call) -> cst.ClassDef | None:
     if value is None and call.args and not call.args[0].keyword:
         value = call.args[0].value
     if isinstance(value, cst.Name):
-        value = _assigned(source, value)
+        value = source.value_of(value)
     if isinstance(value, cst.Call):
         if source.qualified(value.func) & _TENSORS:
             return None
@@ -77,16 +77,3 @@ def is_random(source: Source, node: cst.CSTNode) -> bool:
     """Whether a piece of code seems to draw random numbers that are not seeded in it."""
     names = {each.value for each in source.all(cst.Name, node)}
     return bool(names & {*_RANDOM, "random"}) and "manual_seed" not in names
-
-
-def _assigned(source: Source, name: cst.Name) -> cst.BaseExpression | None:
-    """What a variable is assigned, if that is once in the function or module around."""
-    scope = source.function_around(name) or source.module
-    values = [
-        each.value
-        for each in source.all(cst.Assign, scope)
-        if any(
-            isinstance(t.target, cst.Name) and t.target.value == name.value for t in each.targets
-        )
-    ]
-    return values[0] if len(values) == 1 else None

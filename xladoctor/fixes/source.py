@@ -6,6 +6,7 @@ not touch stays as it is, to the byte.
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -207,6 +208,30 @@ class Source:
             if each.value == name and not self._is_label(each)
         ]
 
+    def assignments(self, name: cst.Name) -> list[cst.Name]:
+        """Where a variable is set in the function or module that it is used in, other than as an
+        argument.
+        """
+        scope = self.function_around(name) or self.module
+        return [each for each in self.names_used(scope, name.value) if self._is_target(each)]
+
+    def value_of(self, name: cst.Name) -> cst.BaseExpression | None:
+        """What a variable is assigned there; None if that is not once, by itself."""
+        found = self.assignments(name)
+        above = self.parent(found[0]) if len(found) == 1 else None
+        assigned = self.parent(above) if isinstance(above, cst.AssignTarget) else None
+        return assigned.value if isinstance(assigned, cst.Assign) else None
+
+    def _is_target(self, name: cst.Name) -> bool:
+        below: cst.CSTNode = name
+        for above in self.around(name):
+            if below is getattr(above, "target", None):
+                return True
+            if isinstance(above, cst.AsName):
+                return below is above.name
+            below = above
+        return False
+
     def _is_label(self, name: cst.Name) -> bool:
         above = self.parent(name)
         return (isinstance(above, cst.Attribute) and above.attr is name) or (
@@ -239,6 +264,13 @@ class Source:
     def replace(self, node: cst.CSTNode, text: str) -> Edit:
         """Replace a node."""
         return Edit(self.begin(node), self.end(node), text)
+
+    def replace_part(self, statement: cst.CSTNode, node: cst.CSTNode, text: str) -> Edit:
+        """Replace an expression of a simple statement, in parentheses if these are needed."""
+        before = self.between(self.begin(statement), self.begin(node))
+        after = self.between(self.end(node), self.end(statement))
+        bare, enclosed = (_tree(f"{before}{each}{after}") for each in (text, f"({text})"))
+        return self.replace(node, text if bare == enclosed else f"({text})")
 
     def insert_before(self, statement: cst.CSTNode, *code: str) -> Edit:
         """Insert lines in front of a statement, indented as it is."""
@@ -328,3 +360,9 @@ class Source:
             at = Position(1, 0)
             return Edit(at, at, line + self.newline)
         return self.insert_after(last, line)
+
+
+def _tree(statement: str) -> str:
+    """The tree of a statement, which may return, yield or await."""
+    inside = statement.replace("\n", "\n  ")
+    return ast.dump(ast.parse(f"async def f():\n  {inside}"))

@@ -37,7 +37,7 @@ def fix(case: Case) -> Change:
     if before:
         _refuse_before(source, call, statement)
         _refuse_names(source, call, before)
-    edits = [source.replace(call, _enclosed(source, statement, call, text))]
+    edits = [source.replace_part(statement, call, text)]
     if before:
         edits.append(source.insert_before(statement, *before))
     return Change(
@@ -112,20 +112,6 @@ def _refuse_names(source: Source, call: cst.Call, before: list[str]) -> None:
             raise Refused(
                 f"`{node.id}` is a name of the program", f"write {'; '.join(before)} before it"
             )
-
-
-def _enclosed(source: Source, statement: cst.CSTNode, call: cst.Call, text: str) -> str:
-    """The text in parentheses, if the statement needs them."""
-    before = source.between(source.begin(statement), source.begin(call))
-    after = source.between(source.end(call), source.end(statement))
-    bare, enclosed = (f"{before}{each}{after}" for each in (text, f"({text})"))
-    return text if _tree(bare) == _tree(enclosed) else f"({text})"
-
-
-def _tree(statement: str) -> str:
-    """The tree of a statement, which may return or yield."""
-    inside = statement.replace("\n", "\n  ")
-    return ast.dump(ast.parse(f"async def f():\n  {inside}"))
 
 
 def _imports(source: Source, call: cst.Call, written: str, template: str) -> list[Edit]:
