@@ -36,6 +36,19 @@ def test_a_setting_is_taken_out(setting: str, line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("setting", "behaviour"),
+    [
+        ("XLA_SYNC_WAIT", ""),
+        ("JAX_DEBUG_NANS", "no error is raised for what JAX_DEBUG_NANS checks"),
+        ("PT_XLA_DEBUG_LEVEL", "what PT_XLA_DEBUG_LEVEL writes is not written"),
+    ],
+)
+def test_what_a_setting_did_is_said(setting: str, behaviour: str) -> None:
+    text = f'{ENVIRON}os.environ["{setting}"] = "1"  #!\ny = 2'
+    assert change("setting_removed", text, setting=setting).behaviour == behaviour
+
+
+@pytest.mark.parametrize(
     "line",
     [
         'os.environ["XLA_HLO_DEBUG"] = "1"',

@@ -8,6 +8,11 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused
 from xladoctor.fixes.source import Source
 
+#: How the program behaves without a setting that checks or writes. Others only take time.
+_BEHAVIOUR = (
+    (("debug_nans", "debug_infs", "tracer_leaks"), "no error is raised for what {} checks"),
+    (("pt_xla_debug", "save_tensors", "log_compiles", "explain"), "what {} writes is not written"),
+)
 #: What sets a variable of the environment, or an option, that its first argument names.
 _SETTERS = frozenset(("os.environ.setdefault", "os.putenv", "jax.config.update"))
 
@@ -26,8 +31,16 @@ def fix(case: Case) -> Change:
     return Change(
         f"leave {setting} unset",
         (source.delete(statement),),
+        behaviour=_behaviour(setting),
         relies_on=("nothing else of the program looks at it",),
     )
+
+
+def _behaviour(setting: str) -> str:
+    for parts, text in _BEHAVIOUR:
+        if any(part in setting.lower() for part in parts):
+            return text.format(setting)
+    return ""
 
 
 def _set_by(source: Source, part: cst.BaseSmallStatement) -> str:
