@@ -17,13 +17,13 @@ REPLACEMENTS = vocabulary("torch_xla").replacements
             "loss = huber_loss(predicted, y)",
             "huber_loss",
             "aten::huber_loss",
-            "loss = 1.0 * smooth_l1_loss(predicted, y, beta=1.0)",
+            "loss = smooth_l1_loss(predicted, y, beta=1.0)",
         ),
         (
             "loss = F.huber_loss(net(x), y, delta=d)",
             "huber_loss",
             "aten::huber_loss",
-            "x_ = net(x); loss = d * F.smooth_l1_loss(x_, y, beta=d)",
+            "loss = d * F.smooth_l1_loss(net(x), y, beta=d)",
         ),
         (
             "return (risks.logcumsumexp(dim=0) - risks).mean()",

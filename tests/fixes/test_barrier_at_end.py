@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.fixes.harness import expected, fixed, refusal
+from tests.fixes.harness import change, expected, fixed, refusal
 
 KIND = "barrier_at_end"
 
@@ -100,10 +102,45 @@ def test_the_file_may_end_without_a_newline_and_with_other_line_ends() -> None:
     assert applied(text, change.edits) == text + "\r\n    torch_xla.sync()"
 
 
+def test_what_reads_yields_or_leaves_stays_below_the_barrier() -> None:
+    after = fixed(
+        KIND,
+        """
+        import torch_xla
+        def losses(data):
+            for step, x in enumerate(data):  #! loop
+                if step < start:
+                    continue
+                loss = train(x)
+                if step % 10 == 0:
+                    print(loss.item())
+                yield loss
+                if step == last:
+                    break
+        """,
+        shown=[7],
+    )
+    assert "train(x)\n        torch_xla.sync()\n        if step % 10" in after
+
+
 @pytest.mark.parametrize(
     "body",
     [
-        "    if x: continue\n    step(x)",
+        "    step(x)\n    if x: continue\n    step(x)",
+        "    if log(x): continue\n    if x: continue\n    step(x)",
+        "    if x:\n        step(x)\n        continue\n    step(x)",
+        "    step(x)\n    if x:\n        break\n    step(x)",
+        "    step(x)\n    for y in x:\n        return y\n    step(x)",
+        "    if x:\n        break",
+        "    yield x",
+        "    with torch_xla.step():\n        step(x)",
+        "    with tx.step() as s:\n        step(x)",
+        "    step(x); torch_xla.sync()",
+        "    end = lambda: xm.mark_step()\n    step(x)\n    end()",
+        "    xm.optimizer_step(optimizer, True)",
+        "    step(x)\n    xm.optimizer_step(optimizer, barrier=is_last)",
+        "    try:\n        step(x)\n    finally:\n        xm.mark_step()",
+        "    def inner():\n        sync()\n    inner()",
         "    with a:\n        if x:\n            continue\n    step(x)",
         "    try:\n        step(x)\n    except E:\n        continue",
         "    step(x)\n    torch_xla.sync()",
@@ -116,10 +153,108 @@ def test_the_file_may_end_without_a_newline_and_with_other_line_ends() -> None:
 )
 def test_refused(body: str) -> None:
     loop = "for x in data:  #! loop\n" + body
-    head = "import torch_xla\nimport torch_xla.core.xla_model as xm\ndef train(data):\n"
+    head = (
+        "import torch_xla\nimport torch_xla as tx\nimport torch_xla.core.xla_model as xm\n"
+        "from torch_xla import sync\ndef train(data):\n"
+    )
     indented = "\n".join(f"    {line}" for line in loop.splitlines())
     assert refusal(KIND, head + indented)
 
 
 def test_a_loop_on_one_line_is_refused() -> None:
     assert "on one line" in refusal(KIND, "import torch_xla\nfor x in data: step(x)  #! loop")
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for x in MpDeviceLoader(data, device):",
+        "for i, x in enumerate(MpDeviceLoader(data, device)):",
+        "loader = pl.MpDeviceLoader(data, device)\nfor x in loader:",
+        "loader = pl.MpDeviceLoader(data, device)\nfor i, x in enumerate(tqdm(loader), 1):",
+        "loader = pl.ParallelLoader(data, [device])\nfor x in loader.per_device_loader(device):",
+    ],
+)
+def test_a_loader_that_ends_each_step_is_refused(loop: str) -> None:
+    head = (
+        "import torch_xla.distributed.parallel_loader as pl\n"
+        "from torch_xla.distributed.parallel_loader import MpDeviceLoader\n"
+    )
+    assert "loader" in refusal(KIND, f"{head}{loop}  #! loop\n    step(x)")
+
+
+def test_an_update_without_a_barrier_is_none() -> None:
+    after = fixed(
+        KIND,
+        """
+        import torch_xla
+        import torch_xla.core.xla_model as xm
+        for x in data:  #! loop
+            xm.optimizer_step(optimizer, barrier=False)
+            xm.optimizer_step(other)
+        """,
+    )
+    assert after.endswith("(other)\n    torch_xla.sync()\n")
+
+
+def test_loops_in_it_that_read_get_one_of_their_own() -> None:
+    after = fixed(
+        KIND,
+        """
+        import torch_xla
+        for x in data:  #! loop
+            for y in x:
+                total += step(y).item()
+            update()
+        """,
+        inner_loops=[{"line": 3, "last_line": 4}],
+    )
+    assert after.endswith(
+        "step(y).item()\n        torch_xla.sync()\n    update()\n    torch_xla.sync()\n"
+    )
+
+
+def test_the_loop_around_a_line_of_its_turns() -> None:
+    after = fixed(
+        KIND,
+        """
+        import torch_xla
+        def turns(images):
+            for level in levels:
+                images = images - level * model(images)
+                yield images
+        class Model:
+            def forward(self, x):
+                for layer in self.layers:
+                    x = layer(x)  #!
+        """,
+        turn={"file": "train.py", "line": 4},
+    )
+    assert "model(images)\n        torch_xla.sync()\n        yield images" in after
+
+
+@pytest.mark.parametrize(
+    ("cause", "reason"),
+    [
+        ({"turn": {"file": "train.py", "line": 1}}, "no loop"),
+        ({"turn": {"file": "train.py", "line": 4}}, "no loop"),
+        ({"turn": {"file": "other.py", "line": 3}}, "another file"),
+        ({"loop": {"file": "other.py", "line": 3}}, "another file"),
+        ({"loop": {"file": "train.py", "line": 1}}, "no loop"),
+        ({}, "does not name"),
+    ],
+)
+def test_refused_where_the_loop_is_not_here(cause: dict[str, Any], reason: str) -> None:
+    text = """
+    step(1)
+    for x in data:
+        def f():
+            g(x)
+    """
+    assert reason in refusal(KIND, text, **cause)
+
+
+def test_random_numbers_of_the_device_become_others() -> None:
+    text = "import torch_xla\nfor x in data:  #! loop\n    step(dropout(x))"
+    assert "random numbers" in change(KIND, text).behaviour
+    assert not change(KIND, text.replace("dropout", "relu")).behaviour

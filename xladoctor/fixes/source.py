@@ -6,6 +6,7 @@ not touch stays as it is, to the byte.
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -148,6 +149,23 @@ class Source:
                 found.append(above)
         return found
 
+    def loop_around(self, node: cst.CSTNode) -> cst.For | cst.While:
+        """The innermost loop around a node in its own function.
+
+        Raises:
+            Refused: there is none, or it has no body of its own lines.
+        """
+        loops = self.loops_around(node)
+        if not loops:
+            raise Refused(f"no loop of its function is around line {self.begin(node).line}")
+        return self.loop(self.begin(loops[0]).line)
+
+    def only_call(self, statement: cst.SimpleStatementLine) -> cst.Call | None:
+        """The call that a statement consists of, its result assigned or not."""
+        part = statement.body[0]
+        value = part.value if isinstance(part, (cst.Expr, cst.Assign, cst.AnnAssign)) else None
+        return value if isinstance(value, cst.Call) else None
+
     def function_around(self, node: cst.CSTNode) -> cst.FunctionDef | None:
         """The function that a node is in; None at the top of the module.
 
@@ -190,6 +208,30 @@ class Source:
             if each.value == name and not self._is_label(each)
         ]
 
+    def assignments(self, name: cst.Name) -> list[cst.Name]:
+        """Where a variable is set in the function or module that it is used in, other than as an
+        argument.
+        """
+        scope = self.function_around(name) or self.module
+        return [each for each in self.names_used(scope, name.value) if self._is_target(each)]
+
+    def value_of(self, name: cst.Name) -> cst.BaseExpression | None:
+        """What a variable is assigned there; None if that is not once, by itself."""
+        found = self.assignments(name)
+        above = self.parent(found[0]) if len(found) == 1 else None
+        assigned = self.parent(above) if isinstance(above, cst.AssignTarget) else None
+        return assigned.value if isinstance(assigned, cst.Assign) else None
+
+    def _is_target(self, name: cst.Name) -> bool:
+        below: cst.CSTNode = name
+        for above in self.around(name):
+            if below is getattr(above, "target", None):
+                return True
+            if isinstance(above, cst.AsName):
+                return below is above.name
+            below = above
+        return False
+
     def _is_label(self, name: cst.Name) -> bool:
         above = self.parent(name)
         return (isinstance(above, cst.Attribute) and above.attr is name) or (
@@ -222,6 +264,13 @@ class Source:
     def replace(self, node: cst.CSTNode, text: str) -> Edit:
         """Replace a node."""
         return Edit(self.begin(node), self.end(node), text)
+
+    def replace_part(self, statement: cst.CSTNode, node: cst.CSTNode, text: str) -> Edit:
+        """Replace an expression of a simple statement, in parentheses if these are needed."""
+        before = self.between(self.begin(statement), self.begin(node))
+        after = self.between(self.end(node), self.end(statement))
+        bare, enclosed = (_tree(f"{before}{each}{after}") for each in (text, f"({text})"))
+        return self.replace(node, text if bare == enclosed else f"({text})")
 
     def insert_before(self, statement: cst.CSTNode, *code: str) -> Edit:
         """Insert lines in front of a statement, indented as it is."""
@@ -261,6 +310,27 @@ class Source:
         whole = textwrap.indent("\n".join(code) + "\n", indentation)
         return whole.replace("\n", self.newline)
 
+    def add_argument(self, call: cst.Call, text: str) -> Edit:
+        """Add a keyword argument as a call's last one, on a line of its own if that one is.
+
+        Raises:
+            Refused: it is given already, or may be among those that a star hides.
+        """
+        keyword = text.partition("=")[0]
+        if any(arg.star for arg in call.args):
+            raise Refused(f"its arguments are not all written out, so `{keyword}` may be given")
+        if any(arg.keyword and arg.keyword.value == keyword for arg in call.args):
+            raise Refused(f"`{keyword}` is given already")
+        if not call.args:
+            at = Position(self.end(call).line, self.end(call).column - 1)
+            return Edit(at, at, text)
+        last = call.args[-1]
+        begin, at = self.begin(last), self.end(last)  # without its comma
+        before = self.lines[begin.line - 1][: begin.column]
+        if before.strip() or begin.line == self.begin(call).line:
+            return Edit(at, at, f", {text}")
+        return Edit(at, at, f",{self.newline}{before}{text}")
+
     def import_of(self, module: str) -> tuple[str, tuple[Edit, ...]]:
         """How the file names a module, and the edits that import it if it does not yet."""
         for statement in self.module.body:
@@ -290,3 +360,9 @@ class Source:
             at = Position(1, 0)
             return Edit(at, at, line + self.newline)
         return self.insert_after(last, line)
+
+
+def _tree(statement: str) -> str:
+    """The tree of a statement, which may return, yield or await."""
+    inside = statement.replace("\n", "\n  ")
+    return ast.dump(ast.parse(f"async def f():\n  {inside}"))

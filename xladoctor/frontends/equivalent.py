@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from typing import TypeGuard
 
 _MODULES = ("torch", "F", "nn.functional", "torch.nn.functional", "torch.linalg")
 _SIMPLE = (ast.Name, ast.Constant, ast.Attribute, ast.UnaryOp)
@@ -31,6 +32,13 @@ class _Named(ast.NodeTransformer):
             node.func = ast.Attribute(self._module, node.func.id)
         return self.generic_visit(node)
 
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.BinOp(ast.Constant(1.0), ast.Mult(), factor):
+                return factor
+        return node
+
 
 def equivalent(call: str, template: str, instead: str, given: str) -> tuple[list[str], str] | None:
     """The statements to run before, and the expression that replaces ``call``.
@@ -44,9 +52,10 @@ def equivalent(call: str, template: str, instead: str, given: str) -> tuple[list
     if values is None:
         return None
     taken = {node.id for node in ast.walk(actual) if isinstance(node, ast.Name)}
+    uses = [node.id for node in ast.walk(ast.parse(f"{given}\n{instead}")) if _is_read(node)]
     before = []
     for name, value in values.items():
-        if not isinstance(value, _SIMPLE):
+        if not isinstance(value, _SIMPLE) and uses.count(name) > 1:
             new = f"{name}_" if name in taken else name
             before.append(f"{new} = {ast.unparse(value)}")
             values[name] = ast.Name(new)
@@ -58,6 +67,10 @@ def equivalent(call: str, template: str, instead: str, given: str) -> tuple[list
     named = _Named(values, module)
     before += [_written(named, each) for each in given.split(";") if each.strip()]
     return before, _written(named, instead)
+
+
+def _is_read(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
 
 
 def _expression(text: str) -> ast.expr | None:

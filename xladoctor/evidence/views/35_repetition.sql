@@ -173,14 +173,20 @@ LEFT JOIN also_bare a
     ON a.process = g.process AND a.program_id = g.program_id AND a.fused = g.copies;
 
 -- Batches that a graph computes on: inputs of one shape that one line sends, again at other steps.
+-- `loop`: the innermost loop around the line that sends them.
 CREATE TABLE batches_in_graph AS
-SELECT process, program_id, max(count) AS count
+SELECT process, program_id, max(count) AS count, arg_max(loop, count) AS loop
 FROM (
-    SELECT p.process, p.program_id, count(*) AS count
+    SELECT p.process, p.program_id, count(*) AS count, any_value(e.loop) AS loop
     FROM hlo_parameter p
     JOIN (
         SELECT process, file, line FROM upload
         GROUP BY process, file, line HAVING count(DISTINCT step) > 1
     ) u ON u.process = p.process AND u.file = p.file AND u.line = p.line
+    LEFT JOIN (
+        SELECT process, file, line,
+               any_value({'file': loop_file, 'line': first_line, 'last_line': last_line}) AS loop
+        FROM enclosing_loop WHERE depth = 0 GROUP BY ALL
+    ) e ON e.process = p.process AND e.file = p.file AND e.line = p.line
     WHERE p.sent GROUP BY p.process, p.program_id, p.file, p.line, p.shape, p.type
 ) GROUP BY process, program_id;

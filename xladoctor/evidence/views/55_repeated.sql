@@ -1,5 +1,5 @@
 -- Internal: Graphs whose loop is outside of every module, and whose turns call one: what they repeat has
--- operations both within a module and outside. None has a backward pass.
+-- operations both within a module and outside. None has a backward pass. `turn`: a line outside.
 CREATE TABLE called_in_turns AS
 WITH RECURSIVE caller_of AS (
     SELECT process, program_id, frame, frame AS outer_ FROM hlo_frame
@@ -17,7 +17,9 @@ stack AS (
         ON f.process = c.process AND f.program_id = c.program_id AND f.frame = c.outer_
     GROUP BY ALL
 )
-SELECT r.process, r.program_id
+SELECT r.process, r.program_id,
+       min_by({'file': coalesce(p.user_file, p.file), 'line': coalesce(p.user_line, p.line)},
+              (p.file, p.line)) FILTER (NOT s.in_module) AS turn
 FROM repetition r
 JOIN repeated_place p USING (process, program_id)
 JOIN stack s ON s.process = p.process AND s.program_id = p.program_id AND s.frame = p.frame
@@ -39,7 +41,8 @@ WITH repeated AS (
            compiled_function(c.cause) AS called, m.instructions,
            NOT coalesce(s.tail AND NOT l.without_barrier, FALSE) AS in_loop,
            CASE WHEN r.layers THEN 'layers' WHEN b.count >= most() * r.copies THEN 'batches'
-                WHEN t.process IS NOT NULL THEN 'turns' ELSE 'loop' END AS kind
+                WHEN t.process IS NOT NULL THEN 'turns' ELSE 'loop' END AS kind,
+           if(kind = 'batches', b.loop, NULL) AS body, if(kind = 'turns', t.turn, NULL) AS turn
     FROM repetition r
     JOIN hlo_module m USING (process, program_id)
     JOIN compilation c ON c.process = m.process AND c.graph_hash = m.graph_hash
@@ -83,7 +86,7 @@ SELECT
     CASE WHEN w.graph.bare THEN w.graphs END AS compilations,
     w.saved_ns / nullif(l.duration_ns, 0) AS share_of_loop,
     {'kind': w.graph.kind, 'op': w.graph.opcode, 'graphs': len(w.graphs), 'settled': NOT w.goes_on,
-     'compiled': w.graph.called,
+     'compiled': w.graph.called, 'loop': w.graph.body, 'turn': w.graph.turn,
      'trains': w.graph.trains, 'graph_instructions': w.graph.instructions,
      'repeated_share': round(w.graph.part, 4), 'compile_s': round(w.duration_ns / 1e9, 3),
      'share_of_compiling': round(w.duration_ns / c.duration_ns, 4)} AS cause

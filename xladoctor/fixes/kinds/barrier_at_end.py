@@ -1,58 +1,53 @@
-"""A barrier as the last statement of the loop's body, so that each turn is a graph of its own."""
+"""A barrier at the end of the loop's body, so that each turn is a graph of its own."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import libcst as cst
 
+from xladoctor.fixes.barriers import barrier_in, random_numbers
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused
-from xladoctor.fixes.source import LOOPS, SCOPES, Source
-
-#: Calls that end a step.
-BARRIERS = frozenset(
-    (
-        "torch_xla.sync",
-        "torch_xla.core.xla_model.mark_step",
-        "torch_xla.core.xla_model.optimizer_step",
-    )
-)
 
 
 def fix(case: Case) -> Change:
-    """For the loop that the finding names."""
+    """For the loop that the finding names, or that is around the line which it names; and for loops
+    in that one whose turns read.
+    """
     source = case.source
-    loop = source.loop(_line_of_loop(case))
-    _refuse(source, loop)
-    name, imported = source.import_of("torch_xla")
+    loop = _loop(case)
+    inner = [source.loop(each["line"]) for each in case.cause.get("inner_loops") or ()]
+    shown = case.cause.get("shown") or ()
+    edits = [edit for each in (*inner, loop) for edit in barrier_in(source, each, shown)]
+    lines = sorted(source.begin(each).line for each in (loop, *inner))
+    which = f"the loop{'s' * (len(lines) > 1)} in line {' and '.join(map(str, lines))}"
     return Change(
-        f"end each turn of the loop in line {source.begin(loop).line} with a barrier",
-        (source.append_to(loop.body, f"{name}.sync()"), *imported),
-        relies_on=("the loop's turns are the steps of the program",),
+        f"end each turn of {which} with a barrier",
+        tuple(dict.fromkeys(edits)),
+        behaviour=random_numbers(source),
+        relies_on=("the loop's turns are the steps of the program", *_shapes(case)),
     )
 
 
-def _line_of_loop(case: Case) -> int:
-    loop = case.cause.get("loop")
-    if loop and loop.get("line"):
-        return int(loop["line"])
-    return case.place("loop").line
+def _loop(case: Case) -> cst.For | cst.While:
+    cause = case.cause
+    if loop := cause.get("loop"):
+        _same_file(case, loop["file"])
+        return case.source.loop(int(loop["line"]))
+    if turn := cause.get("turn"):
+        _same_file(case, turn["file"])
+        return case.source.loop_around(case.source.statement(int(turn["line"])))
+    return case.source.loop(case.place("loop").line)
 
 
-def _refuse(source: Source, loop: cst.For | cst.While) -> None:
-    """Refuse loops of which some turns would not come to the end of the body."""
-    for each in source.all((cst.Continue, cst.Break, cst.Return), loop.body):
-        kind = type(each).__name__.lower()
-        own = next(above for above in source.around(each) if isinstance(above, (*LOOPS, *SCOPES)))
-        if own is loop and kind == "continue":
-            raise Refused(
-                f"the loop has a `continue` in line {source.begin(each).line}, which would pass"
-                " by a barrier at its end",
-                "add torch_xla.sync() in front of it too, if that turn computes something",
-            )
-    if source.calls_of(BARRIERS, loop.body):
-        raise Refused("the loop calls a barrier already")
-    last = loop.body.body[-1]
-    if isinstance(last, cst.SimpleStatementLine) and isinstance(
-        last.body[-1], (cst.Break, cst.Return, cst.Raise)
-    ):
-        raise Refused(f"the body of the loop ends with `{source.code(last).strip()}`")
+def _same_file(case: Case, file: str) -> None:
+    if Path(file).name != case.source.path.name:
+        raise Refused(f"the loop is in another file, {file}")
+
+
+def _shapes(case: Case) -> list[str]:
+    shapes = case.cause.get("shapes") or 1
+    if shapes <= 1:
+        return []
+    return [f"a graph for each of {shapes:.0f} shapes that are sent is affordable (see XD101)"]

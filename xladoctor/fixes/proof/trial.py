@@ -214,6 +214,7 @@ def _run_of(done: subprocess.CompletedProcess[str], report: dict[str, Any] | Non
             (each["name"], each["value"]) for each in report["counts"] if each["value"] is not None
         ),
         frozenset(each["rule"] for each in report["findings"] if each["severity"] in _HURTS),
+        tuple(each["rule"] for each in report["findings"]),
         fault,
     )
 
@@ -235,20 +236,32 @@ def judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proof
     )
     varies = any(differences(before.printed, one.printed, rtol) for one, _ in pairs)
     differs = differences(before.printed, after.printed, math.inf if varies else rtol)
-    if differs:
+    if differs and blank.patch.change.behaviour:
+        note = f"the program prints something else, as was to be expected: {_behaviour(blank)}"
+        proof = replace(proof, note=note, differs=tuple(differs))
+    elif differs:
         return replace(
             proof,
             outcome="changes the results",
             reason="with the patch the program prints something else",
             differs=tuple(differs),
         )
-    if varies:
+    elif varies:
         proof = replace(proof, note="its numbers differ in each run: only words were compared")
-    return _by_times(proof, faster)
+    if not proof.predicted_s and _found(proof.patch, after) < _found(proof.patch, before):
+        return replace(proof, outcome="holds")
+    return _by_times(proof, faster, _is_clear(seconds))
 
 
-def _by_times(proof: Proof, faster: Interval) -> Proof:
-    if faster.low <= 1.0:
+def _is_clear(seconds: Sequence[tuple[float, float]]) -> bool:
+    """Whether each run with the patch took less than half of each without: a few runs that differ
+    widely have no interval to speak of.
+    """
+    return _TWICE * max(after for _, after in seconds) < min(before for before, _ in seconds)
+
+
+def _by_times(proof: Proof, faster: Interval, is_clear: bool) -> Proof:
+    if faster.low <= 1.0 and not is_clear:
         known = "" if len(proof.counts) else "; nor do the counts differ"
         why = f"the loop is {faster.value:.2f} times as fast, which may be chance{known}"
         return replace(proof, outcome="does not help", reason=why)
@@ -257,6 +270,15 @@ def _by_times(proof: Proof, faster: Interval) -> Proof:
         why = f"it saves {saved:.3g} s where {proof.predicted_s:.3g} s were predicted"
         return replace(proof, outcome="helps less than predicted", reason=why)
     return replace(proof, outcome="holds")
+
+
+def _behaviour(proof: Proof) -> str:
+    return proof.patch.change.behaviour.rstrip(".")
+
+
+def _found(patch: Patch, run: Run) -> int:
+    """How many findings a run has of the rule that a patch is for."""
+    return run.rules.count(patch.finding.rule)
 
 
 def _changed_counts(before: Run, after: Run) -> tuple[tuple[str, float, float], ...]:

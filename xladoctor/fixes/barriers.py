@@ -1,0 +1,155 @@
+"""Barriers of torch_xla in a program's loops: where one belongs, and whether there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import libcst as cst
+
+from xladoctor.fixes.interface import Edit, Refused
+from xladoctor.fixes.source import LOOPS, SCOPES, Source
+
+#: Functions that end a step; the latter one with ``barrier=True``.
+SYNC = frozenset(("torch_xla.sync", "torch_xla.core.xla_model.mark_step"))
+OPTIMIZER_STEP = frozenset(("torch_xla.core.xla_model.optimizer_step",))
+#: A context that ends a step, and loaders that do so with each batch.
+_CONTEXTS = frozenset(("torch_xla.step", "torch_xla.debug.profiler.StepTrace"))
+_LOADERS = frozenset(
+    f"torch_xla.distributed.parallel_loader.{name}" for name in ("MpDeviceLoader", "ParallelLoader")
+)
+_LEAVES = (cst.Continue, cst.Break, cst.Return)
+#: What draws random numbers, by the last part of its name. A barrier begins another sequence of
+#: those that are drawn on the device.
+_RANDOM = ("Dropout", "dropout", "bernoulli", "rand_like", "randn_like", "multinomial")
+
+
+def barrier_in(
+    source: Source,
+    loop: cst.For | cst.While,
+    shown: Collection[int] = (),
+    but: cst.Call | None = None,
+) -> list[Edit]:
+    """The edits that end each turn of a loop with a barrier.
+
+    Args:
+        shown: lines of reads that belong below the barrier.
+        but: a barrier of the loop that is taken out.
+
+    Raises:
+        Refused: some turns would not come to it, or it has one.
+    """
+    if has_barrier(source, loop, but):
+        raise Refused("the loop has a barrier already", "see that each turn comes to it")
+    if has_device_loader(source, loop):
+        raise Refused("the loop's loader ends each step with a barrier already")
+    rest = _below(source, loop, shown)
+    body = loop.body.body
+    for number, statement in enumerate(body[: len(body) - len(rest)]):
+        leaves = _leaves(source, statement, loop)
+        if leaves and (number or not _skips(statement)):
+            kind = type(leaves[0]).__name__.lower()
+            raise Refused(
+                f"the loop has a `{kind}` in line {source.begin(leaves[0]).line}, which would pass"
+                " by a barrier at its end",
+                "add torch_xla.sync() in front of it too, if that turn computes something",
+            )
+    if not rest and _is_raise(body[-1]):
+        raise Refused(f"the body of the loop ends with `{source.code(body[-1]).strip()}`")
+    if len(rest) == len(body):
+        raise Refused(f"the loop in line {source.begin(loop).line} does nothing but read or leave")
+    name, imported = source.import_of("torch_xla")
+    call = f"{name}.sync()"
+    placed = source.insert_before(rest[0], call) if rest else source.append_to(loop.body, call)
+    return [placed, *imported]
+
+
+def random_numbers(source: Source) -> str:
+    """How a program that has random numbers drawn on the device behaves with another barrier; empty
+    if nothing in the file shows that it does.
+    """
+    drawn = any(name.value.endswith(_RANDOM) for name in source.all(cst.Name))
+    return "dropout and the like draw other random numbers on the device" if drawn else ""
+
+
+def is_barrier(source: Source, call: cst.Call) -> bool:
+    """Whether a call ends a step."""
+    names = source.qualified(call.func)
+    if names & (SYNC | _CONTEXTS):
+        return True
+    given = [arg for arg in call.args if arg.keyword and arg.keyword.value == "barrier"]
+    given += [arg for arg in call.args[1:2] if not arg.keyword]
+    return bool(names & OPTIMIZER_STEP) and any(
+        not (isinstance(arg.value, cst.Name) and arg.value.value == "False") for arg in given
+    )
+
+
+def has_barrier(source: Source, loop: cst.For | cst.While, but: cst.Call | None = None) -> bool:
+    """Whether a loop's body ends a step somewhere, by another call than ``but``."""
+    calls = source.all(cst.Call, loop.body)
+    return any(call is not but and is_barrier(source, call) for call in calls)
+
+
+def has_device_loader(source: Source, loop: cst.For | cst.While) -> bool:
+    """Whether a loop is over a loader of torch_xla, enumerated or not."""
+    if not isinstance(loop, cst.For):
+        return False
+    names = {name.value for name in source.all(cst.Name, loop.iter)}
+    made = [
+        each.value
+        for each in source.all(cst.Assign)
+        for target in each.targets
+        if isinstance(target.target, cst.Name) and target.target.value in names
+    ]
+    return any(source.calls_of(_LOADERS, each) for each in (loop.iter, *made))
+
+
+def _below(source: Source, loop: cst.For | cst.While, shown: Collection[int]) -> list[cst.CSTNode]:
+    """The statements at the end of a loop's body that belong below its barrier: they read, yield,
+    or decide whether the loop goes on.
+    """
+    rest: list[cst.CSTNode] = []
+    for statement in reversed(loop.body.body):
+        reads = any(source.covers(statement, line) for line in shown)
+        if not (reads or _is_yield(statement) or _ends(source, statement, loop)):
+            break
+        rest.insert(0, statement)
+    return rest
+
+
+def _skips(statement: cst.CSTNode) -> bool:
+    """Whether a statement does nothing but end some turns."""
+    return (
+        isinstance(statement, cst.If)
+        and len(statement.body.body) == 1
+        and isinstance(only := statement.body.body[0], (cst.SimpleStatementLine, *_LEAVES))
+        and (isinstance(only, _LEAVES) or isinstance(only.body[0], _LEAVES))
+    )
+
+
+def _is_raise(statement: cst.CSTNode) -> bool:
+    return isinstance(statement, cst.SimpleStatementLine) and isinstance(
+        statement.body[-1], cst.Raise
+    )
+
+
+def _is_yield(statement: cst.CSTNode) -> bool:
+    return isinstance(statement, cst.SimpleStatementLine) and any(
+        isinstance(part, cst.Expr) and isinstance(part.value, cst.Yield) for part in statement.body
+    )
+
+
+def _ends(source: Source, statement: cst.CSTNode, loop: cst.For | cst.While) -> bool:
+    return isinstance(statement, cst.If) and bool(_leaves(source, statement, loop))
+
+
+def _leaves(source: Source, statement: cst.CSTNode, loop: cst.For | cst.While) -> list[cst.CSTNode]:
+    """What in a statement of a loop's body ends the turn."""
+    found: list[cst.CSTNode] = []
+    for each in source.all(_LEAVES, statement):
+        inside = [above for above in source.around(each) if isinstance(above, (*LOOPS, *SCOPES))]
+        within = inside[: inside.index(loop)] if loop in inside else inside
+        if any(isinstance(above, SCOPES) for above in within):
+            continue  # of a function that the loop makes
+        if not within or isinstance(each, cst.Return):
+            found.append(each)
+    return found

@@ -1,0 +1,69 @@
+"""Workers for a loader of PyTorch, which make batches ahead of time."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change, Refused
+from xladoctor.fixes.loaders import argument, data_set, is_random, loader_in, methods
+from xladoctor.fixes.source import Source
+
+_POSITION = 5  # of num_workers among the arguments
+_WORKERS = 8
+#: Names of what must not be used in a process that was forked.
+_DEVICE = frozenset(("torch_xla", "xm", "xr", "cuda", "device"))
+
+
+def fix(case: Case) -> Change:
+    """For the loader in the finding's line, if the file shows that its data set is no iterable one
+    and does not change.
+    """
+    source = case.source
+    if case.frontend not in ("torch_xla", "torch"):
+        raise Refused("workers are forked, which the framework's threads do not survive")
+    call = loader_in(source, case.line)
+    if len(call.args) > _POSITION and not call.args[_POSITION].keyword:
+        raise Refused("`num_workers` is given already")
+    class_ = data_set(source, call)
+    if class_ is not None:
+        _refuse_class(source, class_)
+    workers = _WORKERS if case.frontend == "torch_xla" else case.cause.get("most") or _WORKERS
+    more = "" if argument(call, "persistent_workers") else ", persistent_workers=True"
+    behaviour = ""
+    if class_ is not None and is_random(source, class_):
+        behaviour = "random numbers of the data set come from a generator of each worker"
+    return Change(
+        f"have {workers} workers prepare the batches",
+        (source.add_argument(call, f"num_workers={workers}{more}"),),
+        behaviour=behaviour,
+        relies_on=("the data set works in a forked process, as with files that it opens there",),
+    )
+
+
+def _refuse_class(source: Source, class_: cst.ClassDef) -> None:
+    own = methods(class_)
+    if "__iter__" in own or not {"__getitem__", "__getitems__"} & set(own):
+        raise Refused("its data set is no map from index to sample")
+    if any(source.code(base.value).endswith("IterableDataset") for base in class_.bases):
+        raise Refused("workers would each give all samples of an IterableDataset")
+    for name in ("__getitem__", "__getitems__"):
+        body = own.get(name)
+        if body is None:
+            continue
+        if any(each.value in _DEVICE for each in source.all(cst.Name, body)):
+            raise Refused("its data set uses the device, which workers must not")
+        if any(source.all((cst.Global, cst.Nonlocal, cst.AugAssign), body)) and _keeps(
+            source, body
+        ):
+            raise Refused("its data set counts something, which each worker would do for itself")
+
+
+def _keeps(source: Source, body: cst.CSTNode) -> bool:
+    """Whether a method changes something that outlives its call."""
+    if any(source.all((cst.Global, cst.Nonlocal), body)):
+        return True
+    return any(
+        isinstance(each.target, (cst.Attribute, cst.Subscript))
+        for each in source.all(cst.AugAssign, body)
+    )

@@ -1,0 +1,117 @@
+"""The optimizer made after the model is moved to the device, which makes new parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change, Refused
+from xladoctor.fixes.source import Source
+
+
+def fix(case: Case) -> Change:
+    """For the optimizer that steps in the finding's line, made in the same function as the move."""
+    source = case.source
+    name = _stepped(source, case.line)
+    body = source.body_around(name)
+    made = _only(source, [each for each in body if _makes(source, each, name.value)], name.value)
+    model = _model(source, made)
+    below = body[list(body).index(made) + 1 :]
+    moves = [number for number, each in enumerate(below) if _moves(source, each, model)]
+    if len(moves) != 1:
+        raise Refused(f"its function does not move `{model}` once, below the optimizer")
+    between, move = below[: moves[0]], below[moves[0]]
+    _refuse_uses(source, made, [*between, move], name.value, model)
+    return Change(
+        f"make the optimizer after `{model}` is moved",
+        (source.delete(made), source.insert_after(move, *_lines(source, made))),
+        behaviour="the model is trained",
+    )
+
+
+def _stepped(source: Source, line: int) -> cst.Name:
+    """The variable of the optimizer that steps in a line."""
+    call = source.only_call(source.statement(line))
+    match call:
+        case cst.Call(func=cst.Attribute(value=cst.Name() as name, attr=cst.Name("step"))):
+            return name
+    raise Refused(f"line {line} is not the step of an optimizer in a variable")
+
+
+def _only(source: Source, made: Sequence[cst.CSTNode], name: str) -> cst.SimpleStatementLine:
+    found = made[0] if len(made) == 1 else None
+    if not isinstance(found, cst.SimpleStatementLine):
+        raise Refused(f"`{name}` is not made once in the function that steps it")
+    return found
+
+
+def _makes(source: Source, statement: cst.CSTNode, name: str) -> bool:
+    if not isinstance(statement, cst.SimpleStatementLine):
+        return any(
+            isinstance(source.parent(each), (cst.AssignTarget, cst.AugAssign, cst.NamedExpr))
+            for each in source.names_used(statement, name)
+        )
+    match statement.body:
+        case [cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=target))])]:
+            return target == name
+    return bool(source.names_used(statement, name)) and any(
+        isinstance(part, (cst.Assign, cst.AugAssign, cst.AnnAssign)) for part in statement.body
+    )
+
+
+def _model(source: Source, made: cst.SimpleStatementLine) -> str:
+    """The variable of the model whose parameters an optimizer is given."""
+    match made.body:
+        case [cst.Assign(targets=[_], value=cst.Call(func=func))]:
+            is_optimizer = any(each.startswith("torch.optim.") for each in source.qualified(func))
+        case _:
+            is_optimizer = False
+    found = {
+        owner.value
+        for each in source.all(cst.Call, made)
+        if isinstance(each.func, cst.Attribute)
+        and each.func.attr.value in ("parameters", "named_parameters")
+        and isinstance(owner := each.func.value, cst.Name)
+    }
+    if not is_optimizer or len(found) != 1:
+        raise Refused("the optimizer is not torch's, or not given the parameters of one variable")
+    return found.pop()
+
+
+def _moves(source: Source, statement: cst.CSTNode, model: str) -> bool:
+    """Whether a statement is ``model.to(…)``, assigned to the model or to nothing."""
+    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+        return False
+    part = statement.body[0]
+    if isinstance(part, cst.Assign) and [source.code(each.target) for each in part.targets] != [
+        model
+    ]:
+        return False
+    match source.only_call(statement):
+        case cst.Call(func=cst.Attribute(value=cst.Name(value=name), attr=cst.Name("to"))):
+            return name == model
+    return False
+
+
+def _refuse_uses(
+    source: Source, made: cst.CSTNode, passed: Sequence[cst.CSTNode], name: str, model: str
+) -> None:
+    """Refuse if something that the optimizer passes by uses it, or changes what it is made of."""
+    needed = {each.value for each in source.all(cst.Name, made)} - {name, model}
+    for statement in passed:
+        line = source.begin(statement).line
+        if source.names_used(statement, name):
+            raise Refused(f"`{name}` is used in line {line}, before the move")
+        for each in source.all(cst.Name, statement):
+            above = source.parent(each)
+            if each.value in needed and isinstance(above, (cst.AssignTarget, cst.AugAssign)):
+                raise Refused(f"`{each.value}` changes in line {line}")
+
+
+def _lines(source: Source, statement: cst.CSTNode) -> list[str]:
+    """The lines of a statement, with their comments, without its indentation."""
+    indentation = source.indentation(statement)
+    lines = source.lines[source.begin(statement).line - 1 : source.end(statement).line]
+    return [line.rstrip("\r\n").removeprefix(indentation) for line in lines]

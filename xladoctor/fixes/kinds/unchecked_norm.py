@@ -1,0 +1,42 @@
+"""``error_if_nonfinite`` of ``clip_grad_norm_`` left off, which reads the norm in each step."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change, Edit, Refused
+from xladoctor.fixes.source import Source
+
+_CLIP = frozenset(
+    f"torch.nn.utils{module}.{name}"
+    for module in ("", ".clip_grad")
+    for name in ("clip_grad_norm_", "get_total_norm")
+)
+_KEYWORD = "error_if_nonfinite"
+
+
+def fix(case: Case) -> Change:
+    """For the only such call in the finding's line that is told to check the norm."""
+    source = case.source
+    calls = source.calls_of(_CLIP, source.statement(case.line))
+    if len(calls) != 1:
+        raise Refused(f"line {case.line} does not call torch.nn.utils.clip_grad_norm_")
+    call = calls[0]
+    for number, arg in enumerate(call.args):
+        if arg.keyword and arg.keyword.value == _KEYWORD:
+            if not number or source.code(arg.value) != "True":
+                raise Refused(f"`{_KEYWORD}` is {source.code(arg.value)}, which may be False")
+            return _without(source, call.args[number - 1], arg)
+    raise Refused(f"the call is not given `{_KEYWORD}` by its name")
+
+
+def _without(source: Source, before: cst.Arg, arg: cst.Arg) -> Change:
+    edit = Edit(source.end(before), source.end(arg), "")
+    if "#" in source.between(edit.begin, edit.end):
+        raise Refused("there is a comment between its arguments")
+    return Change(
+        "clip the gradients without looking at their norm",
+        (edit,),
+        behaviour="no error is raised where the norm of the gradients is infinite or NaN",
+    )
