@@ -196,6 +196,31 @@ class Source:
             isinstance(above, cst.Arg) and above.keyword is name
         )
 
+    def names_bound(self, below: cst.CSTNode) -> set[str]:
+        """The variables that a piece of code sets or changes by an assignment."""
+        found = set[str]()
+        for node in self.all(cst.CSTNode, below):
+            match node:
+                case (
+                    cst.AssignTarget(target=target)
+                    | cst.AugAssign(target=target)
+                    | cst.AnnAssign(target=target)
+                    | cst.For(target=target)
+                    | cst.NamedExpr(target=target)
+                    | cst.Del(target=target)
+                    | cst.AsName(name=target)
+                ):
+                    found |= {name.value for name in self.all(cst.Name, target)}
+                case cst.FunctionDef(name=name) | cst.ClassDef(name=name) | cst.Param(name=name):
+                    found.add(name.value)
+        return found
+
+    def refuse_shadowed(self, module: str, node: cst.CSTNode) -> None:
+        """Refuse code in a function that has a variable with the name of a module."""
+        function, name = self.function_around(node), module.partition(".")[0]
+        if function is not None and name in self.names_bound(function):
+            raise Refused(f"`{name}` is a variable of {function.name.value}()")
+
     # -- describing edits ------------------------------------------------------------------
 
     def code(self, node: cst.CSTNode) -> str:

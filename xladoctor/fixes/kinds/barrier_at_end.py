@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Refused
+from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.source import LOOPS, SCOPES, Source
 
 #: Calls that end a step.
@@ -22,13 +22,22 @@ def fix(case: Case) -> Change:
     """For the loop that the finding names."""
     source = case.source
     loop = source.loop(_line_of_loop(case))
-    _refuse(source, loop)
-    name, imported = source.import_of("torch_xla")
     return Change(
         f"end each turn of the loop in line {source.begin(loop).line} with a barrier",
-        (source.append_to(loop.body, f"{name}.sync()"), *imported),
+        barrier_at_end(source, loop),
         relies_on=("the loop's turns are the steps of the program",),
     )
+
+
+def barrier_at_end(source: Source, loop: cst.For | cst.While) -> tuple[Edit, ...]:
+    """A barrier at the end of a loop's body.
+
+    Raises:
+        Refused: some turns would not come to it, or the loop has one.
+    """
+    _refuse(source, loop)
+    name, imported = source.import_of("torch_xla")
+    return source.append_to(loop.body, f"{name}.sync()"), *imported
 
 
 def _line_of_loop(case: Case) -> int:
