@@ -63,7 +63,14 @@ def _case(
 ) -> Case:
     source = files.source(file)
     others = tuple(each for each in diagnosis.findings if file in _files_of(each, diagnosis))
-    place = finding.locations[0]
+    place = next(
+        (
+            each
+            for each in finding.locations
+            if each.role in ("caller", "guilty") and each.file.endswith(file.name)
+        ),
+        finding.locations[0],
+    )
     row = {
         "process": int(finding.processes[0]) if finding.processes else 0,
         "file": str(Path(diagnosis.run.cwd or "", place.file)),

@@ -182,13 +182,13 @@ class Source:
         """The scope that a node is in."""
         return self._scopes.get(node)
 
+    def variables(self, below: cst.CSTNode) -> list[cst.Name]:
+        """The names in a piece of code, other than those of attributes and keywords."""
+        return [each for each in self.all(cst.Name, below) if not self._is_label(each)]
+
     def names_used(self, below: cst.CSTNode, name: str) -> list[cst.Name]:
         """Where a variable is named, other than as an attribute or keyword."""
-        return [
-            each
-            for each in self.all(cst.Name, below)
-            if each.value == name and not self._is_label(each)
-        ]
+        return [each for each in self.variables(below) if each.value == name]
 
     def _is_label(self, name: cst.Name) -> bool:
         above = self.parent(name)

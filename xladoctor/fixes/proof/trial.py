@@ -17,7 +17,7 @@ from typing import Any
 from xladoctor.fixes.interface import FixError, Patch, Plan
 from xladoctor.fixes.plan import patched
 from xladoctor.fixes.proof.interface import Interval, Proof, Run
-from xladoctor.fixes.proof.output import differences
+from xladoctor.fixes.proof.output import differences, leaves_out
 from xladoctor.fixes.proof.statistics import times
 from xladoctor.fixes.proof.workspace import Workspace, workspace
 
@@ -225,8 +225,16 @@ def _judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proo
         new=tuple(sorted(after.findings - before.findings)),
     )
     varies = any(differences(before.printed, one.printed, rtol) for one, _ in pairs)
-    differs = differences(before.printed, after.printed, math.inf if varies else rtol)
-    if differs:
+    tolerance = math.inf if varies else rtol
+    differs = differences(before.printed, after.printed, tolerance)
+    if (
+        differs
+        and blank.patch.effect == "changes behaviour"
+        and leaves_out(before.printed, after.printed, tolerance)
+    ):
+        lines = len(before.printed.splitlines()) - len(after.printed.splitlines())
+        proof = replace(proof, note=f"it prints the same without {lines} lines, as the patch says")
+    elif differs:
         return replace(
             proof,
             outcome="changes the results",
@@ -234,7 +242,8 @@ def _judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proo
             differs=tuple(differs),
         )
     if varies:
-        proof = replace(proof, note="its numbers differ in each run: only words were compared")
+        words = "its numbers differ in each run: only words were compared"
+        proof = replace(proof, note="; ".join(filter(None, (proof.note, words))))
     return _by_times(proof, faster)
 
 
