@@ -36,7 +36,10 @@ class Carried:
         """Refuse a variable that the loop uses otherwise."""
         for each in self.inside:
             line = self.source.begin(each).line
-            raise Refused(f"`{self.name}` is used in the loop in line {line}, too")
+            raise Refused(
+                f"`{self.name}` is used in the loop in line {line}, too",
+                "use it there only every so many steps: if step % 50 == 0",
+            )
 
     def read_after(self, read: str) -> tuple[Edit, ...]:
         """Read it once, below the loop.
@@ -75,7 +78,7 @@ def carried(source: Source, statement: cst.SimpleStatementLine, name: str) -> Ca
         Refused: it is not one of its function's own, or is not set right in front of a loop.
     """
     scope: cst.CSTNode = source.function_around(statement) or source.module
-    _refuse_shared(source, scope, name)
+    refuse_shared(source, scope, name)
     starts = _starts(source, scope, name)
     for loop in source.loops_around(statement):
         before = [
@@ -141,7 +144,7 @@ def _targets(source: Source, line: cst.SimpleStatementLine, name: str) -> list[c
     ]
 
 
-def _refuse_shared(source: Source, scope: cst.CSTNode, name: str) -> None:
+def refuse_shared(source: Source, scope: cst.CSTNode, name: str) -> None:
     """Refuse a variable that other functions see."""
     for item in source.all(cst.NameItem):  # of `global` or `nonlocal`
         if item.name.value == name:
@@ -180,3 +183,18 @@ def _refuse_handlers(source: Source, loop: cst.CSTNode, name: str) -> None:
                 for use in source.names_used(part, name):
                     line = source.begin(use).line
                     raise Refused(f"`{name}` is used in line {line}, also if the loop fails")
+
+
+def is_occasional(source: Source, loop: cst.CSTNode, use: cst.Name) -> bool:
+    """Whether a name in a loop is used in an ``if step % n`` of this loop itself."""
+    inner: cst.CSTNode = use
+    for above in source.around(use):
+        if above is loop or isinstance(above, (cst.For, cst.While, cst.Lambda)):
+            return False
+        if isinstance(above, cst.If) and inner is above.body:
+            return any(
+                isinstance(each.operator, cst.Modulo)
+                for each in source.all(cst.BinaryOperation, above.test)
+            )
+        inner = above
+    return False

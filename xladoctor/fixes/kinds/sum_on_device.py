@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from xladoctor.fixes.carried import Carried, carried
+from xladoctor.fixes.carried import Carried, carried, is_occasional
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.reads import Read, the_read
@@ -196,14 +196,4 @@ def _is_occasional(whole: _Sum, use: cst.Name) -> bool:
     barrier = whole.case.barriers.get("barrier")
     if whole.case.frontend == "torch_xla" and not (barrier and source.begin(use).line > barrier):
         return False
-    inner: cst.CSTNode = use
-    for above in source.around(use):
-        if above is whole.variable.loop or isinstance(above, (cst.For, cst.While, cst.Lambda)):
-            return False
-        if isinstance(above, cst.If) and inner is above.body:
-            return any(
-                isinstance(each.operator, cst.Modulo)
-                for each in source.all(cst.BinaryOperation, above.test)
-            )
-        inner = above
-    return False
+    return is_occasional(source, whole.variable.loop, use)
