@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.harness import change, expected, fixed, refusal
+from tests.fixes.harness import case, change, expected, fixed, refusal
+from xladoctor.fixes.compose import applied
+from xladoctor.fixes.registry import kind
 
 KIND = "every_tenth_step"
 
@@ -195,3 +197,44 @@ def test_a_counter_that_the_loop_changes_is_none() -> None:
     assert "enumerate(range(0, 90, 10))" in fixed(
         KIND, "for i in range(0, 90, 10):\n    f(i)\n    print(i)  #!\n"
     )
+
+
+def test_it_composes_with_a_sum_that_is_read_below_the_loop() -> None:
+    text = """
+        import torch
+        import torch_xla
+
+        def train(data, device):
+            total = 0.0
+            for i, x in enumerate(data):
+                loss = step(x)
+                {}
+                {}
+                torch_xla.sync()  #! barrier
+            print(total)
+            return total
+        """
+    added = case(text.format("total += loss.item()  #!", "print(loss)"))
+    shown = case(text.format("total += loss.item()", "print(loss)  #!"))
+    edits = [*kind("sum_on_device")(added).edits, *kind(KIND)(shown).edits]
+    for order in (edits, edits[::-1]):
+        assert applied(added.source.text, order).endswith(
+            """
+        loss = step(x)
+        total += loss.detach()
+        torch_xla.sync()
+        if i % 10 == 0:
+            print(loss)
+    total = total.item()
+    print(total)
+    return total
+"""
+        )
+
+
+def test_loops_in_loops_have_counters_of_their_own() -> None:
+    text = "for x in data:\n    for y in x:\n        f(y)\n        print(y){}\n    print(x){}\n"
+    inner = fixed(KIND, text.format("  #!", ""))
+    outer = fixed(KIND, text.format("", "  #!"))
+    assert "for number, y in" in inner
+    assert "for step, x in" in outer

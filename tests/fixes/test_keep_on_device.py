@@ -67,11 +67,11 @@ def test_a_sum_whose_step_ends_in_a_function() -> None:
         """
         def train(data):
             total = 3
-            values = []
+            total_values = []
             for x in data:
                 loss = step(x)
-                values.append(loss.detach())
-            total += sum(value.item() for value in values)
+                total_values.append(loss.detach())
+            total += sum(value.item() for value in total_values)
             return total
         """
     )

@@ -31,27 +31,23 @@ def occasionally(
     line = source.begin(loop).line
     if len(loops) > 1 and len(loop.body.body) == 1:
         raise Refused(f"the loop in line {line} does nothing else: it goes through parts of a step")
-    existing = _existing(source, loop, statement)
-    if existing:
-        return existing, line, ()
     counter = _counter(source, loop)
     if counter:
-        return f"{counter} % {EACH} == 0", line, ()
-    counter, edits = _counted(source, loop)
+        return _existing(source, loop, counter) or f"{counter} % {EACH} == 0", line, ()
+    counter, edits = _counted(source, loop, len(loops))
     return f"{counter} % {EACH} == 0", line, edits
 
 
-def _existing(source: Source, loop: cst.For | cst.While, statement: cst.CSTNode) -> str:
+def _existing(source: Source, loop: cst.For | cst.While, counter: str) -> str:
     """The condition by which the loop does other things occasionally, if it has one."""
-    bound = source.names_bound(statement)
     for each in loop.body.body:
         match each:
             case cst.If(
                 test=cst.Comparison(
-                    left=cst.BinaryOperation(operator=cst.Modulo()),
+                    left=cst.BinaryOperation(left=cst.Name(name), operator=cst.Modulo()),
                     comparisons=[cst.ComparisonTarget(operator=cst.Equal())],
                 ) as test
-            ) if not any(source.all(cst.Call, test)) and not bound:
+            ) if name == counter and not any(source.all(cst.Call, test)):
                 return source.code(test)
     return ""
 
@@ -85,8 +81,12 @@ def _counter(source: Source, loop: cst.For | cst.While) -> str:
     return ""
 
 
-def _counted(source: Source, loop: cst.For | cst.While) -> tuple[str, tuple[Edit, ...]]:
-    """A counter for a loop that has none, and the edits of its head."""
+def _counted(source: Source, loop: cst.For | cst.While, depth: int) -> tuple[str, tuple[Edit, ...]]:
+    """A counter for a loop that has none, and the edits of its head.
+
+    Args:
+        depth: another one for each depth, as loops in loops may be given counters, too.
+    """
     line = source.begin(loop).line
     if not isinstance(loop, cst.For) or loop.asynchronous:
         raise Refused(f"the loop in line {line} counts nothing that tells every tenth turn")
@@ -96,9 +96,10 @@ def _counted(source: Source, loop: cst.For | cst.While) -> tuple[str, tuple[Edit
         case cst.List() | cst.Tuple():
             raise Refused(f"the loop in line {line} goes through parts of a step")
     taken = {name.value for name in source.all(cst.Name)}
-    counter = next((name for name in _NAMES if name not in taken), "")
-    if not counter or "enumerate" in source.names_bound(source.module):
+    free = [name for name in _NAMES if name not in taken]
+    if not free or "enumerate" in source.names_bound(source.module):
         raise Refused(f"the names for a counter of the loop in line {line} are taken")
+    counter = free[(depth - 1) % len(free)]
     target = source.module.code_for_node(loop.target)
     if isinstance(loop.target, cst.Tuple) and not loop.target.lpar:
         target = f"({target})"

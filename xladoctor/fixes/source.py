@@ -227,6 +227,10 @@ class Source:
         """The text of a node."""
         return self.between(self.begin(node), self.end(node))
 
+    def dedented(self, statement: cst.CSTNode, text: str = "") -> str:
+        """The text of a statement, or what is to stand in its place, without its indentation."""
+        return textwrap.dedent(self.indentation(statement) + (text or self.code(statement)))
+
     def between(self, begin: Position, end: Position) -> str:
         """The text between two positions."""
         if begin.line == end.line:

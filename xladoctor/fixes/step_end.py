@@ -37,7 +37,7 @@ def above_barrier(case: Case, statement: cst.SimpleStatementLine, text: str) -> 
         if name.value in bound:
             raise Refused(f"`{name.value}` changes between the barrier and line {case.line}")
     comment = statement.trailing_whitespace.comment
-    whole = f"{text}  {comment.value}" if comment else text
+    whole = source.dedented(statement, f"{text}  {comment.value}" if comment else text)
     return source.delete(statement), source.insert_before(barrier, whole)
 
 

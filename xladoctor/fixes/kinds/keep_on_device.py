@@ -65,7 +65,7 @@ def _sum_of_list(case: Case, read: Read, variable: Carried) -> tuple[Edit, ...]:
     source = case.source
     variable.refuse_uses_inside()
     taken = {name.value for name in source.all(cst.Name)}
-    names = ("values", f"{variable.name}_values", f"{variable.name}_on_device")
+    names = (f"{variable.name}_values", f"{variable.name}_on_device")
     name = next((each for each in names if each not in taken), "")
     if not name:
         raise Refused("the names for a list are taken")

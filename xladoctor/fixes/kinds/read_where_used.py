@@ -30,7 +30,7 @@ def fix(case: Case) -> Change:
         f"read `{name}` only where it is used, in line {source.begin(branch).line}",
         (
             source.delete(statement),
-            source.insert_before(branch.body.body[0], source.code(statement.body[0])),
+            source.insert_before(branch.body.body[0], source.dedented(statement.body[0])),
         ),
     )
 

@@ -66,7 +66,7 @@ def _hoisted(
         f"put `{name}` on the device once, above the loop in line {source.begin(loop).line}",
         (
             source.delete(statement),
-            source.insert_before(loop, source.code(statement.body[0])),
+            source.insert_before(loop, source.dedented(statement.body[0])),
         ),
         relies_on=("nothing that the loop calls changes what is sent",),
     )
