@@ -1,7 +1,8 @@
 """Findings about a text, for tests of kinds of fixes.
 
 A text marks its lines by comments: ``#!`` is the finding's own line, ``#! made`` the line of
-another role. The comments are not part of what the kind sees.
+another role. ``#! barrier`` marks the barrier of the step, ``#! unbarred`` a loop that has none.
+The comments are not part of what the kind sees.
 """
 
 from __future__ import annotations
@@ -19,16 +20,20 @@ from xladoctor.fixes.interface import Change, Refused
 from xladoctor.fixes.source import Source
 
 FILE = Path("/project/train.py")
+_FACTS = ("barrier", "unbarred")
 _MARK = re.compile(r"[ ]*#! ?(\w*)$")
 
 
 def case(text: str, frontend: str = "torch_xla", rule: str = "XD000", **cause: Any) -> Case:
     """A finding about a text, at its marked lines."""
     places, lines = [], []
+    marked = dict[str, int]()
     for number, line in enumerate(dedent(text).strip("\n").splitlines(), 1):
         mark = _MARK.search(line)
         lines.append(line[: mark.start()] if mark else line)
-        if mark:
+        if mark and mark[1] in _FACTS:
+            marked[mark[1]] = number
+        elif mark:
             role: Any = mark[1] or "guilty"
             places.append(Location("train.py", number, "train", role, lines[-1]))
     places.sort(key=lambda place: place.role != "guilty")
@@ -52,7 +57,12 @@ def case(text: str, frontend: str = "torch_xla", rule: str = "XD000", **cause: A
         example="",
         fingerprint="0",
     )
-    return Case(finding, Source(FILE, "\n".join(lines) + "\n"), frontend, (finding,))
+    facts: dict[str, Any] = {"barrier_called": cause.pop("barrier_called", None)}
+    if "barrier" in marked:
+        facts |= {"barrier": marked["barrier"], "below_barrier": places[0].line > marked["barrier"]}
+    if "unbarred" in marked:
+        facts["unbarred"] = {"line": marked["unbarred"]}
+    return Case(finding, Source(FILE, "\n".join(lines) + "\n"), frontend, (finding,), facts)
 
 
 def change(kind: str, text: str, frontend: str = "torch_xla", **cause: Any) -> Change:

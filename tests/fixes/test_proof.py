@@ -14,9 +14,9 @@ from tests.fixes.test_compose import edit, patch
 from xladoctor.diagnosis.finding import Saving
 from xladoctor.fixes.interface import FixError
 from xladoctor.fixes.proof.interface import Proof, Run
+from xladoctor.fixes.proof.judging import judged
 from xladoctor.fixes.proof.output import differences
 from xladoctor.fixes.proof.statistics import times
-from xladoctor.fixes.proof.trial import judged
 from xladoctor.fixes.proof.workspace import workspace
 
 RTOL = 1e-3
@@ -243,7 +243,7 @@ def test_a_project_that_is_too_large_is_an_error(tmp_path: Path) -> None:
 
 
 def test_savings_of_a_finding_are_the_prediction() -> None:
-    from xladoctor.fixes.proof.trial import predicted
+    from xladoctor.fixes.proof.judging import predicted
 
     given = patch(edit((1, 0), (1, 0), ""))
     saving = Saving(1.5, None, None, "bound")

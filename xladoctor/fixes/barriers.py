@@ -29,7 +29,7 @@ def barrier_in(
     shown: Collection[int] = (),
     but: cst.Call | None = None,
 ) -> list[Edit]:
-    """The edits that end each turn of a loop with a barrier.
+    """The edits that end each iteration of a loop with a barrier.
 
     Args:
         shown: lines of reads that belong below the barrier.

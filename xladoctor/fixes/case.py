@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,15 @@ class Case:
     Attributes:
         frontend: that of the program: torch_xla, jax, torch, …
         others: findings on lines of the same file, this one included.
+        barriers: facts about barriers around its line, as
+            :func:`xladoctor.diagnosis.barriers.around` gives them; empty if nothing is known.
     """
 
     finding: Finding
     source: Source
     frontend: str
     others: tuple[Finding, ...] = ()
+    barriers: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def cause(self) -> dict[str, Any]:

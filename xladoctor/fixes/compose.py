@@ -10,6 +10,8 @@ from xladoctor.fixes.interface import Edit, Patch, Position
 def applied(text: str, edits: Iterable[Edit]) -> str:
     """The text with these edits made; equal edits are made once.
 
+    Of insertions at one place the deepest come first: they are at the end of a block.
+
     Raises:
         ValueError: two edits overlap.
     """
@@ -22,13 +24,17 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
         return min(starts[min(at.line, len(starts)) - 1] + at.column, len(text))
 
     parts, done = list[str](), 0
-    for edit in dict.fromkeys(sorted(edits, key=lambda edit: (edit.begin, edit.end))):
+    for edit in dict.fromkeys(sorted(edits, key=_order)):
         begin, end = offset(edit.begin), offset(edit.end)
         if begin < done:
             raise ValueError(f"two edits of line {edit.begin.line}")
         parts += [text[done:begin], edit.text]
         done = end
     return "".join([*parts, text[done:]])
+
+
+def _order(edit: Edit) -> tuple[Position, Position, int]:
+    return edit.begin, edit.end, len(edit.text.lstrip()) - len(edit.text)
 
 
 def compatible(patches: Sequence[Patch]) -> tuple[list[Patch], list[tuple[Patch, Patch]]]:

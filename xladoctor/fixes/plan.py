@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from xladoctor.diagnosis import barriers
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.evidence.interface import Evidence
@@ -31,7 +32,7 @@ def plan(evidence: Evidence, diagnosis: Diagnosis, root: Path) -> Plan:
     made = Plan(root)
     files = Files(root, lambda file: is_unchanged(evidence, str(file)))
     for finding in diagnosis.findings:
-        found = _patch(finding, diagnosis, files)
+        found = _patch(finding, diagnosis, files, evidence)
         if isinstance(found, Patch):
             made.patches.append(found)
         else:
@@ -39,7 +40,9 @@ def plan(evidence: Evidence, diagnosis: Diagnosis, root: Path) -> Plan:
     return _without_conflicts(made)
 
 
-def _patch(finding: Finding, diagnosis: Diagnosis, files: Files) -> Patch | Skip:
+def _patch(
+    finding: Finding, diagnosis: Diagnosis, files: Files, evidence: Evidence
+) -> Patch | Skip:
     """The first kind of fix that the rule names and that applies, or why none does."""
     rule = diagnosis.pack[finding.rule]
     if not rule.fix_by:
@@ -48,7 +51,7 @@ def _patch(finding: Finding, diagnosis: Diagnosis, files: Files) -> Patch | Skip
     for name in rule.fix_by:
         for file in _files_of(finding, diagnosis):
             try:
-                return _patch_by(name, file, finding, diagnosis, files)
+                return _patch_by(name, _case(finding, file, diagnosis, files, evidence), files)
             except Refused as refused:
                 refusals.append(refused)
     if not refusals:
@@ -57,14 +60,36 @@ def _patch(finding: Finding, diagnosis: Diagnosis, files: Files) -> Patch | Skip
     return Skip(finding, best.reason, best.instead)
 
 
-def _patch_by(name: str, file: Path, finding: Finding, diagnosis: Diagnosis, files: Files) -> Patch:
-    if name not in registry.names():
-        raise Refused(f"there is no kind of fix {name}")
+def _case(
+    finding: Finding, file: Path, diagnosis: Diagnosis, files: Files, evidence: Evidence
+) -> Case:
     source = files.source(file)
     others = tuple(each for each in diagnosis.findings if file in _files_of(each, diagnosis))
-    change = registry.kind(name)(Case(finding, source, diagnosis.run.frontend or DEFAULT, others))
-    _check(change, source.text, file)
-    return Patch(finding, name, file, files.sha256(file), change)
+    place = next(
+        (
+            each
+            for each in finding.locations
+            if each.role in ("caller", "guilty") and each.file.endswith(file.name)
+        ),
+        finding.locations[0],
+    )
+    row = {
+        "process": int(finding.processes[0]) if finding.processes else 0,
+        "file": str(Path(diagnosis.run.cwd or "", place.file)),
+        "line": place.line,
+        "function": place.function,
+    }
+    facts = barriers.around(row, place.source, evidence)
+    return Case(finding, source, diagnosis.run.frontend or DEFAULT, others, facts)
+
+
+def _patch_by(name: str, case: Case, files: Files) -> Patch:
+    if name not in registry.names():
+        raise Refused(f"there is no kind of fix {name}")
+    file = case.source.path
+    change = registry.kind(name)(case)
+    _check(change, case.source.text, file)
+    return Patch(case.finding, name, file, files.sha256(file), change)
 
 
 def _files_of(finding: Finding, diagnosis: Diagnosis) -> list[Path]:

@@ -200,13 +200,13 @@ class Source:
         """The scope that a node is in."""
         return self._scopes.get(node)
 
+    def variables(self, below: cst.CSTNode) -> list[cst.Name]:
+        """The names in a piece of code, other than those of attributes and keywords."""
+        return [each for each in self.all(cst.Name, below) if not self._is_label(each)]
+
     def names_used(self, below: cst.CSTNode, name: str) -> list[cst.Name]:
         """Where a variable is named, other than as an attribute or keyword."""
-        return [
-            each
-            for each in self.all(cst.Name, below)
-            if each.value == name and not self._is_label(each)
-        ]
+        return [each for each in self.variables(below) if each.value == name]
 
     def assignments(self, name: cst.Name) -> list[cst.Name]:
         """Where a variable is set in the function or module that it is used in, other than as an
@@ -238,11 +238,40 @@ class Source:
             isinstance(above, cst.Arg) and above.keyword is name
         )
 
+    def names_bound(self, below: cst.CSTNode) -> set[str]:
+        """The variables that a piece of code sets or changes by an assignment."""
+        found = set[str]()
+        for node in self.all(cst.CSTNode, below):
+            match node:
+                case (
+                    cst.AssignTarget(target=target)
+                    | cst.AugAssign(target=target)
+                    | cst.AnnAssign(target=target)
+                    | cst.For(target=target)
+                    | cst.NamedExpr(target=target)
+                    | cst.Del(target=target)
+                    | cst.AsName(name=target)
+                ):
+                    found |= {name.value for name in self.all(cst.Name, target)}
+                case cst.FunctionDef(name=name) | cst.ClassDef(name=name) | cst.Param(name=name):
+                    found.add(name.value)
+        return found
+
+    def refuse_shadowed(self, module: str, node: cst.CSTNode) -> None:
+        """Refuse code in a function that has a variable with the name of a module."""
+        function, name = self.function_around(node), module.partition(".")[0]
+        if function is not None and name in self.names_bound(function):
+            raise Refused(f"`{name}` is a variable of {function.name.value}()")
+
     # -- describing edits ------------------------------------------------------------------
 
     def code(self, node: cst.CSTNode) -> str:
         """The text of a node."""
         return self.between(self.begin(node), self.end(node))
+
+    def dedented(self, statement: cst.CSTNode, text: str = "") -> str:
+        """The text of a statement, or what is to stand in its place, without its indentation."""
+        return textwrap.dedent(self.indentation(statement) + (text or self.code(statement)))
 
     def between(self, begin: Position, end: Position) -> str:
         """The text between two positions."""

@@ -17,7 +17,7 @@ _KEYWORD = "error_if_nonfinite"
 
 
 def fix(case: Case) -> Change:
-    """For the only such call in the finding's line that is told to check the norm."""
+    """For the only such call in the finding's line that is asked to check the norm."""
     source = case.source
     calls = source.calls_of(_CLIP, source.statement(case.line))
     if len(calls) != 1:

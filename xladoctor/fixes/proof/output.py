@@ -31,6 +31,12 @@ def differences(before: str, after: str, rtol: float) -> list[str]:
     return found if more <= 0 else [*found[:_MOST], f"… and {more} more lines"]
 
 
+def leaves_out(before: str, after: str, rtol: float) -> bool:
+    """Whether the later output has lines of the earlier one alone, in their order, but not all."""
+    rest = iter(before.splitlines())
+    return all(any(_alike(was, now, rtol) for was in rest) for now in after.splitlines())
+
+
 def _alike(was: str, now: str, rtol: float) -> bool:
     was, now = (_TIME.sub("", text).rstrip() for text in (was, now))
     if _NUMBER.sub("#", was) != _NUMBER.sub("#", now):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
-import statistics
 import subprocess
 import sys
 import time
@@ -16,13 +14,11 @@ from typing import Any
 
 from xladoctor.fixes.interface import FixError, Patch, Plan
 from xladoctor.fixes.plan import patched
-from xladoctor.fixes.proof.interface import Interval, Proof, Run
-from xladoctor.fixes.proof.output import differences
-from xladoctor.fixes.proof.statistics import times
+from xladoctor.fixes.proof.interface import Proof, Run
+from xladoctor.fixes.proof.judging import ending, judged, predicted
 from xladoctor.fixes.proof.workspace import Workspace, workspace
 
 _HURTS = ("warning", "error")
-_PART = 0.5  # of the predicted saving, from which on a patch holds
 _LAST = 400  # characters of what a failed program wrote
 _TWICE = 2
 
@@ -86,7 +82,7 @@ class _Course:
         first, again = self._run(()), self._run(())
         if first.status is None or first.status != again.status or first.loop_s is None:
             hint = first.fault or again.fault or "what it printed says why"
-            raise FixError(f"the program cannot be run again in a copy: {_ending(first)}", hint)
+            raise FixError(f"the program cannot be run again in a copy: {ending(first)}", hint)
         kept: list[Patch] = []
         base = [first, again]
         proofs = []
@@ -217,92 +213,3 @@ def _run_of(done: subprocess.CompletedProcess[str], report: dict[str, Any] | Non
         tuple(each["rule"] for each in report["findings"]),
         fault,
     )
-
-
-def judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proof:
-    """What pairs of runs show."""
-    before, after = pairs[-1]
-    if after.status != before.status or after.loop_s is None:
-        return replace(blank, outcome="fails", reason=_ending(after), differs=_lines(after.fault))
-    seconds = [(one.loop_s, two.loop_s) for one, two in pairs if one.loop_s and two.loop_s]
-    faster = times(seconds)
-    proof = replace(
-        blank,
-        before_s=statistics.median(one for one, _ in seconds),
-        after_s=statistics.median(two for _, two in seconds),
-        times=faster,
-        counts=_changed_counts(before, after),
-        new=tuple(sorted(after.findings - before.findings)),
-    )
-    varies = any(differences(before.printed, one.printed, rtol) for one, _ in pairs)
-    differs = differences(before.printed, after.printed, math.inf if varies else rtol)
-    if differs and blank.patch.change.behaviour:
-        note = f"the program prints something else, as was to be expected: {_behaviour(blank)}"
-        proof = replace(proof, note=note, differs=tuple(differs))
-    elif differs:
-        return replace(
-            proof,
-            outcome="changes the results",
-            reason="with the patch the program prints something else",
-            differs=tuple(differs),
-        )
-    elif varies:
-        proof = replace(proof, note="its numbers differ in each run: only words were compared")
-    if not proof.predicted_s and _found(proof.patch, after) < _found(proof.patch, before):
-        return replace(proof, outcome="holds")
-    return _by_times(proof, faster, _is_clear(seconds))
-
-
-def _is_clear(seconds: Sequence[tuple[float, float]]) -> bool:
-    """Whether each run with the patch took less than half of each without: a few runs that differ
-    widely have no interval to speak of.
-    """
-    return _TWICE * max(after for _, after in seconds) < min(before for before, _ in seconds)
-
-
-def _by_times(proof: Proof, faster: Interval, is_clear: bool) -> Proof:
-    if faster.low <= 1.0 and not is_clear:
-        known = "" if len(proof.counts) else "; nor do the counts differ"
-        why = f"the loop is {faster.value:.2f} times as fast, which may be chance{known}"
-        return replace(proof, outcome="does not help", reason=why)
-    saved = (proof.before_s or 0.0) - (proof.after_s or 0.0)
-    if proof.predicted_s and not proof.bound and saved < _PART * proof.predicted_s:
-        why = f"it saves {saved:.3g} s where {proof.predicted_s:.3g} s were predicted"
-        return replace(proof, outcome="helps less than predicted", reason=why)
-    return replace(proof, outcome="holds")
-
-
-def _behaviour(proof: Proof) -> str:
-    return proof.patch.change.behaviour.rstrip(".")
-
-
-def _found(patch: Patch, run: Run) -> int:
-    """How many findings a run has of the rule that a patch is for."""
-    return run.rules.count(patch.finding.rule)
-
-
-def _changed_counts(before: Run, after: Run) -> tuple[tuple[str, float, float], ...]:
-    now = dict(after.counts)
-    return tuple(
-        (name, was, now[name])
-        for name, was in before.counts
-        if name in now and name not in ("step_ms", "peak_memory") and now[name] != was
-    )
-
-
-def predicted(patch: Patch) -> tuple[float | None, bool]:
-    """The seconds of the run that the report says a patch saves, and whether that is "at most"."""
-    saving = patch.finding.saving
-    return saving.seconds, saving.basis == "bound"
-
-
-def _ending(run: Run) -> str:
-    if run.status is None:
-        return "it took too long"
-    if run.status < 0:
-        return f"it ended by signal {-run.status}"
-    return f"it ended with status {run.status}" if run.status else "it left no report"
-
-
-def _lines(text: str) -> tuple[str, ...]:
-    return tuple(text.splitlines())

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.harness import expected, fixed, refusal
+
+KIND = "read_where_used"
+
+
+def test_the_read_is_where_the_value_is_printed() -> None:
+    assert fixed(
+        KIND,
+        """
+        for step, x in enumerate(data):
+            loss = model(x)
+            value = loss.item()  #!
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            if step % 100 == 0:
+                print(step, value)
+                log(value)
+        """,
+    ) == expected(
+        """
+        for step, x in enumerate(data):
+            loss = model(x)
+            loss.backward()
+            optimizer.step()
+            torch_xla.sync()
+            if step % 100 == 0:
+                value = loss.item()
+                print(step, value)
+                log(value)
+        """
+    )
+
+
+def loop(
+    statement: str = "value = loss.item()",
+    between: str = "optimizer.step()",
+    branch: str = "if step % 9 == 0:",
+    after: str = "pass",
+) -> str:
+    return f"""
+def train(data, best):
+    for step, x in enumerate(data):
+        loss = model(x)
+        {statement}  #!
+        {between}
+        {branch}
+            print(value)
+    {after}
+"""
+
+
+def test_the_plain_form_is_not_refused() -> None:
+    assert "            value = loss.item()\n            print(value)\n" in fixed(KIND, loop())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        loop(between="loss = loss + 1"),
+        loop(between="loss += 1"),
+        loop(between="best = value"),
+        loop(between="print(value)"),
+        loop(between="def f(): return value"),
+        loop(between="yield value"),
+        loop(between="for loss in x: pass"),
+        loop(between="with a as loss: pass"),
+        loop("value = model.weight.sum().item()"),
+        loop("value = best.item()"),
+        loop("value += loss.item()"),
+        loop("value: float = loss.item()"),
+        loop("value, n = loss.item(), 1"),
+        loop("value = n = loss.item()"),
+        loop("self.value = loss.item()"),
+        loop("value = loss.item() + best.item()"),
+        loop("value = f(y := loss.item())"),
+        loop("value = loss.item(); n = 1"),
+        loop("global value\n        value = loss.item()"),
+        loop("if x: value = loss.item()"),
+        loop(branch="if value > 3:"),
+        loop(branch="if best:"),
+        loop(branch="while step % 9:"),
+        loop(branch="for _ in range(step % 9):"),
+        loop(branch="if step % value == 0:"),
+        loop(after="return value"),
+        loop().replace("print(value)", "pass"),
+        loop().replace("print(value)", "pass\n        else:\n            print(value)"),
+        loop().replace("print(value)", "f = lambda: value"),
+    ],
+)
+def test_refused(text: str) -> None:
+    assert refusal(KIND, text)

@@ -1,0 +1,200 @@
+"""A variable that a loop carries: set before the loop, changed by a statement in it, used below."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from xladoctor.fixes.interface import Edit, Refused
+from xladoctor.fixes.source import Source
+
+_LOOKS_EVERYWHERE = {"locals", "vars", "eval", "exec", "globals"}
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A variable that a loop carries.
+
+    Attributes:
+        statement: what changes it in each turn.
+        loop: the outermost loop that runs between where it is set and where it is used.
+        start: the value that it has before the loop.
+        inside: where else the loop names it.
+        after: where it is used, other than in the loop.
+    """
+
+    source: Source
+    name: str
+    statement: cst.SimpleStatementLine
+    loop: cst.For | cst.While
+    start: cst.BaseExpression
+    inside: tuple[cst.Name, ...]
+    after: tuple[cst.Name, ...]
+
+    def refuse_uses_inside(self) -> None:
+        """Refuse a variable that the loop uses otherwise."""
+        for each in self.inside:
+            line = self.source.begin(each).line
+            raise Refused(
+                f"`{self.name}` is used in the loop in line {line}, too",
+                "use it there only every so many steps: if step % 50 == 0",
+            )
+
+    def read_after(self, read: str) -> tuple[Edit, ...]:
+        """Read it once, below the loop.
+
+        Args:
+            read: the text of the read.
+        """
+        if not self.after:
+            return ()
+        if len(self.after) == 1 and self._is_plain(self.after[0]):
+            return (self.source.replace(self.after[0], read),)
+        return (self.source.insert_after(self.loop, f"{self.name} = {read}"),)
+
+    def _is_plain(self, use: cst.Name) -> bool:
+        """Whether a use is evaluated once, below the loop, and may become another expression."""
+        source = self.source
+        if source.begin(use) < source.end(self.loop):
+            return False
+        for above in source.around(use):
+            match above:
+                case cst.SimpleStatementLine():
+                    return source.parent(above) is source.parent(self.loop)
+                case cst.FormattedStringExpression(equal=cst.AssignEqual()):
+                    return False
+                case cst.Lambda() | cst.CompFor() | cst.BaseComp() | cst.AugAssign() | cst.Del():
+                    return False
+                case cst.AssignTarget():
+                    return False
+        return False
+
+
+def carried(source: Source, statement: cst.SimpleStatementLine, name: str) -> Carried:
+    """A variable that a statement in a loop changes.
+
+    Raises:
+        Refused: it is not one of its function's own, or is not set right in front of a loop.
+    """
+    scope: cst.CSTNode = source.function_around(statement) or source.module
+    refuse_shared(source, scope, name)
+    starts = _starts(source, scope, name)
+    for loop in source.loops_around(statement):
+        before = [
+            (line, value)
+            for line, value in starts
+            if source.parent(line) is source.parent(loop) and source.end(line) < source.begin(loop)
+        ]
+        if before:
+            _refuse_handlers(source, loop, name)
+            line, start = before[-1]
+            uses = source.names_used(scope, name)
+            own = set(source.names_used(statement, name))
+            inside = set(source.names_used(loop, name))
+            set_at = {use for each, _ in starts for use in _targets(source, each, name)}
+            for use in set(uses) - inside:
+                if source.end(line) < source.begin(use) < source.begin(loop):
+                    raise Refused(f"`{name}` is used in line {source.begin(use).line}, too")
+            return Carried(
+                source,
+                name,
+                statement,
+                loop,
+                start,
+                tuple(each for each in uses if each in inside - own),
+                tuple(each for each in uses if each not in inside | set_at),
+            )
+    raise Refused(f"`{name}` is not set to a plain value in front of the loop")
+
+
+def _starts(
+    source: Source, scope: cst.CSTNode, name: str
+) -> list[tuple[cst.SimpleStatementLine, cst.BaseExpression]]:
+    """The statements that set a variable to a value of its own, and the values."""
+    found = []
+    for line in source.all(cst.SimpleStatementLine, scope):
+        match line.body:
+            case [cst.Assign(targets=[cst.AssignTarget(target=target)], value=value)]:
+                pair = _paired(target, value, name)
+                if pair is not None:
+                    found.append((line, pair))
+    return found
+
+
+def _paired(
+    target: cst.BaseExpression, value: cst.BaseExpression, name: str
+) -> cst.BaseExpression | None:
+    match target, value:
+        case cst.Name(each), _ if each == name:
+            return value
+        case cst.Tuple(elements=targets), cst.Tuple(elements=values) if len(targets) == len(values):
+            for one, other in zip(targets, values, strict=True):
+                match one.value:
+                    case cst.Name(each) if each == name:
+                        return other.value
+    return None
+
+
+def _targets(source: Source, line: cst.SimpleStatementLine, name: str) -> list[cst.Name]:
+    return [
+        use
+        for target in source.all(cst.AssignTarget, line)
+        for use in source.names_used(target, name)
+    ]
+
+
+def refuse_shared(source: Source, scope: cst.CSTNode, name: str) -> None:
+    """Refuse a variable that other functions see."""
+    for item in source.all(cst.NameItem):  # of `global` or `nonlocal`
+        if item.name.value == name:
+            raise Refused(f"`{name}` is shared between functions (line {source.begin(item).line})")
+    for use in source.names_used(scope, name):
+        for above in source.around(use):
+            if above is scope:
+                break
+            if isinstance(above, (cst.FunctionDef, cst.Lambda, cst.ClassDef)) and _is_of(
+                source, use, scope
+            ):
+                line = source.begin(use).line
+                raise Refused(f"`{name}` is used by a function of its own in line {line}")
+    for look in source.all(cst.Name, scope):
+        if look.value in _LOOKS_EVERYWHERE and source.qualified(look) & {f"builtins.{look.value}"}:
+            raise Refused(f"{look.value}() in line {source.begin(look).line} may use `{name}`")
+
+
+def _is_of(source: Source, use: cst.Name, scope: cst.CSTNode) -> bool:
+    """Whether a name within a nested function is the variable of the scope around it."""
+    if isinstance(scope, cst.FunctionDef):
+        return True
+    seen = source.scope(use) or source.scope(source.parent(use) or use)
+    own = source.scope(source.module.body[0])
+    return seen is None or any(found.scope is own for found in seen[use.value])
+
+
+def _refuse_handlers(source: Source, loop: cst.CSTNode, name: str) -> None:
+    """Refuse a loop after whose failure the variable is used."""
+    for above in source.around(loop):
+        if isinstance(above, (cst.FunctionDef, cst.ClassDef)):
+            return
+        if isinstance(above, cst.Try):
+            parts = [*above.handlers, *filter(None, (above.orelse, above.finalbody))]
+            for part in parts:
+                for use in source.names_used(part, name):
+                    line = source.begin(use).line
+                    raise Refused(f"`{name}` is used in line {line}, also if the loop fails")
+
+
+def is_occasional(source: Source, loop: cst.CSTNode, use: cst.Name) -> bool:
+    """Whether a name in a loop is used in an ``if step % n`` of this loop itself."""
+    inner: cst.CSTNode = use
+    for above in source.around(use):
+        if above is loop or isinstance(above, (cst.For, cst.While, cst.Lambda)):
+            return False
+        if isinstance(above, cst.If) and inner is above.body:
+            return any(
+                isinstance(each.operator, cst.Modulo)
+                for each in source.all(cst.BinaryOperation, above.test)
+            )
+        inner = above
+    return False

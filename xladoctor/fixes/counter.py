@@ -1,0 +1,109 @@
+"""The number of a loop's iteration, for what is to happen in some iterations only."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xladoctor.fixes.interface import Edit, Refused
+from xladoctor.fixes.source import Source
+
+EACH = 10  # turns
+_NAMES = ("step", "number", "turn", "index")
+#: Methods whose results are not the batches of a loop.
+_PARTS = {"items", "keys", "values", "parameters", "named_parameters", "children", "modules"}
+
+
+def occasionally(
+    source: Source, statement: cst.SimpleStatementLine
+) -> tuple[str, int, tuple[Edit, ...]]:
+    """A condition that holds in some turns of the innermost loop around a statement.
+
+    Returns:
+        The condition, the line of the loop, and the edits of the loop's head that it needs.
+
+    Raises:
+        Refused: the loop's turns are not those of the program's steps, or cannot be counted.
+    """
+    loops = source.loops_around(statement)
+    if not loops:
+        raise Refused(f"no loop of this function is around line {source.begin(statement).line}")
+    loop = loops[0]
+    line = source.begin(loop).line
+    if len(loops) > 1 and len(loop.body.body) == 1:
+        raise Refused(f"the loop in line {line} does nothing else: it goes through parts of a step")
+    counter = _counter(source, loop)
+    if counter:
+        return _existing(source, loop, counter) or f"{counter} % {EACH} == 0", line, ()
+    counter, edits = _counted(source, loop, len(loops))
+    return f"{counter} % {EACH} == 0", line, edits
+
+
+def _existing(source: Source, loop: cst.For | cst.While, counter: str) -> str:
+    """The condition by which the loop does other things occasionally, if it has one."""
+    for each in loop.body.body:
+        match each:
+            case cst.If(
+                test=cst.Comparison(
+                    left=cst.BinaryOperation(left=cst.Name(name), operator=cst.Modulo()),
+                    comparisons=[cst.ComparisonTarget(operator=cst.Equal())],
+                ) as test
+            ) if name == counter and not any(source.all(cst.Call, test)):
+                return source.code(test)
+    return ""
+
+
+def _counter(source: Source, loop: cst.For | cst.While) -> str:
+    """A variable that is another whole number in each turn; empty if there is none."""
+    match loop:
+        case cst.For(target=cst.Name(name), iter=cst.Call(func=func, args=args)) if (
+            source.qualified(func) == {"builtins.range"} and len(args) <= 2
+        ):
+            pass
+        case cst.For(
+            target=cst.Tuple(elements=[cst.Element(value=cst.Name(name)), _]),
+            iter=cst.Call(func=func),
+        ) if source.qualified(func) == {"builtins.enumerate"}:
+            pass
+        case _:
+            name = ""
+    if name and name not in source.names_bound(loop.body):
+        return name
+    for line in loop.body.body:
+        match line:
+            case cst.SimpleStatementLine(
+                body=[
+                    cst.AugAssign(
+                        target=cst.Name(name), operator=cst.AddAssign(), value=cst.Integer("1")
+                    )
+                ]
+            ):
+                return name
+    return ""
+
+
+def _counted(source: Source, loop: cst.For | cst.While, depth: int) -> tuple[str, tuple[Edit, ...]]:
+    """A counter for a loop that has none, and the edits of its head.
+
+    Args:
+        depth: another one for each depth, as loops in loops may be given counters, too.
+    """
+    line = source.begin(loop).line
+    if not isinstance(loop, cst.For) or loop.asynchronous:
+        raise Refused(f"the loop in line {line} counts nothing that tells every tenth turn")
+    match loop.iter:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(name))) if name in _PARTS:
+            raise Refused(f"the loop in line {line} goes through parts of a step")
+        case cst.List() | cst.Tuple():
+            raise Refused(f"the loop in line {line} goes through parts of a step")
+    taken = {name.value for name in source.all(cst.Name)}
+    free = [name for name in _NAMES if name not in taken]
+    if not free or "enumerate" in source.names_bound(source.module):
+        raise Refused(f"the names for a counter of the loop in line {line} are taken")
+    counter = free[(depth - 1) % len(free)]
+    target = source.module.code_for_node(loop.target)
+    if isinstance(loop.target, cst.Tuple) and not loop.target.lpar:
+        target = f"({target})"
+    return counter, (
+        source.replace(loop.target, f"{counter}, {target}"),
+        source.replace(loop.iter, f"enumerate({source.module.code_for_node(loop.iter)})"),
+    )

@@ -1,0 +1,131 @@
+"""An ``if`` by a tensor that decides between two values becomes a choice on the device."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change, Edit, Position, Refused
+from xladoctor.fixes.reads import called
+from xladoctor.fixes.source import Source
+from xladoctor.fixes.step_end import due_barrier
+
+#: Calls that may be computed in vain: they change nothing, and cannot fail.
+_PURE = {"detach", "clone", "abs", "zeros_like", "ones_like", "minimum", "maximum", "where"}
+_TESTS = {*_PURE, "isfinite", "isnan", "all", "any", "max", "min", "sum", "mean", "norm"}
+#: Functions that make a tensor.
+_TENSORS = {"tensor", "zeros", "ones", "full", "zeros_like", "ones_like", "asarray", "array"}
+
+
+def fix(case: Case) -> Change:
+    """For ``if loss < best: best = loss``, with or without an ``else``, that the finding names."""
+    if case.frontend not in ("torch_xla", "jax"):
+        raise Refused(f"conditions of {case.frontend} programs are not rewritten")
+    source = case.source
+    statement = _condition(source, case.line)
+    name, chosen = _assignment(source, statement.body)
+    if statement.orelse is None:
+        other = name
+        _refuse_numbers(case, statement, name)
+    else:
+        if not isinstance(statement.orelse, cst.Else):
+            raise Refused("it has an `elif`")
+        also, otherwise = _assignment(source, statement.orelse.body)
+        if also != name:
+            raise Refused(f"one arm sets `{name}`, the other one `{also}`")
+        _refuse_effects(source, otherwise, _PURE)
+        other = source.code(otherwise)
+    _refuse_effects(source, statement.test, _TESTS)
+    _refuse_effects(source, chosen, _PURE)
+    if isinstance(statement.test, (cst.BooleanOperation, cst.UnaryOperation)) or (
+        isinstance(statement.test, cst.Comparison) and len(statement.test.comparisons) != 1
+    ):
+        raise Refused("its condition is put together of several")
+    module, imported = source.import_of("jax.numpy" if case.frontend == "jax" else "torch")
+    source.refuse_shadowed(module, statement)
+    test, value = source.code(statement.test), source.code(chosen)
+    return Change(
+        f"choose `{name}` on the device",
+        (
+            Edit(
+                source.begin(statement),
+                _end(source, statement),
+                f"{name} = {module}.where({test}, {value}, {other})",
+            ),
+            *due_barrier(case, statement),
+            *imported,
+        ),
+        relies_on=(f"`{test}` is a single value, and both values have one type and shape",),
+    )
+
+
+def _condition(source: Source, line: int) -> cst.If:
+    for each in source.all(cst.If):
+        if source.begin(each).line == line and source.end(each.test).line == line:
+            above = source.parent(each)
+            if isinstance(above, cst.If) and above.orelse is each:
+                raise Refused("it is an `elif`")
+            return each
+    raise Refused(f"line {line} is not an `if`")
+
+
+def _assignment(source: Source, body: cst.BaseSuite) -> tuple[str, cst.BaseExpression]:
+    """The variable that a block sets, and to what; it does nothing else."""
+    match body.body:
+        case [
+            cst.SimpleStatementLine(
+                body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=value)]
+            )
+            | cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=value)
+        ] if not _has_comments(source, body):
+            return name, value
+    raise Refused("an arm of it does more than set one variable")
+
+
+def _has_comments(source: Source, body: cst.BaseSuite) -> bool:
+    return any(source.all(cst.Comment, body))
+
+
+def _refuse_effects(source: Source, value: cst.BaseExpression, pure: set[str]) -> None:
+    """Refuse what must not be computed in vain, or what is no tensor."""
+    if any(source.all((cst.NamedExpr, cst.Await, cst.Yield, cst.Lambda), value)):
+        raise Refused(f"`{source.code(value)}` does more than compute a value")
+    for call in source.all(cst.Call, value):
+        if called(call) not in pure:
+            raise Refused(f"`{source.code(call)}` would be computed in each turn")
+    if any(source.all((cst.Subscript, cst.BaseComp, cst.IfExp, cst.List, cst.Dict), value)):
+        raise Refused(f"`{source.code(value)}` may fail where it is not chosen")
+
+
+def _refuse_numbers(case: Case, statement: cst.If, name: str) -> None:
+    """Refuse a variable that may not be a tensor of the device before."""
+    source = case.source
+    scope: cst.CSTNode = source.function_around(statement) or source.module
+    for each in source.all(cst.Assign, scope):
+        match each.targets:
+            case [cst.AssignTarget(target=cst.Name(target))] if target == name and source.begin(
+                each
+            ) < source.begin(statement):
+                if _is_on_device(case, each.value):
+                    return
+    raise Refused(f"`{name}` is not set to a tensor of the device before")
+
+
+def _is_on_device(case: Case, value: cst.BaseExpression) -> bool:
+    """Whether a value is made as a tensor, and not left on the host."""
+    is_moved = case.frontend == "jax"
+    while isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute):
+        if called(value) in _TENSORS:
+            return is_moved or any(
+                arg.keyword is not None and arg.keyword.value == "device" for arg in value.args
+            )
+        if called(value) not in ("to", "detach", "clone"):
+            return False
+        is_moved = is_moved or called(value) == "to"
+        value = value.func.value
+    return False
+
+
+def _end(source: Source, statement: cst.If) -> Position:
+    last = statement.orelse.body if isinstance(statement.orelse, cst.Else) else statement.body
+    return source.end(last.body[-1])

@@ -1,0 +1,130 @@
+"""Values that a loop collects stay on the device until the loop is over."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xladoctor.fixes.carried import Carried, carried
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change, Edit, Refused
+from xladoctor.fixes.reads import Read, the_read
+from xladoctor.fixes.step_end import above_barrier, refuse_barrier_elsewhere
+
+_MEMORY = "the loop's values, one of each turn, fit into the device's memory"
+
+
+def fix(case: Case) -> Change:
+    """For ``losses.append(loss.item())``, or ``total += loss.item()``, that the finding names."""
+    if case.frontend not in ("torch_xla", "jax"):
+        raise Refused(f"lists of {case.frontend} programs are not rewritten")
+    statement = case.source.statement(case.line)
+    read = the_read(case.source, statement)
+    match statement.body[0]:
+        case cst.Expr(
+            value=cst.Call(
+                func=cst.Attribute(value=cst.Name(name), attr=cst.Name("append")),
+                args=[cst.Arg(value=value, star="")],
+            )
+        ) if value is read.call:
+            variable = carried(case.source, statement, name)
+            edits = _list_of_tensors(case, read, variable)
+        case cst.AugAssign(target=cst.Name(name), operator=cst.AddAssign(), value=value) if (
+            value is read.call
+        ):
+            variable = carried(case.source, statement, name)
+            edits = _sum_of_list(case, read, variable)
+        case _:
+            raise Refused("it is not of the form `losses.append(loss.item())`")
+    return Change(
+        f"keep the values of `{name}` on the device, and read them below the loop",
+        edits,
+        relies_on=(_MEMORY,),
+    )
+
+
+def _list_of_tensors(case: Case, read: Read, variable: Carried) -> tuple[Edit, ...]:
+    source, name = case.source, variable.name
+    match variable.start:
+        case cst.List(elements=[]):
+            pass
+        case cst.Call(func=func, args=[]) if source.qualified(func) == {"builtins.list"}:
+            pass
+        case _:
+            raise Refused(f"`{name}` does not begin as an empty list")
+    variable.refuse_uses_inside()
+    numbers, imported = _numbers(case, read, name)
+    return (
+        *_collected(case, read, variable, name),
+        *([source.insert_after(variable.loop, f"{name} = [{numbers}]")] if variable.after else []),
+        *(imported if variable.after else ()),
+    )
+
+
+def _sum_of_list(case: Case, read: Read, variable: Carried) -> tuple[Edit, ...]:
+    """A list in place of the sum, which is computed of it below the loop."""
+    source = case.source
+    variable.refuse_uses_inside()
+    taken = {name.value for name in source.all(cst.Name)}
+    names = (f"{variable.name}_values", f"{variable.name}_on_device")
+    name = next((each for each in names if each not in taken), "")
+    if not name:
+        raise Refused("the names for a list are taken")
+    numbers, imported = _numbers(case, read, name)
+    return (
+        source.insert_before(variable.loop, f"{name} = []"),
+        *_collected(case, read, variable, name),
+        source.insert_after(variable.loop, f"{variable.name} += sum({numbers})"),
+        *imported,
+    )
+
+
+def _collected(case: Case, read: Read, variable: Carried, name: str) -> tuple[Edit, ...]:
+    """What the loop does in place of the statement."""
+    kept = read.detached if case.frontend == "torch_xla" else read.on_device
+    text = f"{name}.append({kept})"
+    _refuse_reused(case, read, variable)
+    if isinstance(read.tensor, cst.Name):  # nothing is computed: it may be below the barrier
+        return (case.source.replace(variable.statement.body[0], text),)
+    if case.frontend == "torch_xla":
+        refuse_barrier_elsewhere(case)
+    return above_barrier(case, variable.statement, text)
+
+
+def _numbers(case: Case, read: Read, name: str) -> tuple[str, tuple[Edit, ...]]:
+    """The values of a list as Python numbers: the inside of a comprehension."""
+    variable = "value" if name != "value" else "each"
+    fetched, imported = name, tuple[Edit, ...]()
+    if case.frontend == "jax":
+        module, imported = case.source.import_of("jax")
+        case.source.refuse_shadowed(module, read.call)
+        fetched = f"{module}.device_get({name})"
+    return f"{read.read_later(variable)} for {variable} in {fetched}", imported
+
+
+def _refuse_reused(case: Case, read: Read, variable: Carried) -> None:
+    """Refuse a tensor that a later turn changes in place, or whose memory it gives away."""
+    root: cst.BaseExpression = read.tensor
+    while isinstance(root, (cst.Attribute, cst.Subscript)):
+        root = root.value
+    if not isinstance(root, cst.Name):
+        return  # computed anew
+    source, name = case.source, root.value
+    uses = source.names_used(variable.loop, name)
+    above = [source.parent(use) for use in uses]
+    if not any(isinstance(each, (cst.AssignTarget, cst.Element)) for each in above):
+        raise Refused(f"`{name}` may be the same {_thing(case)} in each turn")
+    if any(isinstance(each, cst.AugAssign) or _in_place(each) for each in above):
+        raise Refused(f"`{name}` is changed in place in the loop")
+    if "donate" in source.text and any(isinstance(each, cst.Arg) for each in above):
+        raise Refused(f"`{name}` may be donated to the next step")
+
+
+def _thing(case: Case) -> str:
+    return "array" if case.frontend == "jax" else "tensor"
+
+
+def _in_place(node: cst.CSTNode | None) -> bool:
+    match node:
+        case cst.Attribute(attr=cst.Name(name)):
+            return name.endswith("_") and not name.endswith("__")
+    return False

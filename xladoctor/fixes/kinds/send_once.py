@@ -1,0 +1,161 @@
+"""Data that stay the same are put on the device once, before the loop."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change, Refused
+from xladoctor.fixes.reads import called
+from xladoctor.fixes.source import Source
+
+_SENDS = {"jax.device_put", "jax.numpy.asarray", "jax.numpy.array"}
+_CHAIN = {"to", "float", "long", "tensor", "from_numpy", "as_tensor"}
+_MODULES = {"jax", "jax.numpy", "torch", "numpy"}
+Loop = cst.For | cst.While
+
+
+def fix(case: Case) -> Change:
+    """For ``table = jax.device_put(TABLE)`` in a loop, or a NumPy array that a call is given."""
+    source = case.source
+    statement = source.statement(case.line)
+    loops = source.loops_around(statement)
+    if not loops:
+        raise Refused(f"no loop of this function is around line {case.line}")
+    if "donate" in source.text:
+        raise Refused("the file donates arguments, and what is donated is sent again")
+    match statement.body[0]:
+        case cst.Assign(
+            targets=[cst.AssignTarget(target=cst.Name(name))], value=cst.Call() as sent
+        ) if _is_sending(source, sent):
+            return _hoisted(case, statement, loops[0], name, sent)
+    if case.frontend != "jax":
+        raise Refused("what it sends is another in each turn, as far as can be seen")
+    return _argument_sent(case, statement, loops[0])
+
+
+def _is_sending(source: Source, call: cst.Call) -> bool:
+    """Whether a call puts data on the device, and does nothing else."""
+    if called(call) != "to" and not source.qualified(call.func) & _SENDS:
+        return False
+    return all(
+        called(each) in _CHAIN or source.qualified(each.func) & _SENDS
+        for each in source.all(cst.Call, call)
+    )
+
+
+def _hoisted(
+    case: Case, statement: cst.SimpleStatementLine, loop: Loop, name: str, sent: cst.Call
+) -> Change:
+    """The statement itself above the loop."""
+    source = case.source
+    if source.parent(statement) is not loop.body:
+        raise Refused(f"line {case.line} is not a statement of the loop itself")
+    given = {each.value for each in source.variables(sent)}
+    changing = given & source.names_bound(loop)
+    if changing:
+        raise Refused(f"`{min(changing)}` is another in each turn")
+    own = set(source.variables(statement))
+    for use in source.variables(loop):
+        if use.value in given and use not in own and not _is_harmless(source, use):
+            line = source.begin(use).line
+            raise Refused(f"`{use.value}` is used in line {line}, too, which may change it")
+        if use.value == name and use not in own:
+            _refuse_change(source, statement, use)
+    return Change(
+        f"put `{name}` on the device once, above the loop in line {source.begin(loop).line}",
+        (
+            source.delete(statement),
+            source.insert_before(loop, source.dedented(statement.body[0])),
+        ),
+        relies_on=("nothing that the loop calls changes what is sent",),
+    )
+
+
+def _is_harmless(source: Source, use: cst.Name) -> bool:
+    """Whether a use is that of a module, or of the device that something is put on."""
+    match source.parent(use):
+        case cst.Attribute(value=cst.Name()) if source.qualified(use) & _MODULES:
+            return True
+        case cst.Arg() as arg:
+            call = source.parent(arg)
+            return isinstance(call, cst.Call) and called(call) == "to"
+    return False
+
+
+def _refuse_change(source: Source, statement: cst.CSTNode, use: cst.Name) -> None:
+    """Refuse a use that changes the variable, or that is above the statement."""
+    line = source.begin(use).line
+    if source.begin(use) < source.begin(statement):
+        raise Refused(f"`{use.value}` is used above the statement, in line {line}")
+    around = [each for each in source.around(use) if isinstance(each, cst.BaseStatement)]
+    if isinstance(around[0], cst.SimpleStatementLine) and use.value in source.names_bound(
+        around[0]
+    ):
+        raise Refused(f"`{use.value}` is changed in line {line}")
+    match source.parent(use):
+        case cst.Attribute(attr=cst.Name(method)) if method.endswith("_"):
+            raise Refused(f"`{use.value}` is changed in place in line {line}")
+
+
+def _argument_sent(case: Case, statement: cst.SimpleStatementLine, loop: Loop) -> Change:
+    """The NumPy arrays among the arguments of the statement's call, sent where they are made."""
+    source = case.source
+    bound = source.names_bound(loop)
+    names = dict.fromkeys(
+        arg.value.value
+        for call in source.all(cst.Call, statement)
+        for arg in call.args
+        if isinstance(arg.value, cst.Name) and not arg.star and arg.value.value not in bound
+    )
+    made = {name: line for name in names if (line := _made_by_numpy(source, statement, loop, name))}
+    if not made:
+        raise Refused("no argument is known to be a NumPy array that stays the same")
+    module, imported = source.import_of("jax")
+    source.refuse_shadowed(module, statement)
+    names_shown = ", ".join(f"`{name}`" for name in made)
+    return Change(
+        f"put {names_shown} on the device once",
+        (
+            *(
+                source.insert_after(line, f"{name} = {module}.device_put({name})")
+                for name, line in made.items()
+            ),
+            *imported,
+        ),
+    )
+
+
+def _made_by_numpy(
+    source: Source, statement: cst.SimpleStatementLine, loop: Loop, name: str
+) -> cst.SimpleStatementLine | None:
+    """The statement above the loop that makes a NumPy array, which only this statement uses."""
+    scope: cst.CSTNode = source.function_around(statement) or source.module
+    for line in source.body_around(loop):
+        match line:
+            case cst.SimpleStatementLine(
+                body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(target))], value=value)]
+            ) if target == name and source.end(line) < source.begin(loop):
+                own = [*source.names_used(line, name), *source.names_used(statement, name)]
+                used_elsewhere = len(source.names_used(scope, name)) > len(own)
+                return line if _is_numpy(source, scope, value) and not used_elsewhere else None
+    return None
+
+
+def _is_numpy(source: Source, scope: cst.CSTNode, value: cst.BaseExpression) -> bool:
+    """Whether a value is made by a function of NumPy, or by one of its generators."""
+    while isinstance(value, cst.Call):
+        if any(name.startswith("numpy.") for name in source.qualified(value.func)):
+            return True
+        if not isinstance(value.func, cst.Attribute):
+            return False
+        value = value.func.value
+    if not isinstance(value, cst.Name):
+        return False
+    return any(
+        isinstance(each.targets[0].target, cst.Name)
+        and each.targets[0].target.value == value.value
+        and isinstance(each.value, cst.Call)
+        and source.qualified(each.value.func) == {"numpy.random.default_rng"}
+        for each in source.all(cst.Assign, scope)
+    )

@@ -1,0 +1,199 @@
+"""A sum of values kept on the device, and read once, below the loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from xladoctor.fixes.carried import Carried, carried, is_occasional
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change, Edit, Refused
+from xladoctor.fixes.reads import Read, the_read
+from xladoctor.fixes.source import Source
+from xladoctor.fixes.step_end import above_barrier, refuse_barrier_elsewhere
+
+_DEVICES = frozenset(("torch_xla.device", "torch_xla.core.xla_model.xla_device"))
+_MODEL = "torch_xla.core.xla_model"
+_ROUNDING = "the sum is rounded on the device, in float32, rather than in Python, in float64"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    case: Case
+    read: Read
+    variable: Carried
+    is_whole: bool
+
+    @property
+    def source(self) -> Source:
+        return self.case.source
+
+
+def fix(case: Case) -> Change:
+    """For the statement ``total += loss.item()`` that the finding names."""
+    if case.frontend not in ("torch_xla", "jax"):
+        raise Refused(f"sums of {case.frontend} programs are not rewritten")
+    source = case.source
+    statement = source.statement(case.line)
+    target, added = _addition(statement)
+    read = the_read(source, statement)
+    _refuse_factors(source, read, added)
+    variable = carried(source, statement, target)
+    if any(name.value == target for name in source.all(cst.Name, added)):
+        raise Refused(f"what is added to `{target}` is computed from it")
+    whole = _Sum(case, read, variable, _is_whole(read, variable, added))
+    if case.frontend == "torch_xla":
+        refuse_barrier_elsewhere(case)
+    start, imported = _zero(whole)
+    kept = read.detached if case.frontend == "torch_xla" else read.on_device
+    text = source.code(statement.body[0]).replace(source.code(read.call), kept, 1)
+    number = read.read_later(target) if case.frontend == "jax" else f"{target}.item()"
+    return Change(
+        f"sum `{target}` on the device, and read it once",
+        (
+            source.replace(variable.start, start),
+            *above_barrier(case, statement, text),
+            *_reads_inside(whole, start, number),
+            *variable.read_after(number),
+            *imported,
+        ),
+        relies_on=() if whole.is_whole else (_ROUNDING,),
+    )
+
+
+def _addition(statement: cst.SimpleStatementLine) -> tuple[str, cst.BaseExpression]:
+    """The variable that a statement adds to, and what it adds."""
+    match statement.body[0]:
+        case cst.AugAssign(target=cst.Name(name), operator=cst.AddAssign(), value=added):
+            return name, added
+    raise Refused("it is not of the form `total += loss.item()`")
+
+
+def _refuse_factors(source: Source, read: Read, added: cst.BaseExpression) -> None:
+    """Refuse a term in which the value is more than multiplied by the size of a batch."""
+    node = added
+    while node is not read.call:
+        match node:
+            case cst.BinaryOperation(
+                left=node, operator=cst.Multiply() | cst.Divide(), right=factor
+            ) if read.call in [*source.all(cst.Call, node)]:
+                pass
+            case cst.BinaryOperation(left=factor, operator=cst.Multiply(), right=node):
+                pass
+            case _:
+                raise Refused(f"`{source.code(added)}` does more than read the value")
+        if not _is_size(source, factor):
+            raise Refused(f"`{source.code(factor)}` may be another number in each step")
+
+
+def _is_size(source: Source, factor: cst.BaseExpression) -> bool:
+    """Whether a factor is a literal or the size of something."""
+    match factor:
+        case cst.BaseNumber():
+            return True
+        case cst.Call(func=cst.Attribute(attr=cst.Name("size")), args=[cst.Arg()]):
+            return True
+        case cst.Subscript(value=cst.Attribute(attr=cst.Name("shape"))):
+            return True
+        case cst.Call(func=cst.Name("len"), args=[cst.Arg()]):
+            return source.qualified(factor.func) == {"builtins.len"}
+    return False
+
+
+def _is_whole(read: Read, variable: Carried, added: cst.BaseExpression) -> bool:
+    """Whether the sum is a whole number in Python.
+
+    Raises:
+        Refused: that is not known.
+    """
+    plain = added is read.call
+    match variable.start:
+        case cst.Float() if float(variable.start.value) == 0:
+            is_zero_float = True
+        case cst.Integer(value="0"):
+            is_zero_float = False
+        case _:
+            raise Refused(f"`{variable.name}` does not begin as 0")
+    if read.number == "int" and not read.is_count:
+        raise Refused("int() cuts off a part of each value")
+    if is_zero_float or read.number == "float":
+        return False
+    if read.is_count and plain:
+        return True
+    if read.is_float:
+        return False
+    raise Refused(f"`{variable.name}` begins as 0, and may be a whole number")
+
+
+def _zero(whole: _Sum) -> tuple[str, tuple[Edit, ...]]:
+    """The text of a zero on the device, and the imports that it needs."""
+    source = whole.source
+    if whole.case.frontend == "jax":
+        name, imported = source.import_of("jax.numpy")
+        source.refuse_shadowed(name, whole.variable.statement)
+        return f"{name}.zeros((){', dtype=int' if whole.is_whole else ''})", imported
+    torch, imported = source.import_of("torch")
+    source.refuse_shadowed(torch, whole.variable.statement)
+    kind = f", dtype={torch}.long" if whole.is_whole else ""
+    device, more = _device(whole)
+    return f"{torch}.zeros(1{kind}).to({device})", (*imported, *more)
+
+
+def _device(whole: _Sum) -> tuple[str, tuple[Edit, ...]]:
+    """How the program names its device where the sum begins."""
+    source, loop = whole.source, whole.variable.loop
+    function = source.function_around(loop)
+    bound = source.names_bound(loop)
+    if function is not None:
+        names = [each.name.value for each in function.params.params]
+        if "device" in names and "device" not in bound:
+            return "device", ()
+        bound |= source.names_bound(function)
+    for line in source.module.body if function else source.body_around(loop):
+        if source.begin(line) > source.begin(loop):
+            break
+        match line:
+            case cst.SimpleStatementLine(
+                body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=value)]
+            ) if isinstance(value, cst.Call) and source.qualified(value.func) & _DEVICES:
+                if name not in bound:
+                    return name, ()
+    name, imported = source.import_of(_MODEL)
+    if not imported:
+        source.refuse_shadowed(name, loop)
+        return f"{name}.xla_device()", ()
+    name, imported = source.import_of("torch_xla")
+    return f"{name}.device()", imported
+
+
+def _reads_inside(whole: _Sum, start: str, number: str) -> tuple[Edit, ...]:
+    """Reads where the loop shows the sum every so many turns, and then begins anew."""
+    source, variable = whole.source, whole.variable
+    edits = []
+    for use in variable.inside:
+        if not _is_occasional(whole, use):
+            variable.refuse_uses_inside()
+        above = source.parent(use)
+        line = source.begin(use).line
+        if isinstance(above, cst.AssignTarget):
+            match source.statement(line).body[0]:
+                case cst.Assign(targets=[_], value=cst.Integer("0") | cst.Float("0.0") as zero):
+                    edits.append(source.replace(zero, start))
+                    continue
+            raise Refused(f"`{variable.name}` is set in the loop in line {line}")
+        if isinstance(above, (cst.AugAssign, cst.Del, cst.FormattedStringExpression)) and (
+            getattr(above, "equal", True)
+        ):
+            raise Refused(f"`{variable.name}` is used in the loop in line {line}, too")
+        edits.append(source.replace(use, number))
+    return tuple(edits)
+
+
+def _is_occasional(whole: _Sum, use: cst.Name) -> bool:
+    """Whether a use is below the step's barrier and in an ``if step % n``."""
+    source = whole.source
+    barrier = whole.case.barriers.get("barrier")
+    if whole.case.frontend == "torch_xla" and not (barrier and source.begin(use).line > barrier):
+        return False
+    return is_occasional(source, whole.variable.loop, use)

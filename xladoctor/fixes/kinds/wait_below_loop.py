@@ -1,0 +1,87 @@
+"""A wait for the device in each turn of a loop becomes one below it (JAX)."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change, Edit, Refused
+from xladoctor.fixes.source import Source
+
+_WAIT = "jax.block_until_ready"
+_CLOCKS = frozenset(
+    f"time.{name}{unit}"
+    for name in ("time", "perf_counter", "monotonic", "process_time")
+    for unit in ("", "_ns")
+) | {"timeit.default_timer"}
+_MEMORY = "the data of the steps that Python runs ahead fit into memory"
+
+
+def fix(case: Case) -> Change:
+    """For ``jax.block_until_ready(x)`` or ``x = step(x).block_until_ready()`` in a loop."""
+    source = case.source
+    statement = source.statement(case.line)
+    loops = source.loops_around(statement)
+    if not loops or source.parent(statement) is not loops[0].body:
+        raise Refused(f"line {case.line} is not a statement of a loop itself")
+    loop = loops[0]
+    _refuse(source, loop)
+    edits = _edits(source, statement, loop)
+    return Change(
+        f"wait once, below the loop in line {source.begin(loop).line}",
+        edits,
+        relies_on=("the loop has at least one turn", _MEMORY),
+    )
+
+
+def _refuse(source: Source, loop: cst.For | cst.While) -> None:
+    """Refuse loops that take the time of each turn, or that others see a turn of."""
+    clocks = source.calls_of(_CLOCKS, loop.body)
+    if clocks:
+        raise Refused(
+            f"line {source.begin(clocks[0]).line} takes the time of each turn",
+            "wait once, below the loop, and divide the time of the whole loop by its turns",
+        )
+    for each in source.all((cst.Yield, cst.Return), loop.body):
+        kind = type(each).__name__.lower()
+        raise Refused(f"the loop has a `{kind}` in line {source.begin(each).line}")
+
+
+def _edits(
+    source: Source, statement: cst.SimpleStatementLine, loop: cst.For | cst.While
+) -> tuple[Edit, ...]:
+    match statement.body[0]:
+        case cst.Expr(value=cst.Call() as call):
+            waited = _waited(source, call)
+            if any(source.all((cst.Call, cst.NamedExpr), waited)):
+                raise Refused("what it waits for is computed in the same statement")
+            return source.delete(statement), source.insert_after(loop, source.code(call))
+        case cst.Assign(targets=[cst.AssignTarget(target=target)], value=cst.Call() as call):
+            waited = _waited(source, call)
+            names = target.elements if isinstance(target, cst.Tuple) else [cst.Element(target)]
+            if not all(isinstance(each.value, cst.Name) for each in names):
+                raise Refused("it assigns to more than variables")
+            method = isinstance(call.func, cst.Attribute) and call.args == ()
+            text = source.code(target)
+            if isinstance(target, cst.Tuple):
+                text = f"({text})"
+            wait = f"{text}.block_until_ready()" if method else f"{source.code(call.func)}({text})"
+            return (
+                source.replace(call, source.module.code_for_node(waited)),
+                source.insert_after(loop, wait),
+            )
+    raise Refused("it does not just wait")
+
+
+def _waited(source: Source, call: cst.Call) -> cst.BaseExpression:
+    """What a call waits for."""
+    match call:
+        case cst.Call(args=[cst.Arg(value=value, star="", keyword=None)]) if source.qualified(
+            call.func
+        ) == {_WAIT}:
+            return value
+        case cst.Call(
+            func=cst.Attribute(value=value, attr=cst.Name("block_until_ready")), args=[]
+        ) if source.qualified(call.func) != {_WAIT}:
+            return value
+    raise Refused("it is not a call of block_until_ready() alone")

@@ -1,0 +1,126 @@
+"""Judges a patch by pairs of runs: one without it, one with it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xladoctor.fixes.interface import Patch
+from xladoctor.fixes.proof.interface import Interval, Proof, Run
+from xladoctor.fixes.proof.output import differences, leaves_out
+from xladoctor.fixes.proof.statistics import times
+
+_PART = 0.5  # of the predicted saving, from which on a patch holds
+_WIDELY = 2  # times as fast in each run, where a few runs have no interval to speak of
+#: Counts of what keeps the device waiting.
+_COSTLY = ("compilations_after_warmup", "host_syncs_per_step", "fallbacks_per_step")
+#: Counts that depend on the machine.
+_UNEVEN = ("step_ms", "peak_memory")
+
+
+def judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proof:
+    """What pairs of runs show.
+
+    Args:
+        blank: the proof without an outcome.
+        rtol: relative tolerance of the numbers that the program prints.
+    """
+    before, after = pairs[-1]
+    if after.status != before.status or after.loop_s is None:
+        lines = tuple(after.fault.splitlines())
+        return replace(blank, outcome="fails", reason=ending(after), differs=lines)
+    seconds = [(one.loop_s, two.loop_s) for one, two in pairs if one.loop_s and two.loop_s]
+    faster = times(seconds)
+    proof = replace(
+        blank,
+        before_s=statistics.median(one for one, _ in seconds),
+        after_s=statistics.median(two for _, two in seconds),
+        times=faster,
+        counts=_changed_counts(before, after),
+        new=tuple(sorted(after.findings - before.findings)),
+    )
+    proof = _by_output(proof, pairs, rtol)
+    if proof.outcome == "changes the results":
+        return proof
+    rule = proof.patch.finding.rule
+    if not proof.predicted_s and after.rules.count(rule) < before.rules.count(rule):
+        return replace(proof, outcome="holds")
+    widely = all(one > _WIDELY * max(two for _, two in seconds) for one, _ in seconds)
+    return _by_times(proof, faster, widely)
+
+
+def _by_output(proof: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proof:
+    """The proof with what the outputs show: another result is its outcome."""
+    before, after = (run.printed for run in pairs[-1])
+    varies = any(differences(before, one.printed, rtol) for one, _ in pairs)
+    tolerance = math.inf if varies else rtol
+    if differs := tuple(differences(before, after, tolerance)):
+        behaviour = proof.patch.change.behaviour.rstrip(".")
+        if not behaviour:
+            why = "with the patch the program prints something else"
+            return replace(proof, outcome="changes the results", reason=why, differs=differs)
+        if leaves_out(before, after, tolerance):
+            lines = len(before.splitlines()) - len(after.splitlines())
+            proof = _noted(proof, f"it prints the same without {lines} lines: {behaviour}")
+        else:
+            said = f"the program prints something else, as was to be expected: {behaviour}"
+            proof = _noted(replace(proof, differs=differs), said)
+    if varies:
+        proof = _noted(proof, "its numbers differ in each run: only words were compared")
+    return proof
+
+
+def _by_times(proof: Proof, faster: Interval, widely: bool) -> Proof:
+    if faster.low <= 1.0 and not widely:
+        if _is_shown_by_counts(proof, faster):
+            said = "the saving is within the spread of these runs, but the counts show it"
+            return replace(_noted(proof, said), outcome="holds")
+        known = "" if proof.counts else "; nor do the counts differ"
+        why = f"the loop is {faster.value:.2f} times as fast, which may be chance{known}"
+        return replace(proof, outcome="does not help", reason=why)
+    saved = (proof.before_s or 0.0) - (proof.after_s or 0.0)
+    if proof.predicted_s and not proof.bound and saved < _PART * proof.predicted_s:
+        why = f"it saves {saved:.3g} s where {proof.predicted_s:.3g} s were predicted"
+        return replace(proof, outcome="helps less than predicted", reason=why)
+    return replace(proof, outcome="holds")
+
+
+def _is_shown_by_counts(proof: Proof, faster: Interval) -> bool:
+    """Whether what keeps the device waiting happens less often, and the times do not speak against
+    the saving that was predicted: it is small beside the spread of the runs.
+    """
+    changes = [now - was for name, was, now in proof.counts if name in _COSTLY]
+    if not proof.predicted_s or not changes or max(changes) > 0:
+        return False
+    rest = (proof.before_s or 0.0) - proof.predicted_s
+    return rest > 0 and (proof.before_s or 0.0) / rest <= faster.high
+
+
+def _noted(proof: Proof, sentence: str) -> Proof:
+    return replace(proof, note="; ".join(filter(None, (proof.note, sentence))))
+
+
+def _changed_counts(before: Run, after: Run) -> tuple[tuple[str, float, float], ...]:
+    now = dict(after.counts)
+    return tuple(
+        (name, was, now[name])
+        for name, was in before.counts
+        if name in now and name not in _UNEVEN and now[name] != was
+    )
+
+
+def predicted(patch: Patch) -> tuple[float | None, bool]:
+    """The seconds of the run that the report says a patch saves, and whether that is "at most"."""
+    saving = patch.finding.saving
+    return saving.seconds, saving.basis == "bound"
+
+
+def ending(run: Run) -> str:
+    """How a run ended, as a clause."""
+    if run.status is None:
+        return "it took too long"
+    if run.status < 0:
+        return f"it ended by signal {-run.status}"
+    return f"it ended with status {run.status}" if run.status else "it left no report"
