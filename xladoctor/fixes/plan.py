@@ -84,12 +84,16 @@ def _check(change: Change, text: str, file: Path) -> None:
 
 
 def _without_conflicts(made: Plan) -> Plan:
-    """The plan with patches that can be made together."""
+    """The plan with patches that can be made together, none twice."""
     by_file: dict[Path, list[Patch]] = defaultdict(list)
-    for patch in made.patches:
-        by_file[patch.file].append(patch)
-    kept: list[Patch] = []
     skips = list(made.skips)
+    for patch in made.patches:
+        same = [each for each in by_file[patch.file] if each.change.edits == patch.change.edits]
+        if same:
+            skips.append(Skip(patch.finding, f"the patch of {same[0].finding.rule} is for it too"))
+        else:
+            by_file[patch.file].append(patch)
+    kept: list[Patch] = []
     for patches in by_file.values():
         fit, conflicts = compatible(patches)
         kept += fit

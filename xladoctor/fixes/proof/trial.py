@@ -226,7 +226,11 @@ def _judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proo
     )
     varies = any(differences(before.printed, one.printed, rtol) for one, _ in pairs)
     differs = differences(before.printed, after.printed, math.inf if varies else rtol)
-    if differs:
+    if differs and blank.patch.change.behaviour:
+        proof = replace(
+            proof, note="what it prints differs, as the patch says", differs=tuple(differs)
+        )
+    elif differs:
         return replace(
             proof,
             outcome="changes the results",
