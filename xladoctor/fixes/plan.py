@@ -14,7 +14,7 @@ from xladoctor.fixes import registry
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.compose import applied, compatible
 from xladoctor.fixes.files import Files, read_again
-from xladoctor.fixes.interface import Change, Patch, Plan, Refused, Skip
+from xladoctor.fixes.interface import Change, Patch, Plan, Refused, Skip, Unsuited
 from xladoctor.repository import installed
 
 _LINES = ("caller", "guilty", "made", "used", "loop", "compiled", "due")
@@ -51,7 +51,9 @@ def _patch(finding: Finding, diagnosis: Diagnosis, files: Files) -> Patch | Skip
                 refusals.append(refused)
     if not refusals:
         return Skip(finding, "the finding names no line")
-    best = next((refused for refused in refusals if refused.instead), refusals[0])
+    best = max(
+        refusals, key=lambda refused: (not isinstance(refused, Unsuited), bool(refused.instead))
+    )
     return Skip(finding, best.reason, best.instead)
 
 

@@ -7,7 +7,7 @@ import re
 import libcst as cst
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Edit, Position, Refused
+from xladoctor.fixes.interface import Change, Edit, Position, Refused, Unsuited
 from xladoctor.fixes.names import function
 from xladoctor.fixes.source import Source
 
@@ -36,7 +36,7 @@ def fix(case: Case) -> Change:
     """For the function of the module that is compiled for each value of the argument."""
     source = case.source
     if case.frontend != "jax":
-        raise Refused("only jax.jit has static arguments")
+        raise Unsuited("only jax.jit has static arguments")
     name, compiled = case.cause.get("argument"), case.cause.get("compiled")
     if not name or not str(name).isidentifier() or not compiled:
         raise Refused("the finding does not name the argument")

@@ -7,7 +7,7 @@ import re
 import libcst as cst
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Edit, Refused
+from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
 from xladoctor.fixes.source import Source
 
 _ATTRIBUTE = re.compile(r"^self\.([A-Za-z_]\w*)$")
@@ -31,10 +31,10 @@ def fix(case: Case) -> Change:
     """For the attribute that the finding names, of a class in the same file."""
     source = case.source
     if case.frontend not in ("torch", "torch_xla"):
-        raise Refused("only modules of PyTorch have buffers")
+        raise Unsuited("only modules of PyTorch have buffers")
     found = _ATTRIBUTE.match(str(case.cause.get("argument") or ""))
     if not found:
-        raise Refused("what changes is not an attribute of the module itself")
+        raise Unsuited("what changes is not an attribute of the module itself")
     attribute = found[1]
     begin = first_assignment(source, attribute)
     kept = [each for each in uses(source, attribute) if each is not begin.targets[0].target]

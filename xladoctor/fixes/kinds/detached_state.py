@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Refused
+from xladoctor.fixes.interface import Change, Refused, Unsuited
 from xladoctor.fixes.source import Source
 
 
@@ -13,7 +13,7 @@ def fix(case: Case) -> Change:
     """For a loop on a line of the finding or around it, which carries one state."""
     source = case.source
     if case.frontend != "torch_xla":
-        raise Refused("only PyTorch detaches")
+        raise Unsuited("only PyTorch detaches")
     places = {place.line for place in case.finding.locations}
     places |= {
         int(each["line"])

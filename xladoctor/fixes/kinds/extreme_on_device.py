@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Refused
+from xladoctor.fixes.interface import Change, Refused, Unsuited
 from xladoctor.fixes.kinds.attribute_as_tensor import first_assignment, registered, uses
 from xladoctor.fixes.source import Source
 
@@ -17,7 +17,7 @@ def fix(case: Case) -> Change:
     source, line = case.source, case.line
     assign = source.statement(line).body[0]
     if not isinstance(assign, cst.Assign) or len(assign.targets) != 1:
-        raise Refused(f"line {line} is not an assignment")
+        raise Unsuited(f"line {line} is not an assignment")
     target, call = assign.targets[0].target, assign.value
     if (
         not isinstance(target, cst.Attribute)

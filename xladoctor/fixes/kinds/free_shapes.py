@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Refused
+from xladoctor.fixes.interface import Change, Refused, Unsuited
 
 _STATIC = frozenset(("torch._dynamo.mark_static",))
 
@@ -11,7 +11,7 @@ _STATIC = frozenset(("torch._dynamo.mark_static",))
 def fix(case: Case) -> Change:
     """For the one call of ``torch.compile`` in the file that fixes shapes."""
     if case.frontend != "torch":
-        raise Refused("only torch.compile has dynamic shapes")
+        raise Unsuited("only torch.compile has dynamic shapes")
     source = case.source
     found = [
         (call, number)
@@ -23,7 +23,7 @@ def fix(case: Case) -> Change:
     ]
     if len(found) != 1:
         what = "no call" if not found else "more than one call"
-        raise Refused(f"{what} of torch.compile has dynamic=False in this file")
+        raise Unsuited(f"{what} of torch.compile has dynamic=False in this file")
     if source.calls_of(_STATIC, source.module):
         raise Refused("torch._dynamo.mark_static fixes sizes too")
     return Change("let sizes that change become dynamic", (source.delete_argument(*found[0]),))

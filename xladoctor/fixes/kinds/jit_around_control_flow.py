@@ -7,7 +7,7 @@ import textwrap
 import libcst as cst
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Refused
+from xladoctor.fixes.interface import Change, Refused, Unsuited
 from xladoctor.fixes.names import fresh, is_of_module, read_from_around, top_statement, varies
 from xladoctor.fixes.source import Source
 
@@ -32,7 +32,7 @@ def fix(case: Case) -> Change:
         if source.begin(call).line == line
     ]
     if len(calls) != 1:
-        raise Refused(f"line {line} has no call of jax.lax.scan, cond or the like of its own")
+        raise Unsuited(f"line {line} has no call of jax.lax.scan, cond or the like of its own")
     call = calls[0]
     if any(isinstance(above, cst.Lambda) for above in source.around(call)):
         raise Refused("it is called in a lambda")

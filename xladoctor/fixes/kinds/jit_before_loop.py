@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Edit, Position, Refused
+from xladoctor.fixes.interface import Change, Edit, Position, Refused, Unsuited
 from xladoctor.fixes.names import (
     fresh,
     function,
@@ -75,7 +75,7 @@ def fix(case: Case) -> Change:
 def _made(case: Case) -> _Made:
     """The compiled function that the finding's line makes."""
     if case.cause.get("argument"):
-        raise Refused(f"where {case.cause['argument']} is made anew is not seen")
+        raise Unsuited(f"where {case.cause['argument']} is made anew is not seen")
     source, lines = case.source, {place.line for place in case.finding.locations}
     calls = [
         call
@@ -93,7 +93,7 @@ def _made(case: Case) -> _Made:
         and lines & set(range(source.first_line(each), source.begin(each).line + 1))
     ]
     if calls or len(defined) != 1:
-        raise Refused("the line does not make exactly one compiled function")
+        raise Unsuited("the line does not make exactly one compiled function")
     return _Made(defined[0], defined[0], defined[0].name.value)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Edit, Refused
+from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
 from xladoctor.fixes.names import bound_in
 from xladoctor.fixes.source import Source
 
@@ -21,7 +21,7 @@ def fix(case: Case) -> Change:
     """For the one exponent, index, shift or list of weights on the finding's line."""
     source, line = case.source, case.line
     if case.frontend != "torch_xla":
-        raise Refused("only torch_xla compiles such numbers in")
+        raise Unsuited("only torch_xla compiles such numbers in")
     torch, imports = source.import_of("torch")
     if imports:
         raise Refused("the file does not import torch")

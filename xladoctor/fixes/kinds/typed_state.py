@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Edit, Refused
+from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
 from xladoctor.fixes.source import Source
 
 #: Functions that keep a number's weak type unless they are given a type, and which of their
@@ -18,7 +18,7 @@ _MAKERS = {"jax.numpy.asarray": 0, "jax.numpy.array": 0, "jax.numpy.full": 1}
 def fix(case: Case) -> Change:
     """For the line at which the state is made."""
     if case.frontend != "jax":
-        raise Refused("only JAX has weak types")
+        raise Unsuited("only JAX has weak types")
     if case.cause.get("became"):
         raise Refused(
             "the function returns the weak type of a number where it was given an array",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Edit, Refused
+from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
 from xladoctor.fixes.names import fresh, function, read_from_around, varies
 from xladoctor.fixes.source import Source
 
@@ -19,8 +19,10 @@ def fix(case: Case) -> Change:
     """For the argument that the finding names, in the call of the compiled function."""
     source, argument = case.source, str(case.cause.get("argument") or "")
     name = argument[: min((argument + _PATH).find(each) for each in _PATH)]
+    if argument.startswith("self."):
+        raise Unsuited(f"{argument} is not passed to the function")
     if not name.isidentifier():
-        raise Refused("the finding does not name an argument")
+        raise Unsuited("the finding does not name an argument")
     values = [*_values(case, name)]
     if len(values) != 1:
         raise Refused(f"where {name} is passed is not seen in the lines that the finding names")

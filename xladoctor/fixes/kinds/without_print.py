@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Edit, Refused
+from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
 from xladoctor.fixes.source import Source
 
 _PRINTS = frozenset(
@@ -35,7 +35,7 @@ def fix(case: Case) -> Change:
     statement = source.statement(line)
     call = statement.body[0].value if isinstance(statement.body[0], cst.Expr) else None
     if not isinstance(call, cst.Call):
-        raise Refused(f"line {line} does more than print")
+        raise Unsuited(f"line {line} does more than print")
     if not _prints(source, call):
         raise Refused(f"line {line} calls `{source.code(call.func)}`, which may do more than print")
     for each in source.all((cst.Call, cst.NamedExpr, cst.Await, cst.Yield), call):
