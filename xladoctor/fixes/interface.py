@@ -31,6 +31,12 @@ class Refused(Exception):  # noqa: N818 - not an error: a kind of fix does not k
         self.instead = instead
 
 
+class Unsuited(Refused):
+    """A kind of fix does not serve the framework or the finding at all, so that another kind's
+    reason tells more.
+    """
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
     """A place in a text: lines from 1, columns in characters from 0."""

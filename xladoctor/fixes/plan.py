@@ -16,7 +16,7 @@ from xladoctor.fixes import registry
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.compose import applied, compatible
 from xladoctor.fixes.files import Files, read_again
-from xladoctor.fixes.interface import Change, Patch, Plan, Refused, Skip
+from xladoctor.fixes.interface import Change, Patch, Plan, Refused, Skip, Unsuited
 from xladoctor.frontends.vocabulary import DEFAULT
 from xladoctor.repository import installed
 
@@ -56,7 +56,9 @@ def _patch(
                 refusals.append(refused)
     if not refusals:
         return Skip(finding, "the finding names no line")
-    best = next((refused for refused in refusals if refused.instead), refusals[0])
+    best = max(
+        refusals, key=lambda refused: (not isinstance(refused, Unsuited), bool(refused.instead))
+    )
     return Skip(finding, best.reason, best.instead)
 
 
@@ -111,12 +113,16 @@ def _check(change: Change, text: str, file: Path) -> None:
 
 
 def _without_conflicts(made: Plan) -> Plan:
-    """The plan with patches that can be made together."""
+    """The plan with patches that can be made together, none twice."""
     by_file: dict[Path, list[Patch]] = defaultdict(list)
-    for patch in made.patches:
-        by_file[patch.file].append(patch)
-    kept: list[Patch] = []
     skips = list(made.skips)
+    for patch in made.patches:
+        same = [each for each in by_file[patch.file] if each.change.edits == patch.change.edits]
+        if same:
+            skips.append(Skip(patch.finding, f"the patch of {same[0].finding.rule} is for it too"))
+        else:
+            by_file[patch.file].append(patch)
+    kept: list[Patch] = []
     for patches in by_file.values():
         fit, conflicts = compatible(patches)
         kept += fit

@@ -194,7 +194,8 @@ class Source:
 
     def qualified(self, node: cst.CSTNode) -> set[str]:
         """The full names that a name or attribute may have, as far as the file shows."""
-        return self._names.get(node, set())
+        is_name = isinstance(node, (cst.Name, cst.Attribute))
+        return self._names.get(node, set()) if is_name else set()
 
     def scope(self, node: cst.CSTNode) -> Scope | None:
         """The scope that a node is in."""
@@ -202,7 +203,7 @@ class Source:
 
     def variables(self, below: cst.CSTNode) -> list[cst.Name]:
         """The names in a piece of code, other than those of attributes and keywords."""
-        return [each for each in self.all(cst.Name, below) if not self._is_label(each)]
+        return [each for each in self.all(cst.Name, below) if not self.is_label(each)]
 
     def names_used(self, below: cst.CSTNode, name: str) -> list[cst.Name]:
         """Where a variable is named, other than as an attribute or keyword."""
@@ -232,7 +233,8 @@ class Source:
             below = above
         return False
 
-    def _is_label(self, name: cst.Name) -> bool:
+    def is_label(self, name: cst.Name) -> bool:
+        """Whether a name is that of an attribute or keyword rather than of a variable."""
         above = self.parent(name)
         return (isinstance(above, cst.Attribute) and above.attr is name) or (
             isinstance(above, cst.Arg) and above.keyword is name
@@ -306,6 +308,29 @@ class Source:
         at = Position(self.begin(statement).line, 0)
         return Edit(at, at, self._indented(code, self.indentation(statement)))
 
+    def first_line(self, statement: cst.CSTNode) -> int:
+        """The first line that belongs to a statement: its decorators, and comments right above."""
+        decorators = getattr(statement, "decorators", ())
+        line = self.begin(decorators[0] if decorators else statement).line
+        indentation = self.indentation(statement)
+        while line > 1 and self.lines[line - 2].startswith(f"{indentation}#"):
+            line -= 1
+        return line
+
+    def insert_above(self, statement: cst.CSTNode, *code: str) -> Edit:
+        """Insert lines above a statement and what belongs to it, indented as it is."""
+        at = Position(self.first_line(statement), 0)
+        return Edit(at, at, self._indented(code, self.indentation(statement)))
+
+    def cut(self, statement: cst.CSTNode) -> Edit:
+        """Delete a statement with its decorators and the comments right above.
+
+        Raises:
+            Refused: nothing would be left of its block.
+        """
+        deleted = self.delete(statement)
+        return Edit(Position(self.first_line(statement), 0), deleted.end, "")
+
     def insert_after(self, statement: cst.CSTNode, *code: str) -> Edit:
         """Insert lines behind a statement, indented as it is."""
         return self._insert_below(self.end(statement).line, self.indentation(statement), code)
@@ -326,6 +351,19 @@ class Source:
             raise Refused("nothing else is in its block")
         begin, end = self.begin(statement).line, self.end(statement).line
         return Edit(Position(begin, 0), Position(end + 1, 0), "")
+
+    def delete_argument(self, call: cst.Call, number: int) -> Edit:
+        """Delete an argument of a call, with the comma between it and another."""
+        args = call.args
+        if number:
+            before, own = args[number - 1].value, args[number].value
+            return Edit(self._end_of_parentheses(before), self._end_of_parentheses(own), "")
+        if len(args) > 1:
+            return Edit(self.begin(args[0]), self.begin(args[1]), "")
+        return Edit(self.end(call.func), self.end(call), "()")
+
+    def _end_of_parentheses(self, node: cst.BaseExpression) -> Position:
+        return self.end(node.rpar[-1] if node.rpar else node)
 
     def _insert_below(self, line: int, indentation: str, code: Sequence[str]) -> Edit:
         text = self._indented(code, indentation)

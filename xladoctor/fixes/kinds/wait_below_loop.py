@@ -1,4 +1,4 @@
-"""A wait for the device in each turn of a loop becomes one below it (JAX)."""
+"""A wait for the device in each iteration of a loop becomes one below it (JAX)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,29 @@
+"""``torch.compile`` without ``dynamic=False``, so that a size which changes becomes dynamic."""
+
+from __future__ import annotations
+
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change, Refused, Unsuited
+
+_STATIC = frozenset(("torch._dynamo.mark_static",))
+
+
+def fix(case: Case) -> Change:
+    """For the one call of ``torch.compile`` in the file that fixes shapes."""
+    if case.frontend != "torch":
+        raise Unsuited("only torch.compile has dynamic shapes")
+    source = case.source
+    found = [
+        (call, number)
+        for call in source.calls_of(frozenset(("torch.compile",)), source.module)
+        for number, arg in enumerate(call.args)
+        if arg.keyword is not None
+        and arg.keyword.value == "dynamic"
+        and source.code(arg.value) == "False"
+    ]
+    if len(found) != 1:
+        what = "no call" if not found else "more than one call"
+        raise Unsuited(f"{what} of torch.compile has dynamic=False in this file")
+    if source.calls_of(_STATIC, source.module):
+        raise Refused("torch._dynamo.mark_static fixes sizes too")
+    return Change("let sizes that change become dynamic", (source.delete_argument(*found[0]),))

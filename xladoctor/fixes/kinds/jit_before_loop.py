@@ -1,0 +1,339 @@
+"""``jax.jit(…)`` called once, before the loop or in the module, rather than anew in each turn."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change, Edit, Position, Refused, Unsuited
+from xladoctor.fixes.names import (
+    fresh,
+    function,
+    is_of_module,
+    read_from_around,
+    top_statement,
+    varies,
+    varying_below,
+)
+from xladoctor.fixes.source import Source
+
+_COMPILERS = frozenset(("jax.jit", "torch.compile"))
+#: What may be done with an argument while JAX traces.
+_OF_ARRAYS = frozenset(
+    ("T", "at", "astype", "dtype", "max", "mean", "min", "ndim", "reshape", "shape", "size", "sum")
+)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A compiled function, where it is made.
+
+    Attributes:
+        node: what makes it: a call of the compiler, or a decorated function.
+        of: what is compiled.
+        name: the variable that holds it; None if it is called at once.
+    """
+
+    node: cst.Call | cst.FunctionDef
+    of: cst.BaseExpression | cst.FunctionDef
+    name: str | None
+
+
+def fix(case: Case) -> Change:
+    """For the line that makes the function."""
+    source = case.source
+    made = _made(case)
+    loops = source.loops_around(made.node)
+    within = loops[-1] if loops else source.function_around(made.node)
+    if within is None:
+        raise Refused("it is not in a loop of this file")
+    statement = _statement(source, made, within)
+    arguments = _arguments(source, made, within)
+    name = made.name or fresh(source, _name_for(made.of))
+    if not loops:
+        _refuse_method(source, within)
+        name = name if _is_free(source, name, within) else fresh(source, f"{name}_compiled")
+    text = _text(source, made, name, arguments)
+    edits = [_inserted(source, made, within, text)]
+    edits.append(source.cut(statement) if made.name else source.replace(made.node, name))
+    edits += _calls(source, made, within, name, arguments)
+    relied = f"{', '.join(arguments)}: arrays or numbers, which become arguments"
+    return Change(
+        f"compile once, {'before the loop' if loops else 'in the module'}",
+        tuple(edits),
+        relies_on=(relied,) if arguments else (),
+    )
+
+
+# -- what is made, and where -----------------------------------------------------------------
+
+
+def _made(case: Case) -> _Made:
+    """The compiled function that the finding's line makes."""
+    if case.cause.get("argument"):
+        raise Unsuited(f"where {case.cause['argument']} is made anew is not seen")
+    source, lines = case.source, {place.line for place in case.finding.locations}
+    calls = [
+        call
+        for call in source.calls_of(_COMPILERS, source.module)
+        if source.begin(call).line in lines and not isinstance(source.parent(call), cst.Decorator)
+    ]
+    if len(calls) == 1:
+        return _by_call(source, calls[0])
+    defined = [
+        each
+        for each in source.all(cst.FunctionDef)
+        if len(each.decorators) == 1
+        and (source.loops_around(each) or source.function_around(each))
+        and _compiles(source, each.decorators[0].decorator)
+        and lines & set(range(source.first_line(each), source.begin(each).line + 1))
+    ]
+    if calls or len(defined) != 1:
+        raise Unsuited("the line does not make exactly one compiled function")
+    return _Made(defined[0], defined[0], defined[0].name.value)
+
+
+def _by_call(source: Source, call: cst.Call) -> _Made:
+    if not call.args or call.args[0].keyword or call.args[0].star:
+        raise Refused("what is compiled is not its first argument")
+    of, above = call.args[0].value, source.parent(call)
+    if isinstance(above, cst.Call) and above.func is call:
+        return _Made(call, of, None)
+    if not isinstance(above, cst.Assign):
+        raise Refused("the compiled function is not assigned to a variable")
+    target = above.targets[0].target
+    if len(above.targets) != 1 or not isinstance(target, cst.Name):
+        raise Refused("the compiled function is not assigned to one variable")
+    return _Made(call, of, target.value)
+
+
+def _compiles(source: Source, decorator: cst.BaseExpression) -> bool:
+    if not isinstance(decorator, cst.Call):
+        return bool(source.qualified(decorator) & _COMPILERS)
+    if source.qualified(decorator.func) & _COMPILERS:
+        return True
+    first = decorator.args[0].value if decorator.args else None
+    return (
+        first is not None
+        and "functools.partial" in source.qualified(decorator.func)
+        and bool(source.qualified(first) & _COMPILERS)
+    )
+
+
+def _statement(source: Source, made: _Made, within: cst.CSTNode) -> cst.CSTNode:
+    """The statement that makes it, which must be one of the loop's or function's body itself."""
+    if isinstance(made.node, cst.FunctionDef):
+        statement: cst.CSTNode = made.node
+    else:
+        statement = source.statement(source.begin(made.node).line)
+    for above in source.around(statement):
+        if above is within:
+            return statement
+        if not isinstance(above, (cst.IndentedBlock, cst.For, cst.While)) and made.name:
+            raise Refused("it is made only under a condition or within another block")
+        if isinstance(above, (cst.FunctionDef, cst.ClassDef)):
+            break
+    if made.name:
+        raise Refused("it is made within another function")
+    return statement
+
+
+def _refuse_method(source: Source, within: cst.CSTNode) -> None:
+    if top_statement(source, within) is not within:
+        raise Refused(
+            "it is made in a method or an inner function",
+            "make it once: self.step = jax.jit(…) in __init__, or a function of the module",
+        )
+
+
+def _is_free(source: Source, name: str, within: cst.CSTNode) -> bool:
+    """Whether the module has no variable of this name."""
+    return all(
+        isinstance(top, cst.FunctionDef) and top.name.value != name
+        for each in source.all(cst.Name)
+        if each.value == name and not source.is_label(each)
+        for top in (top_statement(source, each),)
+    )
+
+
+# -- what it reads ---------------------------------------------------------------------------
+
+
+def _arguments(source: Source, made: _Made, within: cst.CSTNode) -> list[str]:
+    """The variables that the function reads and that change, in the order in which it does.
+
+    Raises:
+        Refused: one of them cannot become an argument.
+    """
+    found = []
+    for name, uses in read_from_around(source, made.node).items():
+        below = varying_below(source, uses[0], within)
+        if below:
+            raise Refused(f"{name} reads {below}, which may change between its calls")
+        if name != made.name and _varies(source, uses[0], within):
+            _refuse_use(source, made, name, uses)
+            found.append(name)
+    if found:
+        _refuse_signature(source, made)
+    return found
+
+
+def _varies(source: Source, name: cst.Name, within: cst.CSTNode) -> bool:
+    """Whether a variable may hold something else in the next turn or call."""
+    is_local = not isinstance(within, (cst.For, cst.While)) and not is_of_module(source, name)
+    return is_local or varies(source, name, within)
+
+
+def _refuse_use(source: Source, made: _Made, name: str, uses: Sequence[cst.Name]) -> None:
+    if not isinstance(made.of, (cst.Lambda, cst.FunctionDef)):
+        raise Refused(f"{name}, from which it is made, changes from turn to turn")
+    for use in uses:
+        if not any(above is made.of.body for above in (use, *source.around(use))):
+            raise Refused(f"how it is compiled depends on {name}")
+        above = source.parent(use)
+        if isinstance(above, cst.Call) and above.func is use:
+            raise Refused(f"{name}, which it calls, changes from turn to turn")
+        if isinstance(above, cst.Attribute) and above.attr.value not in _OF_ARRAYS:
+            raise Refused(f"`{source.code(above)}` changes from turn to turn")
+
+
+def _refuse_signature(source: Source, made: _Made) -> None:
+    assert isinstance(made.of, (cst.Lambda, cst.FunctionDef))  # noqa: S101 - see _refuse_use
+    params = made.of.params
+    if (
+        params.star_kwarg
+        or params.kwonly_params
+        or not isinstance(params.star_arg, cst.MaybeSentinel)
+    ):
+        raise Refused("it takes any number of arguments")
+    if any(param.default for param in (*params.params, *params.posonly_params)):
+        raise Refused("its arguments have defaults")
+
+
+# -- the new text ----------------------------------------------------------------------------
+
+
+def _name_for(of: cst.CSTNode) -> str:
+    return f"compiled_{of.value}" if isinstance(of, cst.Name) else "compiled"
+
+
+def _text(source: Source, made: _Made, name: str, arguments: Sequence[str]) -> list[str]:
+    """The lines that make it, without indentation."""
+    if isinstance(made.node, cst.FunctionDef):
+        first = Position(source.first_line(made.node), 0)
+        text = source.between(first, _place(source, made.node))
+        text += _more(made.node, arguments)
+        text += source.between(_place(source, made.node), source.end(made.node))
+    else:
+        begin, end = source.begin(made.node), source.end(made.node)
+        indentation = source.lines[begin.line - 1][
+            : len(source.lines[begin.line - 1]) - len(source.lines[begin.line - 1].lstrip())
+        ]
+        plain = _plain(source, made.of, arguments)
+        if plain is not None:
+            text = source.between(begin, source.begin(made.of)) + plain
+            text += source.between(source.end(made.of), end)
+        elif arguments:
+            at = _place(source, made.of)
+            text = source.between(begin, at) + _more(made.of, arguments) + source.between(at, end)
+        else:
+            text = source.between(begin, end)
+        text = f"{indentation}{name} = {text}"
+    return textwrap.dedent(text).replace("\r\n", "\n").split("\n")
+
+
+def _plain(source: Source, of: cst.CSTNode, arguments: Sequence[str]) -> str | None:
+    """The function that a lambda only calls, with its own arguments in order and these behind."""
+    if not isinstance(of, cst.Lambda) or not isinstance(of.body, cst.Call):
+        return None
+    names = [each.name.value for each in (*of.params.posonly_params, *of.params.params)]
+    passed = [source.code(arg.value) for arg in of.body.args]
+    compiled = of.body.func
+    if any(arg.keyword or arg.star for arg in of.body.args):
+        return None
+    if passed == [*names, *arguments] and isinstance(compiled, cst.Name):
+        return compiled.value
+    return None
+
+
+def _place(source: Source, of: cst.CSTNode) -> Position:
+    """Where further arguments of a function are added."""
+    assert isinstance(of, (cst.Lambda, cst.FunctionDef))  # noqa: S101 - others take none
+    params = [*of.params.posonly_params, *of.params.params]
+    if params:
+        last = params[-1]
+        return source.end(last.annotation.annotation if last.annotation else last.name)
+    if isinstance(of, cst.Lambda):
+        begin = source.begin(of)
+        return Position(begin.line, begin.column + len("lambda"))
+    end = source.end(of.name)
+    return Position(end.line, end.column + 1)
+
+
+def _more(of: cst.CSTNode, arguments: Sequence[str]) -> str:
+    assert isinstance(of, (cst.Lambda, cst.FunctionDef))  # noqa: S101 - others take none
+    if not arguments:
+        return ""
+    if of.params.posonly_params or of.params.params:
+        return f", {', '.join(arguments)}"
+    return f"{' ' * isinstance(of, cst.Lambda)}{', '.join(arguments)}"
+
+
+def _inserted(source: Source, made: _Made, within: cst.CSTNode, text: Sequence[str]) -> Edit:
+    """The lines above the loop; or in the module, below the function that is compiled."""
+    if isinstance(within, (cst.For, cst.While)):
+        return source.insert_above(within, *text)
+    compiled = function(source, made.of.value) if isinstance(made.of, cst.Name) else None
+    if compiled is not None:
+        return source.insert_after(compiled, "", "", *text)
+    return source.insert_above(within, *text, "", "")
+
+
+def _calls(
+    source: Source, made: _Made, within: cst.CSTNode, name: str, arguments: Sequence[str]
+) -> list[Edit]:
+    """What passes the arguments in each call.
+
+    Raises:
+        Refused: it is used otherwise, or has another meaning somewhere.
+    """
+    if made.name is None:
+        call = source.parent(made.node)
+        return (
+            [_passing(source, call, arguments)] if arguments and isinstance(call, cst.Call) else []
+        )
+    function_ = source.function_around(made.node) or source.module
+    edits = []
+    for use in source.names_used(function_, made.name):
+        above = source.parent(use)
+        if isinstance(above, cst.AssignTarget) and source.parent(above) is source.parent(made.node):
+            continue
+        if isinstance(above, cst.FunctionDef) and above is made.node:
+            continue
+        if not isinstance(above, cst.Call) or above.func is not use:
+            if arguments or not isinstance(above, (cst.Arg, cst.Attribute)):
+                raise Refused(f"{made.name} is used otherwise than by calls")
+            continue
+        if within not in source.around(use):
+            raise Refused(f"{made.name} is called outside of the loop too")
+        if arguments:
+            edits.append(_passing(source, above, arguments))
+        if name != made.name:
+            edits.append(source.replace(use, name))
+    return edits
+
+
+def _passing(source: Source, call: cst.Call, arguments: Sequence[str]) -> Edit:
+    if any(arg.star or arg.keyword for arg in call.args):
+        raise Refused("it is called with * or with names of arguments")
+    text = ", ".join(arguments)
+    if call.args:
+        at = source.end(call.args[-1].value)
+        return Edit(at, at, f", {text}")
+    end = source.end(call)
+    at = Position(end.line, end.column - 1)
+    return Edit(at, at, text)

@@ -1,0 +1,184 @@
+"""A Python number that changes from step to step, sent to the device as data (torch_xla)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
+from xladoctor.fixes.names import bound_in
+from xladoctor.fixes.source import Source
+
+_POWERS = frozenset(("torch.pow",))
+_ROLLS = frozenset(("torch.roll",))
+_COUNTERS = frozenset(("builtins.range", "builtins.enumerate"))
+_DRAWN = frozenset(("random.choices", "random.sample"))
+
+
+def fix(case: Case) -> Change:
+    """For the one exponent, index, shift or list of weights on the finding's line."""
+    source, line = case.source, case.line
+    if case.frontend != "torch_xla":
+        raise Unsuited("only torch_xla compiles such numbers in")
+    torch, imports = source.import_of("torch")
+    if imports:
+        raise Refused("the file does not import torch")
+    found = [*_Forms(source, line, torch).changes()]
+    if len(found) != 1:
+        what = "more than one number" if found else "no exponent, index or shift that is understood"
+        raise Refused(f"line {line} has {what}")
+    return found[0]
+
+
+class _Forms:
+    """The forms on a line in which numbers are compiled in, with what takes a tensor instead."""
+
+    def __init__(self, source: Source, line: int, torch: str) -> None:
+        self._source = source
+        self._torch = torch
+        self._statement = source.statement(line)
+
+    def changes(self) -> Iterator[Change]:
+        """A change for each of them."""
+        for operation in self._source.all(cst.BinaryOperation, self._statement):
+            if isinstance(operation.operator, cst.Power):
+                yield from self._power(operation, operation.left, operation.right)
+        for subscript in self._source.all(cst.Subscript, self._statement):
+            yield from self._index(subscript)
+        for call in self._source.all(cst.Call, self._statement):
+            yield from self._called(call)
+
+    def _called(self, call: cst.Call) -> Iterator[Change]:
+        values = [arg.value for arg in call.args if not arg.star and arg.keyword is None]
+        names = self._source.qualified(call.func)
+        if names & _POWERS and len(values) == len(call.args) == 2:
+            yield from self._power(call, *values)
+        elif names & _ROLLS:
+            yield from self._roll(call, values)
+        elif "builtins.zip" in names and len(values) == 2:
+            yield from self._weights(call, *values)
+
+    def _sent(self, number: cst.BaseExpression, tensor: str) -> str:
+        return f"{self._torch}.tensor([{self._source.code(number)}]).to({tensor})"
+
+    def _power(
+        self, whole: cst.BaseExpression, base: cst.BaseExpression, exponent: cst.BaseExpression
+    ) -> Iterator[Change]:
+        if isinstance(exponent, (cst.Integer, cst.Float, cst.UnaryOperation)):
+            return
+        if not isinstance(exponent, cst.Name):
+            raise Refused(f"the exponent `{self._source.code(exponent)}` is no variable")
+        if not isinstance(base, cst.Name):
+            code = self._source.code(base)
+            raise Refused(
+                f"`{code}` would be computed twice", "give it a name in a line of its own"
+            )
+        sent = self._sent(exponent, base.value)
+        yield Change(
+            f"pass the exponent `{exponent.value}` as data",
+            (self._source.replace(whole, f"{self._torch}.pow({base.value}, {sent})"),),
+            relies_on=(f"{base.value} holds floating-point numbers, in at least one dimension",),
+        )
+
+    def _index(self, subscript: cst.Subscript) -> Iterator[Change]:
+        index = subscript.slice[0].slice
+        if not (len(subscript.slice) == 1 and isinstance(index, cst.Index)):
+            return
+        number, table = index.value, subscript.value
+        if not isinstance(number, cst.Name) or isinstance(
+            self._source.parent(subscript), (cst.AssignTarget, cst.Del)
+        ):
+            return
+        if not isinstance(table, (cst.Name, cst.Attribute)):
+            raise Refused(f"`{self._source.code(table)}` would be computed twice")
+        if not self._counts(number):
+            raise Refused(f"{number.value} may be negative: it is not the counter of a loop")
+        name = self._source.code(table)
+        sent = self._sent(number, f"{name}.device")
+        yield Change(
+            f"pass the index `{number.value}` as data",
+            (self._source.replace(subscript, f"{name}.index_select(0, {sent})[0]"),),
+            relies_on=(f"{name} is a tensor",),
+        )
+
+    def _counts(self, number: cst.Name) -> bool:
+        """Whether a variable counts the iterations of a loop around it from 0, and is not changed."""
+        for loop in self._source.loops_around(self._statement):
+            if not isinstance(loop, cst.For) or not isinstance(loop.iter, cst.Call):
+                continue
+            if any(arg.star for arg in loop.iter.args):
+                return False
+            names = self._source.qualified(loop.iter.func) & _COUNTERS
+            target: cst.BaseExpression = loop.target
+            args = loop.iter.args
+            if "builtins.enumerate" in names and isinstance(target, cst.Tuple):
+                target, args = target.elements[0].value, args[1:]
+            elif len(args) == 1:
+                args = ()
+            plain = all(isinstance(arg.value, cst.Integer) for arg in args[:1])
+            if names and plain and isinstance(target, cst.Name) and target.value == number.value:
+                return len(args) <= 2 and number.value not in bound_in(self._source, loop.body)
+        return False
+
+    def _roll(self, call: cst.Call, values: list[cst.BaseExpression]) -> Iterator[Change]:
+        given = {arg.keyword.value: arg.value for arg in call.args if arg.keyword}
+        given |= dict(zip(("input", "shifts", "dims"), values, strict=False))
+        tensor, shift, dim = (given.get(name) for name in ("input", "shifts", "dims"))
+        if not isinstance(shift, cst.Name):
+            return
+        if not isinstance(tensor, cst.Name) or not isinstance(dim, cst.Integer) or len(given) != 3:
+            raise Refused("torch.roll is not called for one dimension of a variable")
+        yield self._rolled(call, tensor.value, shift, dim.value)
+
+    def _rolled(self, call: cst.Call, tensor: str, shift: cst.Name, dim: str) -> Change:
+        """``index_select`` by places that are computed from the shift, in a line of their own."""
+        source = self._source
+        places = next(
+            name
+            for name in ("places", "rolled_places", "places_of_roll")
+            if not source.names_used(source.module, name)
+        )
+        size, sent = f"{tensor}.shape[{dim}]", self._sent(shift, f"{tensor}.device")
+        computed = f"{places} = {self._torch}.arange({size}, device={tensor}.device) - {sent}"
+        selected = f"{tensor}.index_select({dim}, {places} % {size})"
+        edits: tuple[Edit, ...] = (
+            source.insert_before(self._statement, computed),
+            source.replace(call, selected),
+        )
+        return Change(f"pass the shift `{shift.value}` as data", edits)
+
+    def _weights(
+        self, call: cst.Call, weights: cst.BaseExpression, tensors: cst.BaseExpression
+    ) -> Iterator[Change]:
+        """Numbers that were drawn, in a zip with the rows of a tensor."""
+        source = self._source
+        if not isinstance(weights, cst.Name) or not isinstance(tensors, cst.Name):
+            return
+        drawn = self._assigned(weights.value)
+        made = self._assigned(tensors.value)
+        if not isinstance(drawn, cst.Call) or not source.qualified(drawn.func) & _DRAWN:
+            raise Refused(f"what {weights.value} holds is not known: no random.choices")
+        if not isinstance(made, cst.Call) or not _is_of_tensors(source, made):
+            raise Refused(f"{tensors.value} may be a list")
+        sent = f"{self._torch}.tensor({weights.value}).to({tensors.value}.device)"
+        yield Change(f"send `{weights.value}` as one tensor", (source.replace(weights, sent),))
+
+    def _assigned(self, name: str) -> cst.BaseExpression | None:
+        """The only value that is assigned to a variable in the function."""
+        around = self._source.function_around(self._statement) or self._source.module
+        found = [
+            each.value
+            for each in self._source.all(cst.Assign, around)
+            if any(self._source.code(target.target) == name for target in each.targets)
+        ]
+        return found[0] if len(found) == 1 else None
+
+
+def _is_of_tensors(source: Source, call: cst.Call) -> bool:
+    """Whether a call is one of a function of torch, or a method of what such a call returns."""
+    if any(name.startswith("torch.") for name in source.qualified(call.func)):
+        return True
+    value = call.func.value if isinstance(call.func, cst.Attribute) else None
+    return isinstance(value, cst.Call) and _is_of_tensors(source, value)

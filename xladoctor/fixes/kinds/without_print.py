@@ -1,0 +1,117 @@
+"""A line that only prints or logs, taken out of a function that is compiled."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
+from xladoctor.fixes.source import Source
+
+_PRINTS = frozenset(
+    ("builtins.print", "jax.debug.print", "pprint.pprint", "pprint.pp", "warnings.warn")
+)
+_LEVELS = frozenset(("debug", "info", "warning", "warn", "error", "critical", "exception", "log"))
+#: Functions that may be called within what is printed: they change nothing.
+_PURE = frozenset(
+    f"builtins.{name}"
+    for name in (
+        *("abs", "float", "int", "len", "list", "max", "min", "repr", "round", "str", "sum"),
+        *("tuple", "type"),
+    )
+)
+_PURE_METHODS = frozenset(
+    (
+        *("abs", "all", "amax", "amin", "any", "cpu", "detach", "dim", "float", "format", "item"),
+        *("max", "mean", "min", "norm", "numel", "numpy", "size", "std", "sum", "tolist", "var"),
+    )
+)
+
+
+def fix(case: Case) -> Change:
+    """For the line that prints."""
+    source = case.source
+    line = case.line
+    statement = source.statement(line)
+    call = statement.body[0].value if isinstance(statement.body[0], cst.Expr) else None
+    if not isinstance(call, cst.Call):
+        raise Unsuited(f"line {line} does more than print")
+    if not _prints(source, call):
+        raise Refused(f"line {line} calls `{source.code(call.func)}`, which may do more than print")
+    for each in source.all((cst.Call, cst.NamedExpr, cst.Await, cst.Yield), call):
+        if each is not call and not _is_pure(source, each, call):
+            raise Refused(
+                f"what line {line} prints calls `{source.code(each)}`, which may change something"
+            )
+    return Change(
+        f"take line {line} out of the compiled function",
+        (_without(source, statement),),
+        behaviour=f"line {line} prints no more",
+    )
+
+
+def _prints(source: Source, call: cst.Call) -> bool:
+    if source.qualified(call.func) & _PRINTS:
+        return True
+    return (
+        isinstance(call.func, cst.Attribute)
+        and call.func.attr.value in _LEVELS
+        and _is_logger(source, call.func.value)
+    )
+
+
+def _is_logger(source: Source, value: cst.BaseExpression) -> bool:
+    """Whether this is the module ``logging``, a call of ``getLogger``, or a variable of the module
+    that holds one.
+    """
+    if isinstance(value, cst.Call):
+        return "logging.getLogger" in source.qualified(value.func)
+    if "logging" in source.qualified(value):
+        return True
+    if not isinstance(value, cst.Name):
+        return False
+    assigned = [
+        each
+        for each in source.all(cst.Assign)
+        if any(
+            isinstance(target.target, cst.Name) and target.target.value == value.value
+            for target in each.targets
+        )
+    ]
+    return bool(assigned) and all(
+        isinstance(each.value, cst.Call) and _is_logger(source, each.value) for each in assigned
+    )
+
+
+def _is_pure(source: Source, node: cst.CSTNode, whole: cst.Call) -> bool:
+    if not isinstance(node, cst.Call):
+        return False
+    if source.qualified(node.func) & _PURE or node is _logger_call(whole):
+        return True
+    return isinstance(node.func, cst.Attribute) and node.func.attr.value in _PURE_METHODS
+
+
+def _logger_call(call: cst.Call) -> cst.BaseExpression | None:
+    return call.func.value if isinstance(call.func, cst.Attribute) else None
+
+
+def _without(source: Source, statement: cst.SimpleStatementLine) -> Edit:
+    """Delete a statement, and the block around it if nothing else is in that and nothing depends
+    on whether it runs.
+    """
+    block = source.parent(statement)
+    if not isinstance(block, cst.IndentedBlock) or len(block.body) != 1:
+        return source.delete(statement)
+    above = source.parent(block)
+    if (
+        isinstance(above, cst.If)
+        and above.orelse is None
+        and not isinstance(source.parent(above), cst.If)  # an elif
+        and not _calls(source, above.test)
+    ):
+        return source.delete(above)
+    return source.replace(statement, "pass")
+
+
+def _calls(source: Source, test: cst.BaseExpression) -> bool:
+    return any(True for _ in source.all((cst.Call, cst.NamedExpr, cst.Await), test))

@@ -1,0 +1,153 @@
+"""What the names of a file stand for: which a piece of code binds, and which it reads."""
+
+from __future__ import annotations
+
+import libcst as cst
+from libcst.metadata import Assignment, BuiltinScope, GlobalScope
+from libcst.metadata.scope_provider import LocalScope
+
+from xladoctor.fixes.source import Source
+
+
+def read_from_around(source: Source, node: cst.CSTNode) -> dict[str, list[cst.Name]]:
+    """The variables that an expression or function takes from the code around it, and where it
+    reads them. Those that it binds itself and built-in ones are left out.
+    """
+    inside = _below(source, node)
+    found: dict[str, list[cst.Name]] = {}
+    for name in source.all(cst.Name, node):
+        scope = None if source.is_label(name) else source.scope(name)
+        if scope is None or _is_bound(name, inside, source):
+            continue
+        found.setdefault(name.value, []).append(name)
+    return found
+
+
+def _is_bound(name: cst.Name, inside: set[int], source: Source) -> bool:
+    scope = source.scope(name)
+    for each in scope[name.value] if scope else ():
+        if isinstance(each.scope, BuiltinScope):
+            return True
+        if isinstance(each.scope, LocalScope) and id(each.scope.node) in inside:
+            return True
+    return False
+
+
+def bound_in(source: Source, node: cst.CSTNode) -> set[str]:
+    """The variables that the statements of a piece of code bind, in the function that it is in."""
+    scope = source.scope(node)
+    inside = _below(source, node)
+    return {
+        each.name.split(".")[0]
+        for each in (scope.assignments if scope else ())
+        if isinstance(each, Assignment) and id(each.node) in inside
+    }
+
+
+def is_of_module(source: Source, name: cst.Name) -> bool:
+    """Whether a variable is one of the module, and bound once in it."""
+    scope = source.scope(name)
+    bound = list(scope[name.value]) if scope else []
+    return len(bound) == 1 and isinstance(bound[0].scope, GlobalScope)
+
+
+def fresh(source: Source, name: str) -> str:
+    """This name, or one made from it that the file does not use for anything yet."""
+    taken = {each.value for each in source.all(cst.Name)}
+    number, candidate = 2, name
+    while candidate in taken:
+        candidate = f"{name}_{number}"
+        number += 1
+    return candidate
+
+
+def function(source: Source, name: str) -> cst.FunctionDef | None:
+    """The function of the module with this name, if there is exactly one."""
+    found = [
+        each
+        for each in source.module.body
+        if isinstance(each, cst.FunctionDef) and each.name.value == name
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _below(source: Source, node: cst.CSTNode) -> set[int]:
+    return {id(each) for each in source.all(cst.CSTNode, node)}
+
+
+def varies(source: Source, name: cst.Name, within: cst.CSTNode) -> bool:
+    """Whether what a variable holds may change while a loop or a function runs again and again: it
+    is bound there, more than once in the module, by a ``global`` statement, or changed in place.
+    """
+    scope = source.scope(name)
+    if name.value in bound_in(source, within) or name.value in _changed_in_place(source):
+        return True
+    bound = list(scope[name.value]) if scope else []
+    if not bound:
+        return True  # nothing in the file says what it is
+    if not isinstance(bound[0].scope, GlobalScope):
+        return False
+    return len(bound) > 1 or _is_declared_global(source, name.value)
+
+
+def _changed_in_place(source: Source) -> set[str]:
+    """The variables of which an element or attribute is assigned, or that a method changes."""
+    found = set()
+    for target in (
+        *(each.target for each in source.all(cst.AssignTarget)),
+        *(each.target for each in source.all(cst.AugAssign)),
+        *(each.func for each in source.all(cst.Call) if _changes(each)),
+    ):
+        base: cst.BaseExpression = target
+        while isinstance(base, (cst.Attribute, cst.Subscript)):
+            base = base.value
+        if base is not target and isinstance(base, cst.Name):
+            found.add(base.value)
+    return found
+
+
+_IN_PLACE = frozenset(
+    (
+        "add",
+        "append",
+        "clear",
+        "extend",
+        "insert",
+        "pop",
+        "popitem",
+        "remove",
+        "setdefault",
+        "update",
+    )
+)
+
+
+def _changes(call: cst.Call) -> bool:
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value in _IN_PLACE
+
+
+def _is_declared_global(source: Source, name: str) -> bool:
+    return any(item.name.value == name for each in source.all(cst.Global) for item in each.names)
+
+
+def varying_below(source: Source, name: cst.Name, within: cst.CSTNode) -> str | None:
+    """A variable that a function of the module reads, itself or through others, and that may change
+    meanwhile; None if there is none.
+    """
+    pending, seen = [name.value], set[str]()
+    while pending:
+        definition = function(source, pending.pop())
+        if definition is None or definition.name.value in seen:
+            continue
+        seen.add(definition.name.value)
+        for read, uses in read_from_around(source, definition).items():
+            if read not in seen and varies(source, uses[0], within):
+                return read
+            pending.append(read)
+    return None
+
+
+def top_statement(source: Source, node: cst.CSTNode) -> cst.CSTNode:
+    """The statement of the module that a node is in."""
+    above = [node, *source.around(node)]
+    return above[-2]
