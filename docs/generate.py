@@ -6,6 +6,7 @@ only these. `--check` writes nothing, and fails if one of the others is not up t
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import os
@@ -13,6 +14,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,7 @@ from xladoctor.evidence.schema import (
     VIEWS,
     Column,
 )
+from xladoctor.fixes import registry
 from xladoctor.ingest import run_records
 from xladoctor.report import comparison_json, terminal
 from xladoctor.report.interface import Report, Style
@@ -84,6 +87,7 @@ FAMILIES = {
 CONFIGURATION = DOCS / "configuration.md"
 PRESCRIPTIONS = DOCS / "prescriptions.md"
 TROUBLESHOOTING = DOCS / "troubleshooting.md"
+FIXES = DOCS / "fixes.md"
 CASES = DOCS / "rule-cases.md"
 RULES = DOCS / "rule-files.md"
 
@@ -200,6 +204,18 @@ def expected_values() -> str:
     )
 
 
+def kinds_table() -> str:
+    """Each kind of fix, and the rules that name it."""
+    rules = load_rules()
+    rows = []
+    for name in sorted(registry.names()):
+        text = inspect.getdoc(import_module(f"xladoctor.fixes.kinds.{name}")) or ""
+        named = ", ".join(rule.id for rule in rules if name in rule.fix_by)
+        summary = text.partition("\n")[0].rstrip(".").replace("``", "`")
+        rows.append(f"| `{name}` | {summary} | {named} |\n")
+    return f"| Kind | What it does | Rules |\n| --- | --- | --- |\n{''.join(rows)}"
+
+
 def row_defaults() -> str:
     """The values that rows of cases have where they do not say."""
     given = {"any table that has the column": BASE, **DEFAULTS}
@@ -294,6 +310,7 @@ def committed() -> dict[Path, str]:
         ),
         TROUBLESHOOTING: filled(TROUBLESHOOTING, releases=releases_table()),
         PRESCRIPTIONS: filled(PRESCRIPTIONS, tried=tried_table(), journeys=journeys_table()),
+        FIXES: filled(FIXES, kinds=kinds_table()),
         CASES: filled(CASES, defaults=row_defaults(), values=expected_values()),
         DOCS / "rule.schema.json": json.dumps(rule_schema.schema(), indent=1) + "\n",
         DOCS / "configuration.schema.json": json.dumps(configuration.schema(), indent=1) + "\n",
