@@ -1,4 +1,4 @@
-"""An object that is made anew in each iteration of a loop, and never differs, made once before it."""
+"""An object that a loop makes anew each time, though it never differs, made once before it."""
 
 from __future__ import annotations
 
