@@ -254,6 +254,36 @@ def test_refused_where_the_loop_is_not_here(cause: dict[str, Any], reason: str) 
     assert reason in refusal(KIND, text, **cause)
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        "total += loss.item()",
+        "history.append(float(loss.detach()))",
+        "print(f'loss {loss.item():.3f}', flush=True)",
+        "if x: log.info('%s', loss.item())",
+        "bar.set_postfix(loss=loss.item())",
+    ],
+)
+def test_what_only_reads_stays_below_the_barrier(read: str) -> None:
+    text = f"import torch_xla\nfor x in data:  #! loop\n    loss = step(x)\n    {read}"
+    assert fixed(KIND, text).endswith(f"step(x)\n    torch_xla.sync()\n    {read}\n")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "losses.append(mse_loss(model(x), y).item())",
+        "total += loss.detach()",
+        "print(evaluate(model))",
+        "schedule.step()",
+        "(lambda: loss.item())()",
+    ],
+)
+def test_what_computes_stays_above_the_barrier(statement: str) -> None:
+    text = f"import torch_xla\nfor x in data:  #! loop\n    loss = step(x)\n    {statement}"
+    assert fixed(KIND, text).endswith(f"{statement}\n    torch_xla.sync()\n")
+
+
 def test_random_numbers_of_the_device_become_others() -> None:
     text = "import torch_xla\nfor x in data:  #! loop\n    step(dropout(x))"
     assert "random numbers" in change(KIND, text).behaviour

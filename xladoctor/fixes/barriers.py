@@ -18,6 +18,29 @@ _LOADERS = frozenset(
     f"torch_xla.distributed.parallel_loader.{name}" for name in ("MpDeviceLoader", "ParallelLoader")
 )
 _LEAVES = (cst.Continue, cst.Break, cst.Return)
+#: What reads a value, and what may be done with it on the host.
+_READS = frozenset(["item", "tolist", "cpu", "numpy", "float", "int", "bool", "print"])
+_KEEPS = frozenset(
+    [
+        "detach",
+        "append",
+        "extend",
+        "format",
+        "round",
+        "str",
+        "len",
+        "range",
+        "min",
+        "max",
+        "debug",
+        "info",
+        "warning",
+        "write",
+        "set_postfix",
+        "set_description",
+        "add_scalar",
+    ]
+)
 #: What draws random numbers, by the last part of its name. A barrier begins another sequence of
 #: those that are drawn on the device.
 _RANDOM = ("Dropout", "dropout", "bernoulli", "rand_like", "randn_like", "multinomial")
@@ -109,11 +132,23 @@ def _below(source: Source, loop: cst.For | cst.While, shown: Collection[int]) ->
     """
     rest: list[cst.CSTNode] = []
     for statement in reversed(loop.body.body):
-        reads = any(source.covers(statement, line) for line in shown)
+        reads = _reads(source, statement) or any(source.covers(statement, line) for line in shown)
         if not (reads or _is_yield(statement) or _ends(source, statement, loop)):
             break
         rest.insert(0, statement)
     return rest
+
+
+def _reads(source: Source, statement: cst.CSTNode) -> bool:
+    """Whether a statement reads values and shows or keeps them, and computes nothing."""
+    called = set()
+    for call in source.all(cst.Call, statement):
+        match call.func:
+            case cst.Name(name) | cst.Attribute(attr=cst.Name(name)):
+                called.add(name)
+            case _:
+                return False
+    return bool(called & _READS) and called <= _READS | _KEEPS
 
 
 def _skips(statement: cst.CSTNode) -> bool:
