@@ -284,6 +284,45 @@ def test_what_computes_stays_above_the_barrier(statement: str) -> None:
     assert fixed(KIND, text).endswith(f"{statement}\n    torch_xla.sync()\n")
 
 
+CLOSURE = """
+import torch_xla
+def train():
+    def closure():  #! closure
+        optimizer.zero_grad()
+        {body}
+    optimizer.step(closure)  #!
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "after"),
+    [
+        ("loss.backward()\n        return loss", "torch_xla.sync()\n        return loss"),
+        ("loss.backward()", "loss.backward()\n        torch_xla.sync()"),
+    ],
+)
+def test_at_the_end_of_an_optimizers_function(body: str, after: str) -> None:
+    assert after in fixed(KIND, CLOSURE.format(body=body))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if x: return 1\n        return loss",
+        "torch_xla.sync()\n        return loss",
+        "return backward(loss)",
+        "yield loss",
+    ],
+)
+def test_an_optimizers_function_is_refused(body: str) -> None:
+    assert refusal(KIND, CLOSURE.format(body=body))
+
+
+def test_an_optimizers_function_on_one_line_is_refused() -> None:
+    text = "import torch_xla\nclosure = lambda: loss()  #! closure\noptimizer.step(closure)  #!"
+    assert "no function" in refusal(KIND, text)
+
+
 def test_random_numbers_of_the_device_become_others() -> None:
     text = "import torch_xla\nfor x in data:  #! loop\n    step(dropout(x))"
     assert "random numbers" in change(KIND, text).behaviour

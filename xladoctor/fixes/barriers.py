@@ -86,6 +86,35 @@ def barrier_in(
     return [placed, *imported]
 
 
+def barrier_in_function(source: Source, line: int) -> list[Edit]:
+    """The edits that end a function that begins in a line with a barrier, before it returns.
+
+    Raises:
+        Refused: it may return elsewhere, or has a barrier.
+    """
+    found = [
+        each
+        for each in source.all(cst.FunctionDef)
+        if line in [source.begin(part).line for part in (each, *each.decorators)]
+    ]
+    if not found or not isinstance(found[-1].body, cst.IndentedBlock):
+        raise Refused(f"no function with lines of its own begins in line {line}")
+    body = found[-1].body
+    if any(is_barrier(source, call) for call in source.all(cst.Call, body)):
+        raise Refused("the function has a barrier already", "see that each call comes to it")
+    last = body.body[-1]
+    returns = list(source.all((cst.Return, cst.Yield), body))
+    at_end = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[0], cst.Return)
+    if len(returns) > at_end:
+        raise Refused("the function returns in several places", "add torch_xla.sync() before each")
+    if at_end and any(source.all(cst.Call, last)):
+        raise Refused("the function computes what it returns", "add torch_xla.sync() behind that")
+    name, imported = source.import_of("torch_xla")
+    call = f"{name}.sync()"
+    placed = source.insert_before(last, call) if at_end else source.append_to(body, call)
+    return [placed, *imported]
+
+
 def random_numbers(source: Source) -> str:
     """How a program that has random numbers drawn on the device behaves with another barrier; empty
     if nothing in the file shows that it does.
