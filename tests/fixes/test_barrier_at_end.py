@@ -326,4 +326,5 @@ def test_an_optimizers_function_on_one_line_is_refused() -> None:
 def test_random_numbers_of_the_device_become_others() -> None:
     text = "import torch_xla\nfor x in data:  #! loop\n    step(dropout(x))"
     assert "random numbers" in change(KIND, text).behaviour
-    assert not change(KIND, text.replace("dropout", "relu")).behaviour
+    assert change(KIND, text.replace("dropout(x)", "torch.randn(3, device=d)")).behaviour
+    assert not change(KIND, text.replace("dropout(x)", "torch.randn(3).to(d)")).behaviour

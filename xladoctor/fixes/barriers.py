@@ -119,7 +119,12 @@ def random_numbers(source: Source) -> str:
     """How a program that has random numbers drawn on the device behaves with another barrier; empty
     if nothing in the file shows that it does.
     """
-    drawn = any(name.value.endswith(_RANDOM) for name in source.all(cst.Name))
+    drawn = any(each.value.endswith(_RANDOM) for each in source.all(cst.Name)) or any(
+        arg.keyword is not None and arg.keyword.value == "device"
+        for call in source.all(cst.Call)
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value.startswith("rand")
+        for arg in call.args
+    )
     return "dropout and the like draw other random numbers on the device" if drawn else ""
 
 
