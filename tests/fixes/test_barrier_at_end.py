@@ -144,7 +144,10 @@ def test_what_reads_yields_or_leaves_stays_below_the_barrier() -> None:
         "    with a:\n        if x:\n            continue\n    step(x)",
         "    try:\n        step(x)\n    except E:\n        continue",
         "    step(x)\n    torch_xla.sync()",
-        "    step(x)\n    if x:\n        xm.mark_step()",
+        "    step(x)\n    if f(x):\n        xm.mark_step()",
+        "    step(x)\n    if x:\n        xm.mark_step()\n    else:\n        y()",
+        "    step(x)\n    if x:\n        xm.mark_step()\n    torch_xla.sync()",
+        "    step(x)\n    if x:\n        with y:\n            xm.mark_step()",
         "    xm.optimizer_step(optimizer, barrier=True)",
         "    step(x)\n    return x",
         "    step(x)\n    break",
@@ -181,6 +184,29 @@ def test_a_loader_that_ends_each_step_is_refused(loop: str) -> None:
         "from torch_xla.distributed.parallel_loader import MpDeviceLoader\n"
     )
     assert "loader" in refusal(KIND, f"{head}{loop}  #! loop\n    step(x)")
+
+
+def test_one_of_some_turns_becomes_one_of_all() -> None:
+    text = """
+        import torch_xla
+        for i, x in enumerate(data):  #! loop
+            loss(x).backward()
+            if (i + 1) % 4 == 0:
+                optimizer.step()
+                torch_xla.sync()
+    """
+    assert fixed(KIND, text) == expected(
+        """
+        import torch_xla
+        for i, x in enumerate(data):
+            loss(x).backward()
+            if (i + 1) % 4 == 0:
+                optimizer.step()
+            torch_xla.sync()
+        """
+    )
+    alone = fixed(KIND, text.replace("                optimizer.step()\n", ""))
+    assert alone.endswith("    loss(x).backward()\n    torch_xla.sync()\n")
 
 
 def test_an_update_without_a_barrier_is_none() -> None:

@@ -61,6 +61,10 @@ def barrier_in(
     Raises:
         Refused: some turns would not come to it, or it has one.
     """
+    taken_out: list[Edit] = []
+    if but is None and (found := _in_some_turns(source, loop)):
+        but, statement = found
+        taken_out = [source.delete(statement)]
     if has_barrier(source, loop, but):
         raise Refused("the loop has a barrier already", "see that each turn comes to it")
     if has_device_loader(source, loop):
@@ -83,7 +87,24 @@ def barrier_in(
     name, imported = source.import_of("torch_xla")
     call = f"{name}.sync()"
     placed = source.insert_before(rest[0], call) if rest else source.append_to(loop.body, call)
-    return [placed, *imported]
+    return [*taken_out, placed, *imported]
+
+
+def _in_some_turns(
+    source: Source, loop: cst.For | cst.While
+) -> tuple[cst.Call, cst.SimpleStatementLine | cst.If] | None:
+    """A barrier that is the last statement of an ``if`` in a loop's body, and what to take out."""
+    for each in loop.body.body:
+        if not isinstance(each, cst.If) or each.orelse or not each.body.body:
+            continue
+        last = each.body.body[-1]
+        if not isinstance(last, cst.SimpleStatementLine) or len(last.body) != 1:
+            continue
+        call = source.only_call(last)
+        if call is not None and source.qualified(call.func) & SYNC:
+            alone = len(each.body.body) == 1 and not any(source.all(cst.Call, each.test))
+            return call, each if alone else last
+    return None
 
 
 def barrier_in_function(source: Source, line: int) -> list[Edit]:
