@@ -46,7 +46,7 @@ def fix(case: Case) -> Change:
             *edits,
             *_imports(source, call, "\n".join([*before, text]), f"{given}\n{cause['instead']}"),
         ),
-        relies_on=(f"the operators are those for {template}, with its kinds of arguments",),
+        relies_on=(f"its arguments mean what they do in {template}",),
     )
 
 
