@@ -58,4 +58,4 @@ def _shapes(case: Case) -> list[str]:
     shapes = case.cause.get("shapes") or 1
     if shapes <= 1:
         return []
-    return [f"a graph for each of {shapes:.0f} shapes that are sent is affordable: pad them to one if not"]
+    return [f"each of the {shapes:.0f} shapes that are sent may have a graph; else pad them"]
