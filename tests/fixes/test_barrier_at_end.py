@@ -144,7 +144,10 @@ def test_what_reads_yields_or_leaves_stays_below_the_barrier() -> None:
         "    with a:\n        if x:\n            continue\n    step(x)",
         "    try:\n        step(x)\n    except E:\n        continue",
         "    step(x)\n    torch_xla.sync()",
-        "    step(x)\n    if x:\n        xm.mark_step()",
+        "    step(x)\n    if f(x):\n        xm.mark_step()",
+        "    step(x)\n    if x:\n        xm.mark_step()\n    else:\n        y()",
+        "    step(x)\n    if x:\n        xm.mark_step()\n    torch_xla.sync()",
+        "    step(x)\n    if x:\n        with y:\n            xm.mark_step()",
         "    xm.optimizer_step(optimizer, barrier=True)",
         "    step(x)\n    return x",
         "    step(x)\n    break",
@@ -181,6 +184,29 @@ def test_a_loader_that_ends_each_step_is_refused(loop: str) -> None:
         "from torch_xla.distributed.parallel_loader import MpDeviceLoader\n"
     )
     assert "loader" in refusal(KIND, f"{head}{loop}  #! loop\n    step(x)")
+
+
+def test_one_of_some_turns_becomes_one_of_all() -> None:
+    text = """
+        import torch_xla
+        for i, x in enumerate(data):  #! loop
+            loss(x).backward()
+            if (i + 1) % 4 == 0:
+                optimizer.step()
+                torch_xla.sync()
+    """
+    assert fixed(KIND, text) == expected(
+        """
+        import torch_xla
+        for i, x in enumerate(data):
+            loss(x).backward()
+            if (i + 1) % 4 == 0:
+                optimizer.step()
+            torch_xla.sync()
+        """
+    )
+    alone = fixed(KIND, text.replace("                optimizer.step()\n", ""))
+    assert alone.endswith("    loss(x).backward()\n    torch_xla.sync()\n")
 
 
 def test_an_update_without_a_barrier_is_none() -> None:
@@ -254,7 +280,77 @@ def test_refused_where_the_loop_is_not_here(cause: dict[str, Any], reason: str) 
     assert reason in refusal(KIND, text, **cause)
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        "total += loss.item()",
+        "history.append(float(loss.detach()))",
+        "print(f'loss {loss.item():.3f}', flush=True)",
+        "if x: log.info('%s', loss.item())",
+        "bar.set_postfix(loss=loss.item())",
+    ],
+)
+def test_what_only_reads_stays_below_the_barrier(read: str) -> None:
+    text = f"import torch_xla\nfor x in data:  #! loop\n    loss = step(x)\n    {read}"
+    assert fixed(KIND, text).endswith(f"step(x)\n    torch_xla.sync()\n    {read}\n")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "losses.append(mse_loss(model(x), y).item())",
+        "total += loss.detach()",
+        "print(evaluate(model))",
+        "schedule.step()",
+        "(lambda: loss.item())()",
+    ],
+)
+def test_what_computes_stays_above_the_barrier(statement: str) -> None:
+    text = f"import torch_xla\nfor x in data:  #! loop\n    loss = step(x)\n    {statement}"
+    assert fixed(KIND, text).endswith(f"{statement}\n    torch_xla.sync()\n")
+
+
+CLOSURE = """
+import torch_xla
+def train():
+    def closure():  #! closure
+        optimizer.zero_grad()
+        {body}
+    optimizer.step(closure)  #!
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "after"),
+    [
+        ("loss.backward()\n        return loss", "torch_xla.sync()\n        return loss"),
+        ("loss.backward()", "loss.backward()\n        torch_xla.sync()"),
+    ],
+)
+def test_at_the_end_of_an_optimizers_function(body: str, after: str) -> None:
+    assert after in fixed(KIND, CLOSURE.format(body=body))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if x: return 1\n        return loss",
+        "torch_xla.sync()\n        return loss",
+        "return backward(loss)",
+        "yield loss",
+    ],
+)
+def test_an_optimizers_function_is_refused(body: str) -> None:
+    assert refusal(KIND, CLOSURE.format(body=body))
+
+
+def test_an_optimizers_function_on_one_line_is_refused() -> None:
+    text = "import torch_xla\nclosure = lambda: loss()  #! closure\noptimizer.step(closure)  #!"
+    assert "no function" in refusal(KIND, text)
+
+
 def test_random_numbers_of_the_device_become_others() -> None:
     text = "import torch_xla\nfor x in data:  #! loop\n    step(dropout(x))"
     assert "random numbers" in change(KIND, text).behaviour
-    assert not change(KIND, text.replace("dropout", "relu")).behaviour
+    assert change(KIND, text.replace("dropout(x)", "torch.randn(3, device=d)")).behaviour
+    assert not change(KIND, text.replace("dropout(x)", "torch.randn(3).to(d)")).behaviour

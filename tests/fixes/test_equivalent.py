@@ -164,5 +164,5 @@ def test_names_of_the_program_are_not_taken() -> None:
 def test_what_it_relies_on_is_said() -> None:
     text = f"{HEAD}z = torch.hypot(a, b)  #!"
     assert change(KIND, text, **_cause("hypot")).relies_on == (
-        "its arguments are such as in torch.hypot(x, y)",
+        "its arguments mean what they do in torch.hypot(x, y)",
     )

@@ -18,6 +18,29 @@ _LOADERS = frozenset(
     f"torch_xla.distributed.parallel_loader.{name}" for name in ("MpDeviceLoader", "ParallelLoader")
 )
 _LEAVES = (cst.Continue, cst.Break, cst.Return)
+#: What reads a value, and what may be done with it on the host.
+_READS = frozenset(["item", "tolist", "cpu", "numpy", "float", "int", "bool", "print"])
+_KEEPS = frozenset(
+    [
+        "detach",
+        "append",
+        "extend",
+        "format",
+        "round",
+        "str",
+        "len",
+        "range",
+        "min",
+        "max",
+        "debug",
+        "info",
+        "warning",
+        "write",
+        "set_postfix",
+        "set_description",
+        "add_scalar",
+    ]
+)
 #: What draws random numbers, by the last part of its name. A barrier begins another sequence of
 #: those that are drawn on the device.
 _RANDOM = ("Dropout", "dropout", "bernoulli", "rand_like", "randn_like", "multinomial")
@@ -38,6 +61,10 @@ def barrier_in(
     Raises:
         Refused: some turns would not come to it, or it has one.
     """
+    taken_out: list[Edit] = []
+    if but is None and (found := _in_some_turns(source, loop)):
+        but, only_some = found
+        taken_out = [source.delete(only_some)]
     if has_barrier(source, loop, but):
         raise Refused("the loop has a barrier already", "see that each turn comes to it")
     if has_device_loader(source, loop):
@@ -60,6 +87,52 @@ def barrier_in(
     name, imported = source.import_of("torch_xla")
     call = f"{name}.sync()"
     placed = source.insert_before(rest[0], call) if rest else source.append_to(loop.body, call)
+    return [*taken_out, placed, *imported]
+
+
+def _in_some_turns(
+    source: Source, loop: cst.For | cst.While
+) -> tuple[cst.Call, cst.SimpleStatementLine | cst.If] | None:
+    """A barrier that is the last statement of an ``if`` in a loop's body, and what to take out."""
+    for each in loop.body.body:
+        if not isinstance(each, cst.If) or each.orelse or not each.body.body:
+            continue
+        last = each.body.body[-1]
+        if not isinstance(last, cst.SimpleStatementLine) or len(last.body) != 1:
+            continue
+        call = source.only_call(last)
+        if call is not None and source.qualified(call.func) & SYNC:
+            alone = len(each.body.body) == 1 and not any(source.all(cst.Call, each.test))
+            return call, each if alone else last
+    return None
+
+
+def barrier_in_function(source: Source, line: int) -> list[Edit]:
+    """The edits that end a function that begins in a line with a barrier, before it returns.
+
+    Raises:
+        Refused: it may return elsewhere, or has a barrier.
+    """
+    found = [
+        each
+        for each in source.all(cst.FunctionDef)
+        if line in [source.begin(part).line for part in (each, *each.decorators)]
+    ]
+    if not found or not isinstance(found[-1].body, cst.IndentedBlock):
+        raise Refused(f"no function with lines of its own begins in line {line}")
+    body = found[-1].body
+    if any(is_barrier(source, call) for call in source.all(cst.Call, body)):
+        raise Refused("the function has a barrier already", "see that each call comes to it")
+    last = body.body[-1]
+    returns = list(source.all((cst.Return, cst.Yield), body))
+    at_end = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[0], cst.Return)
+    if len(returns) > at_end:
+        raise Refused("the function returns in several places", "add torch_xla.sync() before each")
+    if at_end and any(source.all(cst.Call, last)):
+        raise Refused("the function computes what it returns", "add torch_xla.sync() behind that")
+    name, imported = source.import_of("torch_xla")
+    call = f"{name}.sync()"
+    placed = source.insert_before(last, call) if at_end else source.append_to(body, call)
     return [placed, *imported]
 
 
@@ -67,7 +140,12 @@ def random_numbers(source: Source) -> str:
     """How a program that has random numbers drawn on the device behaves with another barrier; empty
     if nothing in the file shows that it does.
     """
-    drawn = any(name.value.endswith(_RANDOM) for name in source.all(cst.Name))
+    drawn = any(each.value.endswith(_RANDOM) for each in source.all(cst.Name)) or any(
+        arg.keyword is not None and arg.keyword.value == "device"
+        for call in source.all(cst.Call)
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value.startswith("rand")
+        for arg in call.args
+    )
     return "dropout and the like draw other random numbers on the device" if drawn else ""
 
 
@@ -109,11 +187,23 @@ def _below(source: Source, loop: cst.For | cst.While, shown: Collection[int]) ->
     """
     rest: list[cst.CSTNode] = []
     for statement in reversed(loop.body.body):
-        reads = any(source.covers(statement, line) for line in shown)
+        reads = _reads(source, statement) or any(source.covers(statement, line) for line in shown)
         if not (reads or _is_yield(statement) or _ends(source, statement, loop)):
             break
         rest.insert(0, statement)
     return rest
+
+
+def _reads(source: Source, statement: cst.CSTNode) -> bool:
+    """Whether a statement reads values and shows or keeps them, and computes nothing."""
+    called = set()
+    for call in source.all(cst.Call, statement):
+        match call.func:
+            case cst.Name(name) | cst.Attribute(attr=cst.Name(name)):
+                called.add(name)
+            case _:
+                return False
+    return bool(called & _READS) and called <= _READS | _KEEPS
 
 
 def _skips(statement: cst.CSTNode) -> bool:

@@ -37,6 +37,8 @@ class _Named(ast.NodeTransformer):
         match node:
             case ast.BinOp(ast.Constant(1.0), ast.Mult(), factor):
                 return factor
+            case ast.BinOp(term, ast.Sub(), ast.Constant(0)):
+                return term
         return node
 
 

@@ -6,16 +6,24 @@ from pathlib import Path
 
 import libcst as cst
 
-from xladoctor.fixes.barriers import barrier_in, random_numbers
+from xladoctor.fixes.barriers import barrier_in, barrier_in_function, random_numbers
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused
 
 
 def fix(case: Case) -> Change:
-    """For the loop that the finding names, or that is around the line which it names; and for loops
-    in that one whose turns read.
+    """For the loop that the finding names, or that is around the line which it names, and for loops
+    in that one whose turns read; or for the function that an optimizer calls several times.
     """
     source = case.source
+    closure = next((each for each in case.finding.locations if each.role == "closure"), None)
+    if closure is not None:
+        _same_file(case, closure.file)
+        return Change(
+            f"end the function in line {closure.line}, which the optimizer calls, with a barrier",
+            tuple(barrier_in_function(source, closure.line)),
+            behaviour=random_numbers(source),
+        )
     loop = _loop(case)
     inner = [source.loop(each["line"]) for each in case.cause.get("inner_loops") or ()]
     shown = case.cause.get("shown") or ()
@@ -50,4 +58,4 @@ def _shapes(case: Case) -> list[str]:
     shapes = case.cause.get("shapes") or 1
     if shapes <= 1:
         return []
-    return [f"a graph for each of {shapes:.0f} shapes that are sent is affordable (see XD101)"]
+    return [f"each of the {shapes:.0f} shapes that are sent may have a graph; else pad them"]

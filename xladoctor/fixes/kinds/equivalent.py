@@ -46,7 +46,7 @@ def fix(case: Case) -> Change:
             *edits,
             *_imports(source, call, "\n".join([*before, text]), f"{given}\n{cause['instead']}"),
         ),
-        relies_on=(f"its arguments are such as in {template}",),
+        relies_on=(f"its arguments mean what they do in {template}",),
     )
 
 

@@ -31,13 +31,18 @@ def fix(case: Case) -> Change:
     workers = _WORKERS if case.frontend == "torch_xla" else case.cause.get("most") or _WORKERS
     more = "" if argument(call, "persistent_workers") else ", persistent_workers=True"
     behaviour = ""
+    relies_on = ["the data set works in a forked process, as with files that it opens there"]
     if class_ is not None and is_random(source, class_):
         behaviour = "random numbers of the data set come from a generator of each worker"
+    else:
+        relies_on.append(
+            "samples are made without random numbers, which workers draw by themselves"
+        )
     return Change(
         f"have {workers} workers prepare the batches",
         (source.add_argument(call, f"num_workers={workers}{more}"),),
         behaviour=behaviour,
-        relies_on=("the data set works in a forked process, as with files that it opens there",),
+        relies_on=tuple(relies_on),
     )
 
 

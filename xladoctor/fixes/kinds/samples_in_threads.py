@@ -56,7 +56,7 @@ def fix(case: Case) -> Change:
         "make the samples of a batch at once, in threads",
         edits,
         relies_on=(
-            "looking up a sample works in several threads at once",
+            "looking up a sample works in several threads at once, in any order",
             "it waits, or computes outside of Python: threads share one interpreter",
         ),
     )

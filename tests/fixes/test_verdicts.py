@@ -1,0 +1,66 @@
+"""What pairs of runs, with a patch and without, say about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.fixes.harness import case
+from xladoctor.diagnosis.finding import NO_SAVING
+from xladoctor.fixes.interface import Change, Patch
+from xladoctor.fixes.proof.interface import Proof, Run
+from xladoctor.fixes.proof.judging import judged
+
+
+def _proof(behaviour: str = "", predicted_s: float | None = 1.0) -> Proof:
+    finding = replace(case("x = 1  #!", rule="XD301").finding, saving=NO_SAVING)
+    patch = Patch(finding, "a_kind", Path("train.py"), "0", Change("do it", (), behaviour))
+    return Proof(patch, "not tried", predicted_s=predicted_s)
+
+
+def _run(loop_s: float, printed: str = "loss 1.0\n", rules: tuple[str, ...] = ()) -> Run:
+    return Run(0, printed, loop_s, rules=rules)
+
+
+def test_a_patch_that_says_what_it_changes_may_print_something_else() -> None:
+    pairs = [(_run(4.0), _run(1.0, "loss 3.0\n")), (_run(4.1), _run(1.1, "loss 3.0\n"))]
+    silent = judged(_proof(), pairs, 1e-3)
+    assert silent.outcome == "changes the results"
+    said = judged(_proof("samples are left out"), pairs, 1e-3)
+    assert said.outcome == "holds"
+    assert said.note.endswith("samples are left out")
+    assert said.differs == ("- loss 1.0", "+ loss 3.0")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "outcome"),
+    [
+        (("XD301", "XD301"), ("XD301",), "holds"),
+        (("XD301",), (), "holds"),
+        (("XD301",), ("XD301",), "does not help"),
+        (("XD301",), ("XD301", "XD201"), "does not help"),
+    ],
+)
+def test_where_no_saving_was_predicted_the_finding_has_to_be_gone(
+    before: tuple[str, ...], after: tuple[str, ...], outcome: str
+) -> None:
+    pairs = [(_run(1.0, rules=before), _run(1.0, rules=after))] * 2
+    assert judged(_proof(predicted_s=None), pairs, 1e-3).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("seconds", "outcome"),
+    [
+        ([(14.0, 0.4), (40.0, 0.3)], "holds"),
+        ([(14.0, 0.4)], "holds"),
+        ([(2.0, 1.0), (1.5, 0.4)], "does not help"),
+        ([(1.0, 1.0), (1.1, 1.1)], "does not help"),
+    ],
+)
+def test_few_runs_that_differ_widely_are_no_chance(
+    seconds: list[tuple[float, float]], outcome: str
+) -> None:
+    pairs = [(_run(before), _run(after)) for before, after in seconds]
+    assert judged(_proof(), pairs, 1e-3).outcome == outcome
