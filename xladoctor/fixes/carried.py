@@ -87,7 +87,7 @@ def carried(source: Source, statement: cst.SimpleStatementLine, name: str) -> Ca
             if source.parent(line) is source.parent(loop) and source.end(line) < source.begin(loop)
         ]
         if before:
-            _refuse_handlers(source, loop, name)
+            refuse_handlers(source, loop, name)
             line, start = before[-1]
             uses = source.names_used(scope, name)
             own = set(source.names_used(statement, name))
@@ -172,7 +172,7 @@ def _is_of(source: Source, use: cst.Name, scope: cst.CSTNode) -> bool:
     return seen is None or any(found.scope is own for found in seen[use.value])
 
 
-def _refuse_handlers(source: Source, loop: cst.CSTNode, name: str) -> None:
+def refuse_handlers(source: Source, loop: cst.CSTNode, name: str) -> None:
     """Refuse a loop after whose failure the variable is used."""
     for above in source.around(loop):
         if isinstance(above, (cst.FunctionDef, cst.ClassDef)):
