@@ -12,6 +12,8 @@ from xladoctor.fixes.source import Source
 
 #: Methods that only compute, of arrays and numbers.
 _PURE = {"sum", "mean", "max", "min", "all", "any", "argmax", "argmin", "astype", "item", "tolist"}
+#: Methods by which metrics take a step's results.
+_UPDATES = {"update", "update_state", "add", "add_batch", "append", "extend", "record"}
 _BUILTINS = {"float", "int", "round", "len", "abs", "max", "min", "sum", "bool", "zip"}
 _MEMORY = "the results of all turns fit into memory"
 
@@ -26,7 +28,7 @@ def fix(case: Case) -> Change:
     if not loops or source.parent(statement) is not loops[0].body:
         raise Refused(f"line {case.line} is not a statement of a loop itself")
     loop = loops[0]
-    name = _changed(source, statement)
+    name = _changed(statement)
     _refuse(source, loop, statement, name)
     results = _results(source, loop, statement, name)
     kept = _free(source, f"{name}_of_steps")
@@ -51,16 +53,16 @@ def fix(case: Case) -> Change:
     )
 
 
-def _changed(source: Source, statement: cst.SimpleStatementLine) -> str:
-    """The variable that a statement adds to, or the object whose method it calls."""
+def _changed(statement: cst.SimpleStatementLine) -> str:
+    """The variable that a statement adds to, or the metric that it updates."""
     match statement.body[0]:
         case cst.AugAssign(target=cst.Name(name)):
             return name
-        case cst.Expr(value=cst.Call(func=cst.Attribute(value=cst.Name(name) as object_))) if (
-            name != "self" and "." not in "".join(source.qualified(object_))
-        ):
+        case cst.Expr(
+            value=cst.Call(func=cst.Attribute(value=cst.Name(name), attr=cst.Name(method)))
+        ) if name != "self" and method in _UPDATES:
             return name
-    raise Refused("it neither adds to a variable nor calls a method of one")
+    raise Refused("it neither adds to a variable nor updates a metric")
 
 
 def _refuse(
