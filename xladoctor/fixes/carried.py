@@ -92,7 +92,7 @@ def carried(source: Source, statement: cst.SimpleStatementLine, name: str) -> Ca
             uses = source.names_used(scope, name)
             own = set(source.names_used(statement, name))
             inside = set(source.names_used(loop, name))
-            set_at = {use for each, _ in starts for use in _targets(source, each, name)}
+            set_at = {use for each, _ in starts for use in targets_in(source, each, name)}
             for use in set(uses) - inside:
                 if source.end(line) < source.begin(use) < source.begin(loop):
                     raise Refused(f"`{name}` is used in line {source.begin(use).line}, too")
@@ -116,15 +116,16 @@ def _starts(
     for line in source.all(cst.SimpleStatementLine, scope):
         match line.body:
             case [cst.Assign(targets=[cst.AssignTarget(target=target)], value=value)]:
-                pair = _paired(target, value, name)
+                pair = value_for(target, value, name)
                 if pair is not None:
                     found.append((line, pair))
     return found
 
 
-def _paired(
+def value_for(
     target: cst.BaseExpression, value: cst.BaseExpression, name: str
 ) -> cst.BaseExpression | None:
+    """What an assignment gives a variable, which may be one of several; None if it gives none."""
     match target, value:
         case cst.Name(each), _ if each == name:
             return value
@@ -136,7 +137,8 @@ def _paired(
     return None
 
 
-def _targets(source: Source, line: cst.SimpleStatementLine, name: str) -> list[cst.Name]:
+def targets_in(source: Source, line: cst.CSTNode, name: str) -> list[cst.Name]:
+    """Where a statement sets a variable."""
     return [
         use
         for target in source.all(cst.AssignTarget, line)
