@@ -119,5 +119,72 @@ def test_refused(text: str) -> None:
     assert refusal(KIND, text, frontend="jax")
 
 
+def test_what_is_copied_is_computed_in_the_step() -> None:
+    assert fixed(
+        KIND,
+        """
+        metric = Accuracy()
+        for x, labels in data:
+            logits = model(x)
+            loss.backward()
+            torch_xla.sync()  #! barrier
+            metric.update(logits.argmax(dim=1).cpu(), labels)  # each  #!
+        print(metric.compute())
+        """,
+    ) == expected(
+        """
+        metric = Accuracy()
+        metric_of_steps = []
+        for x, labels in data:
+            logits = model(x)
+            loss.backward()
+            metric_of_steps.append((logits.argmax(dim=1).detach(), labels))  # each
+            torch_xla.sync()
+        for copied, labels in metric_of_steps:
+            metric.update(copied.cpu(), labels)
+        print(metric.compute())
+        """
+    )
+
+
+def tensors(statement: str, rest: str = "pass") -> str:
+    return f"""
+def train(data, metric, best):
+    for x, labels in data:
+        out = model(x)
+        {statement}  #!
+        {rest}
+        torch_xla.sync()  #! barrier
+    return metric
+"""
+
+
+def test_a_variable_keeps_its_name() -> None:
+    after = fixed(KIND, tensors("metric.update(out.cpu(), labels)"))
+    assert "metric_of_steps.append((out.detach(), labels))\n" in after
+    assert "for out, labels in metric_of_steps:\n        metric.update(out.cpu(), labels)" in after
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        tensors("metric.update(out, labels)"),
+        tensors("metric.update(out.cpu(), labels.cpu())"),
+        tensors("metric.update((out + 1).cpu(), labels)"),
+        tensors("metric.update(out.cpu(), best)"),
+        tensors("metric.update(out.cpu(), next(labels))"),
+        tensors("metric.update(out.cpu(), labels)", "print(metric.compute())"),
+        tensors("metric.update(out.cpu(), labels)", "labels[0] = 1"),
+        tensors("metric.update(out.cpu(), labels)", "out += 1"),
+        tensors("metric.update(out.cpu(), labels)", "yield out"),
+        tensors("self.metric.update(out.cpu(), labels)"),
+        tensors("torch.save(out.cpu(), labels)"),
+        tensors("total = total + out.cpu()"),
+    ],
+)
+def test_refused_for_tensors(text: str) -> None:
+    assert refusal(KIND, text)
+
+
 def test_refused_for_other_frameworks() -> None:
-    assert refusal(KIND, loop("total += round(float(loss), 2)"))
+    assert refusal(KIND, tensors("metric.update(out.cpu(), labels)"), frontend="torch")

@@ -268,6 +268,8 @@ def _is_shown_by_counts(proof: Proof, faster: Interval) -> bool:
     """Whether what the device is kept from happens less often, and the times do not speak against
     the saving that was predicted: it is small beside the spread of the runs.
     """
+    if faster.value < 1.0:
+        return False
     changes = [now - was for name, was, now in proof.counts if name in _COSTLY]
     if not proof.predicted_s or not changes or max(changes) > 0:
         return False
