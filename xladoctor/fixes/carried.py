@@ -200,3 +200,27 @@ def is_occasional(source: Source, loop: cst.CSTNode, use: cst.Name) -> bool:
             )
         inner = above
     return False
+
+
+def refuse_reused(source: Source, loop: cst.CSTNode, tensor: cst.BaseExpression) -> None:
+    """Refuse to keep a tensor that a later turn changes in place, or whose memory it takes."""
+    root = tensor
+    while isinstance(root, (cst.Attribute, cst.Subscript)):
+        root = root.value
+    if not isinstance(root, cst.Name):
+        return  # computed anew
+    name = root.value
+    above = [source.parent(use) for use in source.names_used(loop, name)]
+    if not any(isinstance(each, (cst.AssignTarget, cst.Element)) for each in above):
+        raise Refused(f"`{name}` may be the same in each turn")
+    if any(isinstance(each, cst.AugAssign) or _in_place(each) for each in above):
+        raise Refused(f"`{name}` is changed in place in the loop")
+    if "donate" in source.text and any(isinstance(each, cst.Arg) for each in above):
+        raise Refused(f"`{name}` may be donated to the next step")
+
+
+def _in_place(node: cst.CSTNode | None) -> bool:
+    match node:
+        case cst.Attribute(attr=cst.Name(name)):
+            return name.endswith("_") and not name.endswith("__")
+    return False
