@@ -185,6 +185,8 @@ def test_the_device_is_asked_for_where_the_program_does_not_name_it() -> None:
             return total
         """
     assert "torch.zeros(1).to(xm.xla_device())" in fixed(KIND, text)
+    named = text.replace("total = 0.0", "chip = xm.xla_device()\n            total = 0.0")
+    assert "torch.zeros(1).to(chip)" in fixed(KIND, named)
     text = text.replace("import torch_xla.core.xla_model as xm", "import torch_xla as tx")
     assert "torch.zeros(1).to(tx.device())" in fixed(KIND, text.replace("xm.mark_step", "tx.sync"))
 

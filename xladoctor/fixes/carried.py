@@ -187,19 +187,21 @@ def refuse_handlers(source: Source, loop: cst.CSTNode, name: str) -> None:
                     raise Refused(f"`{name}` is used in line {line}, also if the loop fails")
 
 
-def is_occasional(source: Source, loop: cst.CSTNode, use: cst.Name) -> bool:
-    """Whether a name in a loop is used in an ``if step % n`` of this loop itself."""
+def is_occasional(source: Source, loop: cst.CSTNode, use: cst.CSTNode) -> bool:
+    """Whether a name or statement in a loop is in an ``if step % n`` of this loop itself."""
     inner: cst.CSTNode = use
     for above in source.around(use):
         if above is loop or isinstance(above, (cst.For, cst.While, cst.Lambda)):
             return False
-        if isinstance(above, cst.If) and inner is above.body:
-            return any(
-                isinstance(each.operator, cst.Modulo)
-                for each in source.all(cst.BinaryOperation, above.test)
-            )
+        if isinstance(above, cst.If) and inner is above.body and _has_modulo(source, above.test):
+            return True
         inner = above
     return False
+
+
+def _has_modulo(source: Source, test: cst.BaseExpression) -> bool:
+    operations = source.all(cst.BinaryOperation, test)
+    return any(isinstance(each.operator, cst.Modulo) for each in operations)
 
 
 def refuse_reused(source: Source, loop: cst.CSTNode, tensor: cst.BaseExpression) -> None:

@@ -149,22 +149,33 @@ def _device(whole: _Sum) -> tuple[str, tuple[Edit, ...]]:
         names = [each.name.value for each in function.params.params]
         if "device" in names and "device" not in bound:
             return "device", ()
-        bound |= source.names_bound(function)
-    for line in source.module.body if function else source.body_around(loop):
-        if source.begin(line) > source.begin(loop):
-            break
-        match line:
-            case cst.SimpleStatementLine(
-                body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=value)]
-            ) if isinstance(value, cst.Call) and source.qualified(value.func) & _DEVICES:
-                if name not in bound:
-                    return name, ()
+    local = source.names_bound(function) if function is not None else set[str]()
+    for body, hidden in ((source.body_around(loop), bound), (source.module.body, bound | local)):
+        for line in body:
+            name = _device_named(source, line)
+            if name and name not in hidden and source.begin(line) < source.begin(loop):
+                return name, ()
     name, imported = source.import_of(_MODEL)
     if not imported:
         source.refuse_shadowed(name, loop)
         return f"{name}.xla_device()", ()
     name, imported = source.import_of("torch_xla")
     return f"{name}.device()", imported
+
+
+def _device_named(source: Source, line: cst.CSTNode) -> str:
+    """The variable that a statement sets to the device; empty if it does not."""
+    match line:
+        case cst.SimpleStatementLine(
+            body=[
+                cst.Assign(
+                    targets=[cst.AssignTarget(target=cst.Name(name))],
+                    value=cst.Call(func=func),
+                )
+            ]
+        ) if source.qualified(func) & _DEVICES:
+            return name
+    return ""
 
 
 def _reads_inside(whole: _Sum, start: str, number: str) -> tuple[Edit, ...]:
