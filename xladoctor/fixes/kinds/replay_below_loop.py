@@ -32,7 +32,7 @@ _UPDATES = {"update", "update_state", "add", "add_batch", "append", "extend", "r
 _BUILTINS = {"float", "int", "round", "len", "abs", "max", "min", "sum", "bool", "zip"}
 _ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
 Loop = cst.For | cst.While
-_MEMORY = "the results of all turns fit into memory"
+_MEMORY = "the results of all turns fit into memory, and no turn writes into those of another"
 
 
 def fix(case: Case) -> Change:
