@@ -168,6 +168,8 @@ def loop(statement: str, head: str = "for i, x in enumerate(data)") -> str:
         loop("print(loss)", "for x in model.parameters()"),
         loop("print(loss)", "for x in metrics.items()"),
         "    print(loss)  #!\n",
+        "    for i in range(99):\n        if i % 9 == 0:\n            print(i)  #!\n",
+        "    for i in x:\n        if i % 9:\n            if x:\n                print(i)  #!\n",
         "    for x in data: print(x)  #!\n",
         "    for x in data:\n        for y in x:\n            print(y)  #!\n",
         "    f = [print(x) for x in data]  #!\n",

@@ -36,6 +36,37 @@ def test_the_read_is_where_the_value_is_printed() -> None:
     )
 
 
+def test_the_last_value_is_read_below_the_loop() -> None:
+    text = """
+        for x in data:
+            w, loss = step(w, x)
+            action = int(act(w))  #!
+        print(action)
+        """
+    after = fixed(KIND, text, frontend="jax")
+    assert after.endswith("    action = act(w)\naction = int(action)\nprint(action)\n")
+    text = text.replace("int(act(w))", "loss.cpu().item()")
+    after = fixed(KIND, text)
+    assert after.endswith("    action = loss.detach()\naction = action.item()\nprint(action)\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for x in data:\n    loss = f(x)\n    v = loss.item()  #!\n",
+        "v = 0\nfor x in data:\n    loss = f(x)\n    v = loss.item()  #!\nprint(v)\n",
+        "for x in data:\n    loss += f(x)\n    v = loss.item()  #!\nprint(v)\n",
+        "for x in data:\n    loss = f(x)\n    v = round(loss.item())  #!\nprint(v)\n",
+        "for x in data:\n    loss = f(x)\n    v = loss.item()  #!\nelse:\n    print(v)\n",
+        "for x in data:\n    loss = f(x)\n    v = loss.item()  #!\nf = lambda: v\n",
+        "for x in data:\n    for y in x:\n        loss = f(x)\n        v = loss.item()  #!\n"
+        "        while v: pass\n",
+    ],
+)
+def test_values_that_are_not_only_used_below_the_loop(text: str) -> None:
+    assert refusal(KIND, text)
+
+
 def loop(
     statement: str = "value = loss.item()",
     between: str = "optimizer.step()",

@@ -153,6 +153,26 @@ def test_what_the_loop_shows_every_so_often_is_read_there() -> None:
     assert after.count("running = torch.zeros(1).to(device)\n") == 2
 
 
+def test_several_sums_that_begin_anew_together() -> None:
+    after = fixed(
+        KIND,
+        torch_xla(
+            """
+    right, count = 0, 0
+    for i, (x, y) in enumerate(data):
+        right += (model(x).argmax(1) == y).sum().item()  #!
+        count += len(y)
+        torch_xla.sync()  #! barrier
+        if i % 500 == 0 and i > 0:
+            print(right / count)
+            right, count = 0, 0
+"""
+        ),
+    )
+    assert "            print(right.item() / count)\n" in after
+    assert after.count("right, count = torch.zeros(1, dtype=torch.long).to(device), 0\n") == 2
+
+
 def test_the_device_is_asked_for_where_the_program_does_not_name_it() -> None:
     text = """
         import torch
@@ -165,6 +185,8 @@ def test_the_device_is_asked_for_where_the_program_does_not_name_it() -> None:
             return total
         """
     assert "torch.zeros(1).to(xm.xla_device())" in fixed(KIND, text)
+    named = text.replace("total = 0.0", "chip = xm.xla_device()\n            total = 0.0")
+    assert "torch.zeros(1).to(chip)" in fixed(KIND, named)
     text = text.replace("import torch_xla.core.xla_model as xm", "import torch_xla as tx")
     assert "torch.zeros(1).to(tx.device())" in fixed(KIND, text.replace("xm.mark_step", "tx.sync"))
 

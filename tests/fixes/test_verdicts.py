@@ -64,3 +64,19 @@ def test_few_runs_that_differ_widely_are_no_chance(
 ) -> None:
     pairs = [(_run(before), _run(after)) for before, after in seconds]
     assert judged(_proof(), pairs, 1e-3).outcome == outcome
+
+
+def test_a_gain_after_warm_up_counts_where_warm_up_differs_from_run_to_run() -> None:
+    before = [replace(_run(loop), steady_s=0.20) for loop in (2.0, 2.6, 2.2)]
+    after = [replace(_run(loop), steady_s=0.10) for loop in (2.4, 1.9, 2.1)]
+    found = judged(_proof(predicted_s=0.1), [*zip(before, after, strict=True)], 1e-3)
+    assert found.outcome == "holds"
+    assert found.after_warmup
+    assert (found.before_s, found.after_s) == (0.2, 0.1)
+
+
+def test_a_loop_that_is_slower_as_a_whole_is_not_faster_after_warm_up() -> None:
+    before = [replace(_run(2.0 + n / 100), steady_s=0.20) for n in range(3)]
+    after = [replace(_run(3.0 + n / 100), steady_s=0.10) for n in range(3)]
+    found = judged(_proof(predicted_s=0.1), [*zip(before, after, strict=True)], 1e-3)
+    assert found.outcome == "does not help"

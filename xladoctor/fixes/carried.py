@@ -87,12 +87,12 @@ def carried(source: Source, statement: cst.SimpleStatementLine, name: str) -> Ca
             if source.parent(line) is source.parent(loop) and source.end(line) < source.begin(loop)
         ]
         if before:
-            _refuse_handlers(source, loop, name)
+            refuse_handlers(source, loop, name)
             line, start = before[-1]
             uses = source.names_used(scope, name)
             own = set(source.names_used(statement, name))
             inside = set(source.names_used(loop, name))
-            set_at = {use for each, _ in starts for use in _targets(source, each, name)}
+            set_at = {use for each, _ in starts for use in targets_in(source, each, name)}
             for use in set(uses) - inside:
                 if source.end(line) < source.begin(use) < source.begin(loop):
                     raise Refused(f"`{name}` is used in line {source.begin(use).line}, too")
@@ -116,15 +116,16 @@ def _starts(
     for line in source.all(cst.SimpleStatementLine, scope):
         match line.body:
             case [cst.Assign(targets=[cst.AssignTarget(target=target)], value=value)]:
-                pair = _paired(target, value, name)
+                pair = value_for(target, value, name)
                 if pair is not None:
                     found.append((line, pair))
     return found
 
 
-def _paired(
+def value_for(
     target: cst.BaseExpression, value: cst.BaseExpression, name: str
 ) -> cst.BaseExpression | None:
+    """What an assignment gives a variable, which may be one of several; None if it gives none."""
     match target, value:
         case cst.Name(each), _ if each == name:
             return value
@@ -136,7 +137,8 @@ def _paired(
     return None
 
 
-def _targets(source: Source, line: cst.SimpleStatementLine, name: str) -> list[cst.Name]:
+def targets_in(source: Source, line: cst.CSTNode, name: str) -> list[cst.Name]:
+    """Where a statement sets a variable."""
     return [
         use
         for target in source.all(cst.AssignTarget, line)
@@ -172,7 +174,7 @@ def _is_of(source: Source, use: cst.Name, scope: cst.CSTNode) -> bool:
     return seen is None or any(found.scope is own for found in seen[use.value])
 
 
-def _refuse_handlers(source: Source, loop: cst.CSTNode, name: str) -> None:
+def refuse_handlers(source: Source, loop: cst.CSTNode, name: str) -> None:
     """Refuse a loop after whose failure the variable is used."""
     for above in source.around(loop):
         if isinstance(above, (cst.FunctionDef, cst.ClassDef)):
@@ -185,16 +187,42 @@ def _refuse_handlers(source: Source, loop: cst.CSTNode, name: str) -> None:
                     raise Refused(f"`{name}` is used in line {line}, also if the loop fails")
 
 
-def is_occasional(source: Source, loop: cst.CSTNode, use: cst.Name) -> bool:
-    """Whether a name in a loop is used in an ``if step % n`` of this loop itself."""
+def is_occasional(source: Source, loop: cst.CSTNode, use: cst.CSTNode) -> bool:
+    """Whether a name or statement in a loop is in an ``if step % n`` of this loop itself."""
     inner: cst.CSTNode = use
     for above in source.around(use):
         if above is loop or isinstance(above, (cst.For, cst.While, cst.Lambda)):
             return False
-        if isinstance(above, cst.If) and inner is above.body:
-            return any(
-                isinstance(each.operator, cst.Modulo)
-                for each in source.all(cst.BinaryOperation, above.test)
-            )
+        if isinstance(above, cst.If) and inner is above.body and _has_modulo(source, above.test):
+            return True
         inner = above
+    return False
+
+
+def _has_modulo(source: Source, test: cst.BaseExpression) -> bool:
+    operations = source.all(cst.BinaryOperation, test)
+    return any(isinstance(each.operator, cst.Modulo) for each in operations)
+
+
+def refuse_reused(source: Source, loop: cst.CSTNode, tensor: cst.BaseExpression) -> None:
+    """Refuse to keep a tensor that a later turn changes in place, or whose memory it takes."""
+    root = tensor
+    while isinstance(root, (cst.Attribute, cst.Subscript)):
+        root = root.value
+    if not isinstance(root, cst.Name):
+        return  # computed anew
+    name = root.value
+    above = [source.parent(use) for use in source.names_used(loop, name)]
+    if not any(isinstance(each, (cst.AssignTarget, cst.Element)) for each in above):
+        raise Refused(f"`{name}` may be the same in each turn")
+    if any(isinstance(each, cst.AugAssign) or _in_place(each) for each in above):
+        raise Refused(f"`{name}` is changed in place in the loop")
+    if "donate" in source.text and any(isinstance(each, cst.Arg) for each in above):
+        raise Refused(f"`{name}` may be donated to the next step")
+
+
+def _in_place(node: cst.CSTNode | None) -> bool:
+    match node:
+        case cst.Attribute(attr=cst.Name(name)):
+            return name.endswith("_") and not name.endswith("__")
     return False

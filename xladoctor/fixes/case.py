@@ -20,7 +20,8 @@ class Case:
         frontend: that of the program: torch_xla, jax, torch, …
         others: findings on lines of the same file, this one included.
         barriers: facts about barriers around its line, as
-            :func:`xladoctor.diagnosis.barriers.around` gives them; empty if nothing is known.
+            :func:`xladoctor.diagnosis.barriers.around` gives them; empty if nothing is known, or
+            the framework has none.
     """
 
     finding: Finding

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
+from xladoctor.fixes.carried import is_occasional
 from xladoctor.fixes.interface import Edit, Refused
 from xladoctor.fixes.source import Source
 
 EACH = 10  # turns
+_SELDOM = 5  # turns between the program's own output
 _NAMES = ("step", "number", "turn", "index")
 #: Methods whose results are not the batches of a loop.
 _PARTS = {"items", "keys", "values", "parameters", "named_parameters", "children", "modules"}
@@ -29,6 +31,8 @@ def occasionally(
         raise Refused(f"no loop of this function is around line {source.begin(statement).line}")
     loop = loops[0]
     line = source.begin(loop).line
+    if is_occasional(source, loop, statement):
+        raise Refused("it is behind an `if` of every so many turns already")
     if len(loops) > 1 and len(loop.body.body) == 1:
         raise Refused(f"the loop in line {line} does nothing else: it goes through parts of a step")
     counter = _counter(source, loop)
@@ -44,11 +48,14 @@ def _existing(source: Source, loop: cst.For | cst.While, counter: str) -> str:
         match each:
             case cst.If(
                 test=cst.Comparison(
-                    left=cst.BinaryOperation(left=cst.Name(name), operator=cst.Modulo()),
+                    left=cst.BinaryOperation(
+                        left=cst.Name(name), operator=cst.Modulo(), right=interval
+                    ),
                     comparisons=[cst.ComparisonTarget(operator=cst.Equal())],
                 ) as test
             ) if name == counter and not any(source.all(cst.Call, test)):
-                return source.code(test)
+                if not isinstance(interval, cst.Integer) or interval.evaluated_value >= _SELDOM:
+                    return source.code(test)
     return ""
 
 

@@ -81,7 +81,8 @@ def _case(
         "line": place.line,
         "function": place.function,
     }
-    facts = barriers.around(row, place.source, evidence)
+    has_barriers = diagnosis.run.frontend == "torch_xla"
+    facts = barriers.around(row, place.source, evidence) if has_barriers else {}
     return Case(finding, source, diagnosis.run.frontend or DEFAULT, others, facts)
 
 

@@ -31,7 +31,7 @@ def above_barrier(case: Case, statement: cst.SimpleStatementLine, text: str) -> 
     if not case.barriers.get("below_barrier"):
         return (source.replace(statement.body[0], text), *due_barrier(case, statement))
     barrier = source.statement(int(case.barriers["barrier"]))
-    between = _between(source, barrier, statement)
+    between = [barrier, *_between(source, barrier, statement)]
     bound = {name for each in between for name in source.names_bound(each)}
     for name in source.all(cst.Name, statement.body[0]):
         if name.value in bound:

@@ -97,12 +97,13 @@ def _times(proof: Proof) -> str:
     times, before, after = proof.times, proof.before_s or 0.0, proof.after_s or 0.0
     assert times is not None  # noqa: S101 - the caller has looked
     spread = f", 95 % interval {times.low:.3g} to {times.high:.3g}" if times.low else ""
+    loop = "loop after warm-up" if proof.after_warmup else "loop"
     said = ""
     if proof.predicted_s:
         most = "at least " if proof.bound else ""
         said = f" (predicted {most}{duration(max(0.0, before - proof.predicted_s))})"
     return (
-        f"loop {duration(before)} → {duration(after)}{said}; {times.value:.3g} times as"
+        f"{loop} {duration(before)} → {duration(after)}{said}; {times.value:.3g} times as"
         f" fast{spread}"
     )
 
@@ -187,6 +188,7 @@ def _proof_record(proof: Proof) -> dict[str, Any]:
         "kept": proof.is_kept,
         "before_s": proof.before_s,
         "after_s": proof.after_s,
+        "after_warmup": proof.after_warmup,
         "times": times and {"value": times.value, "low": times.low, "high": _finite(times.high)},
         "reason": proof.reason or None,
         "note": proof.note or None,

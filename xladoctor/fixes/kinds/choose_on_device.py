@@ -66,7 +66,10 @@ def _condition(source: Source, line: int) -> cst.If:
             if isinstance(above, cst.If) and above.orelse is each:
                 raise Refused("it is an `elif`")
             return each
-    raise Refused(f"line {line} is not an `if`")
+    raise Refused(
+        f"line {line} is not an `if` of its own",
+        "look at the value every few turns or a step late, or choose on the device",
+    )
 
 
 def _assignment(source: Source, body: cst.BaseSuite) -> tuple[str, cst.BaseExpression]:

@@ -13,7 +13,8 @@ from xladoctor.fixes.reads import called
 from xladoctor.fixes.source import Source
 from xladoctor.fixes.step_end import due_barrier
 
-_SHOWS = {"builtins.print", "tqdm.tqdm.write", "tqdm.auto.tqdm.write", "wandb.log"}
+_PRINTS = {"builtins.print", "torch_xla.core.xla_model.master_print"}
+_SHOWS = {*_PRINTS, "tqdm.tqdm.write", "tqdm.auto.tqdm.write", "wandb.log"}
 #: Methods of loggers, progress bars and trackers.
 _LOGS = {
     *("debug", "info", "warning", "error", "set_postfix", "set_postfix_str", "set_description"),
@@ -22,8 +23,9 @@ _LOGS = {
 #: Calls in arguments that change nothing.
 _PURE = {
     *("item", "float", "int", "str", "repr", "format", "round", "len", "min", "max", "abs", "sum"),
-    *("detach", "cpu", "numpy", "tolist", "mean", "norm", "all", "any", "exp", "time", "isfinite"),
-    *("perf_counter", "isnan", "get_last_lr", "device_get", "asarray", "array", "size", "dict"),
+    *("detach", "cpu", "numpy", "tolist", "mean", "norm", "all", "any", "exp", "sqrt", "argmax"),
+    *("isfinite", "isnan", "get_last_lr", "device_get", "asarray", "array", "size", "dict", "to"),
+    *("time", "perf_counter", "join", "get", "items", "keys", "values", "squeeze", "reshape"),
 }
 
 
@@ -46,7 +48,7 @@ def _verb(source: Source, statement: cst.SimpleStatementLine) -> str:
         case cst.Assert():
             return "check"
         case cst.Expr(value=cst.Call(func=func)) if source.qualified(func) & _SHOWS:
-            return "print" if source.qualified(func) == {"builtins.print"} else "log"
+            return "print" if source.qualified(func) & _PRINTS else "log"
         case cst.Expr(value=cst.Call(func=cst.Attribute(attr=cst.Name(name)))) if name in _LOGS:
             return "show" if name.startswith("set_") else "log"
     raise Refused("it is not a call of print(), of a logger or of a progress bar that stands alone")

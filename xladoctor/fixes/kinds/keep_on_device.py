@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from xladoctor.fixes.carried import Carried, carried
+from xladoctor.fixes.carried import Carried, carried, refuse_reused
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.reads import Read, the_read
@@ -82,7 +82,7 @@ def _collected(case: Case, read: Read, variable: Carried, name: str) -> tuple[Ed
     """What the loop does in place of the statement."""
     kept = read.detached if case.frontend == "torch_xla" else read.on_device
     text = f"{name}.append({kept})"
-    _refuse_reused(case, read, variable)
+    refuse_reused(case.source, variable.loop, read.tensor)
     if isinstance(read.tensor, cst.Name):  # nothing is computed: it may be below the barrier
         return (case.source.replace(variable.statement.body[0], text),)
     if case.frontend == "torch_xla":
@@ -99,32 +99,3 @@ def _numbers(case: Case, read: Read, name: str) -> tuple[str, tuple[Edit, ...]]:
         case.source.refuse_shadowed(module, read.call)
         fetched = f"{module}.device_get({name})"
     return f"{read.read_later(variable)} for {variable} in {fetched}", imported
-
-
-def _refuse_reused(case: Case, read: Read, variable: Carried) -> None:
-    """Refuse a tensor that a later turn changes in place, or whose memory it gives away."""
-    root: cst.BaseExpression = read.tensor
-    while isinstance(root, (cst.Attribute, cst.Subscript)):
-        root = root.value
-    if not isinstance(root, cst.Name):
-        return  # computed anew
-    source, name = case.source, root.value
-    uses = source.names_used(variable.loop, name)
-    above = [source.parent(use) for use in uses]
-    if not any(isinstance(each, (cst.AssignTarget, cst.Element)) for each in above):
-        raise Refused(f"`{name}` may be the same {_thing(case)} in each turn")
-    if any(isinstance(each, cst.AugAssign) or _in_place(each) for each in above):
-        raise Refused(f"`{name}` is changed in place in the loop")
-    if "donate" in source.text and any(isinstance(each, cst.Arg) for each in above):
-        raise Refused(f"`{name}` may be donated to the next step")
-
-
-def _thing(case: Case) -> str:
-    return "array" if case.frontend == "jax" else "tensor"
-
-
-def _in_place(node: cst.CSTNode | None) -> bool:
-    match node:
-        case cst.Attribute(attr=cst.Name(name)):
-            return name.endswith("_") and not name.endswith("__")
-    return False

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import libcst as cst
 
-from xladoctor.fixes.carried import is_occasional, refuse_shared
+from xladoctor.fixes.carried import is_occasional, refuse_handlers, refuse_reused, refuse_shared
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused
 from xladoctor.fixes.reads import Read, the_read
 from xladoctor.fixes.source import Source
 
+Loop = cst.For | cst.While
+
 
 def fix(case: Case) -> Change:
-    """For ``value = loss.item()`` that only an ``if step % n`` further down uses."""
+    """For ``value = loss.item()`` that only an ``if step % n`` further down uses, or what follows
+    the loop.
+    """
     source = case.source
     statement = source.statement(case.line)
     match statement.body[0]:
@@ -24,6 +28,8 @@ def fix(case: Case) -> Change:
     loops = source.loops_around(statement)
     if not loops or source.parent(statement) is not loops[0].body:
         raise Refused(f"line {case.line} is not a statement of a loop itself")
+    if not set(source.names_used(loops[0], name)) - set(source.variables(statement)):
+        return _below_loop(case, statement, loops[0], name, read)
     branch = _branch(source, statement, loops[0], name)
     _refuse_changed(source, statement, branch, read)
     return Change(
@@ -35,9 +41,39 @@ def fix(case: Case) -> Change:
     )
 
 
-def _branch(
-    source: Source, statement: cst.SimpleStatementLine, loop: cst.For | cst.While, name: str
-) -> cst.If:
+def _below_loop(
+    case: Case, statement: cst.SimpleStatementLine, loop: Loop, name: str, read: Read
+) -> Change:
+    """The last turn's value is read below the loop."""
+    source = case.source
+    if case.frontend not in ("torch_xla", "jax"):
+        raise Refused(f"reads of {case.frontend} programs are not moved below their loop")
+    match statement.body[0]:
+        case cst.Assign(value=value) if value is read.call:
+            pass
+        case _:
+            raise Refused("it does more than read the value")
+    scope: cst.CSTNode = source.function_around(statement) or source.module
+    refuse_shared(source, scope, name)
+    refuse_handlers(source, loop, name)
+    refuse_reused(source, loop, read.tensor)
+    others = set(source.names_used(scope, name)) - set(source.variables(statement))
+    if any(source.begin(each) < source.begin(loop) for each in others):
+        raise Refused(f"`{name}` is used above the loop, too")
+    if not others:
+        raise Refused(f"nothing uses `{name}`")
+    kept = read.detached if case.frontend == "torch_xla" else read.on_device
+    return Change(
+        f"read `{name}` once, below the loop in line {source.begin(loop).line}",
+        (
+            source.replace(read.call, kept),
+            source.insert_after(loop, f"{name} = {read.read_later(name)}"),
+        ),
+        relies_on=("the loop has at least one turn",),
+    )
+
+
+def _branch(source: Source, statement: cst.SimpleStatementLine, loop: Loop, name: str) -> cst.If:
     """The ``if`` that has all uses of a variable in its body."""
     scope: cst.CSTNode = source.function_around(statement) or source.module
     refuse_shared(source, scope, name)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from xladoctor.fixes.carried import Carried, carried, is_occasional
+from xladoctor.fixes.carried import Carried, carried, is_occasional, targets_in, value_for
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.reads import Read, the_read
@@ -149,22 +149,33 @@ def _device(whole: _Sum) -> tuple[str, tuple[Edit, ...]]:
         names = [each.name.value for each in function.params.params]
         if "device" in names and "device" not in bound:
             return "device", ()
-        bound |= source.names_bound(function)
-    for line in source.module.body if function else source.body_around(loop):
-        if source.begin(line) > source.begin(loop):
-            break
-        match line:
-            case cst.SimpleStatementLine(
-                body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=value)]
-            ) if isinstance(value, cst.Call) and source.qualified(value.func) & _DEVICES:
-                if name not in bound:
-                    return name, ()
+    local = source.names_bound(function) if function is not None else set[str]()
+    for body, hidden in ((source.body_around(loop), bound), (source.module.body, bound | local)):
+        for line in body:
+            name = _device_named(source, line)
+            if name and name not in hidden and source.begin(line) < source.begin(loop):
+                return name, ()
     name, imported = source.import_of(_MODEL)
     if not imported:
         source.refuse_shadowed(name, loop)
         return f"{name}.xla_device()", ()
     name, imported = source.import_of("torch_xla")
     return f"{name}.device()", imported
+
+
+def _device_named(source: Source, line: cst.CSTNode) -> str:
+    """The variable that a statement sets to the device; empty if it does not."""
+    match line:
+        case cst.SimpleStatementLine(
+            body=[
+                cst.Assign(
+                    targets=[cst.AssignTarget(target=cst.Name(name))],
+                    value=cst.Call(func=func),
+                )
+            ]
+        ) if source.qualified(func) & _DEVICES:
+            return name
+    return ""
 
 
 def _reads_inside(whole: _Sum, start: str, number: str) -> tuple[Edit, ...]:
@@ -176,18 +187,27 @@ def _reads_inside(whole: _Sum, start: str, number: str) -> tuple[Edit, ...]:
             variable.refuse_uses_inside()
         above = source.parent(use)
         line = source.begin(use).line
-        if isinstance(above, cst.AssignTarget):
-            match source.statement(line).body[0]:
-                case cst.Assign(targets=[_], value=cst.Integer("0") | cst.Float("0.0") as zero):
-                    edits.append(source.replace(zero, start))
-                    continue
-            raise Refused(f"`{variable.name}` is set in the loop in line {line}")
+        if isinstance(above, (cst.AssignTarget, cst.Element)) and use in targets_in(
+            source, source.statement(line), variable.name
+        ):
+            edits.append(source.replace(_reset(source, line, variable.name), start))
+            continue
         if isinstance(above, (cst.AugAssign, cst.Del, cst.FormattedStringExpression)) and (
             getattr(above, "equal", True)
         ):
             raise Refused(f"`{variable.name}` is used in the loop in line {line}, too")
         edits.append(source.replace(use, number))
     return tuple(edits)
+
+
+def _reset(source: Source, line: int, name: str) -> cst.BaseExpression:
+    """The zero to which a statement sets a sum again."""
+    match source.statement(line).body[0]:
+        case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value):
+            zero = value_for(target, value, name)
+            if isinstance(zero, (cst.Integer, cst.Float)) and float(zero.value) == 0:
+                return zero
+    raise Refused(f"`{name}` is set in the loop in line {line}")
 
 
 def _is_occasional(whole: _Sum, use: cst.Name) -> bool:

@@ -34,7 +34,7 @@ class Run:
         status: its exit status; negative for a signal; None if it took too long.
         printed: its standard output.
         loop_s: seconds of its loop with warm-up, or of the whole program if it has none.
-        step_ms: median step after warm-up.
+        steady_s: the same without the compiling of warm-up.
         counts: compilations after warm-up, reads a step and so on, by name.
         findings: ids of the rules with a finding at warning or above.
         rules: the rule of each finding.
@@ -44,7 +44,7 @@ class Run:
     status: int | None
     printed: str
     loop_s: float | None = None
-    step_ms: float | None = None
+    steady_s: float | None = None
     counts: tuple[tuple[str, float], ...] = ()
     findings: frozenset[str] = frozenset()
     rules: tuple[str, ...] = ()
@@ -58,6 +58,7 @@ class Proof:
     Attributes:
         before_s, after_s: medians of the loop's seconds.
         times: how many times as fast the loop is with the patch.
+        after_warmup: whether these three leave out the compiling of warm-up.
         predicted_s: what the report said that the patch saves; None if it said nothing.
         bound: whether that was "at most".
         differs: what of the output or the counts differs, as lines.
@@ -72,6 +73,7 @@ class Proof:
     before_s: float | None = None
     after_s: float | None = None
     times: Interval | None = None
+    after_warmup: bool = False
     predicted_s: float | None = None
     bound: bool = False
     differs: tuple[str, ...] = ()

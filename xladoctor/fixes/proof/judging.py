@@ -31,13 +31,17 @@ def judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proof
     if after.status != before.status or after.loop_s is None:
         lines = tuple(after.fault.splitlines())
         return replace(blank, outcome="fails", reason=ending(after), differs=lines)
-    seconds = [(one.loop_s, two.loop_s) for one, two in pairs if one.loop_s and two.loop_s]
-    faster = times(seconds)
+    whole = [(one.loop_s, two.loop_s) for one, two in pairs if one.loop_s and two.loop_s]
+    steady = [(one.steady_s, two.steady_s) for one, two in pairs if one.steady_s and two.steady_s]
+    seconds, faster = whole, times(whole)
+    if len(steady) == len(whole) and _is_plainer(times(steady), faster):
+        seconds, faster = steady, times(steady)
     proof = replace(
         blank,
         before_s=statistics.median(one for one, _ in seconds),
         after_s=statistics.median(two for _, two in seconds),
         times=faster,
+        after_warmup=seconds is steady,
         counts=_changed_counts(before, after),
         new=tuple(sorted(after.findings - before.findings)),
     )
@@ -49,6 +53,13 @@ def judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proof
         return replace(proof, outcome="holds")
     widely = all(one > _WIDELY * max(two for _, two in seconds) for one, _ in seconds)
     return _by_times(proof, faster, widely)
+
+
+def _is_plainer(steady: Interval, whole: Interval) -> bool:
+    """Whether the time after warm-up shows a gain that the compiling of warm-up, which differs from
+    run to run, hides in the whole loop; and the whole loop does not speak against it.
+    """
+    return whole.low <= 1.0 < steady.low and whole.high > 1.0
 
 
 def _by_output(proof: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proof:
@@ -92,7 +103,7 @@ def _is_shown_by_counts(proof: Proof, faster: Interval) -> bool:
     the saving that was predicted: it is small beside the spread of the runs.
     """
     changes = [now - was for name, was, now in proof.counts if name in _COSTLY]
-    if not proof.predicted_s or not changes or max(changes) > 0:
+    if faster.value < 1.0 or not proof.predicted_s or not changes or max(changes) > 0:
         return False
     rest = (proof.before_s or 0.0) - proof.predicted_s
     return rest > 0 and (proof.before_s or 0.0) / rest <= faster.high

@@ -200,12 +200,12 @@ def _run_of(done: subprocess.CompletedProcess[str], report: dict[str, Any] | Non
     fault = done.stderr.strip()[-_LAST:] if done.returncode else ""
     if report is None:
         return Run(done.returncode, done.stdout, fault=fault)
-    spent, steps = report["time"], report["steps"]
+    spent = report["time"]
     return Run(
         done.returncode,
         done.stdout,
         spent["loop_s"] or spent["total_s"],
-        steps["median_ms"] if steps else None,
+        spent["loop_s"] and spent["loop_s"] - (spent["warmup_compile_s"] or 0.0),
         tuple(
             (each["name"], each["value"]) for each in report["counts"] if each["value"] is not None
         ),

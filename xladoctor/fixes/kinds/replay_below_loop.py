@@ -1,0 +1,217 @@
+"""What the host makes of each step's results happens below the loop, for all of them."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from xladoctor.fixes.carried import refuse_handlers, refuse_shared
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change, Edit, Refused
+from xladoctor.fixes.reads import called
+from xladoctor.fixes.source import Source
+from xladoctor.fixes.step_end import above_barrier, refuse_barrier_elsewhere
+
+#: Methods that only compute, of arrays and numbers.
+_PURE = {
+    "sum",
+    "mean",
+    "max",
+    "min",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "astype",
+    "item",
+    "tolist",
+    "cpu",
+    "numpy",
+}
+#: Methods by which metrics take a step's results.
+_UPDATES = {"update", "update_state", "add", "add_batch", "append", "extend", "record"}
+_BUILTINS = {"float", "int", "round", "len", "abs", "max", "min", "sum", "bool", "zip"}
+_ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
+Loop = cst.For | cst.While
+_MEMORY = "the results of all turns fit into memory, and no turn writes into those of another"
+
+
+def fix(case: Case) -> Change:
+    """For ``right += (np.asarray(outputs) == labels).sum()`` or ``metric.update(…)`` in a loop."""
+    source = case.source
+    if case.frontend not in ("torch_xla", "jax"):
+        raise Refused(f"statements of {case.frontend} programs are not moved below their loop")
+    statement = source.statement(case.line)
+    loops = source.loops_around(statement)
+    if not loops or source.parent(statement) is not loops[0].body:
+        raise Refused(f"line {case.line} is not a statement of a loop itself")
+    loop, name = loops[0], _changed(statement)
+    copied = _copied(source, statement) if case.frontend == "torch_xla" else None
+    _refuse(source, loop, statement, name, copied)
+    kept = _free(source, f"{name}_of_steps")
+    edits = (
+        _arrays(case, loop, statement, name, kept)
+        if copied is None
+        else _tensors(case, loop, statement, name, kept, copied)
+    )
+    return Change(
+        f"change `{name}` below the loop in line {source.begin(loop).line}, for all turns",
+        (source.insert_before(loop, f"{kept} = []"), *edits),
+        relies_on=(_MEMORY, f"nothing that the loop calls uses `{name}`"),
+    )
+
+
+def _arrays(
+    case: Case, loop: Loop, statement: cst.SimpleStatementLine, name: str, kept: str
+) -> tuple[Edit, ...]:
+    """Arrays of JAX: all are fetched together, and the statement stays as it is."""
+    source = case.source
+    results = _results(source, loop, statement, name)
+    if not results:
+        raise Refused("it uses nothing that the loop sets")
+    module, imported = source.import_of("jax")
+    source.refuse_shadowed(module, statement)
+    fetched = f"{module}.device_get({kept})"
+    code = source.dedented(statement.body[0])
+    return (
+        source.replace(statement.body[0], f"{kept}.append({_tuple(results)})"),
+        _replayed(source, loop, results, fetched, code),
+        *imported,
+    )
+
+
+def _tensors(
+    case: Case,
+    loop: Loop,
+    statement: cst.SimpleStatementLine,
+    name: str,
+    kept: str,
+    copied: cst.BaseExpression,
+) -> tuple[Edit, ...]:
+    """A tensor of PyTorch/XLA: it is computed in the step, and copied below the loop."""
+    source = case.source
+    if not isinstance(copied, cst.Name):
+        refuse_barrier_elsewhere(case)
+    target = copied.value if isinstance(copied, cst.Name) else _free(source, "copied")
+    text = source.code(copied)
+    stored = text if ".detach()" in text else f"{text}.detach()"
+    results = [each for each in _results(source, loop, statement, name, copied) if each != target]
+    code = source.dedented(statement.body[0]).replace(f"{text}.cpu()", f"{target}.cpu()", 1)
+    return (
+        *above_barrier(case, statement, f"{kept}.append({_tuple([stored, *results])})"),
+        _replayed(source, loop, [target, *results], kept, code),
+    )
+
+
+def _tuple(texts: list[str]) -> str:
+    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def _replayed(source: Source, loop: Loop, targets: list[str], kept: str, code: str) -> Edit:
+    """The statement below the loop, once for each of its turns."""
+    indented = (source.module.default_indent + line for line in code.splitlines())
+    names = _tuple(targets) if len(targets) == 1 else ", ".join(targets)
+    return source.insert_after(loop, f"for {names} in {kept}:", *indented)
+
+
+def _copied(source: Source, statement: cst.SimpleStatementLine) -> cst.BaseExpression:
+    """What a statement copies to the host."""
+    found = [
+        call.func.value
+        for call in source.all(cst.Call, statement)
+        if called(call) == "cpu" and isinstance(call.func, cst.Attribute) and not call.args
+    ]
+    if len(found) != 1 or not isinstance(found[0], _ATOMS):
+        raise Refused("it does not have just one .cpu() that copies")
+    return found[0]
+
+
+def _changed(statement: cst.SimpleStatementLine) -> str:
+    """The variable that a statement adds to, or the metric that it updates."""
+    match statement.body[0]:
+        case cst.AugAssign(target=cst.Name(name)):
+            return name
+        case cst.Expr(
+            value=cst.Call(func=cst.Attribute(value=cst.Name(name), attr=cst.Name(method)))
+        ) if name != "self" and method in _UPDATES:
+            return name
+    raise Refused("it neither adds to a variable nor updates a metric")
+
+
+def _refuse(
+    source: Source,
+    loop: Loop,
+    statement: cst.SimpleStatementLine,
+    name: str,
+    copied: cst.BaseExpression | None,
+) -> None:
+    """Refuse statements that do more, and loops that see what they do."""
+    line = source.begin(statement).line
+    if any(source.all((cst.NamedExpr, cst.Await, cst.Yield, cst.Lambda), statement)):
+        raise Refused(f"line {line} does more than change `{name}`")
+    if copied is None and "donate" in source.text:
+        raise Refused("the file donates arrays, which the next step then overwrites")
+    for each in source.all((cst.Yield, cst.Return), loop):
+        kind = type(each).__name__.lower()
+        raise Refused(f"the loop has a `{kind}` in line {source.begin(each).line}")
+    refuse_shared(source, source.function_around(statement) or source.module, name)
+    refuse_handlers(source, loop, name)
+    own = set(source.variables(statement))
+    for use in source.names_used(loop, name):
+        if use not in own:
+            raise Refused(f"`{name}` is used in the loop in line {source.begin(use).line}, too")
+    outer = statement.body[0]
+    in_step = [] if copied is None else [*source.all(cst.Call, copied)]
+    for call in source.all(cst.Call, statement):
+        is_change = isinstance(outer, cst.Expr) and call is outer.value
+        if not is_change and call not in in_step and not _is_pure(source, call):
+            raise Refused(f"`{source.code(call)}` may depend on when it is called")
+
+
+def _is_pure(source: Source, call: cst.Call) -> bool:
+    names = source.qualified(call.func)
+    if any(each.startswith("numpy.") for each in names):
+        return not any(each.startswith("numpy.random.") for each in names)
+    if isinstance(call.func, cst.Name):
+        return names == {f"builtins.{call.func.value}"} and call.func.value in _BUILTINS
+    return called(call) in _PURE
+
+
+def _results(
+    source: Source,
+    loop: Loop,
+    statement: cst.SimpleStatementLine,
+    name: str,
+    copied: cst.BaseExpression | None = None,
+) -> list[str]:
+    """The variables of the turn that a statement uses: each is another object in each turn."""
+    bound = source.names_bound(loop)
+    found = dict[str, None]()
+    in_step = [] if copied is None else source.variables(copied)
+    for use in source.variables(statement):
+        if use.value == name or (use in in_step and not isinstance(copied, cst.Name)):
+            continue
+        if use.value in bound:
+            found[use.value] = None
+        elif not source.qualified(use) or any(
+            not each.startswith(("numpy", "builtins.")) for each in source.qualified(use)
+        ):
+            raise Refused(f"`{use.value}` may be another by the end of the loop")
+    for result in found:
+        for use in source.names_used(loop, result):
+            above = source.parent(use)
+            is_item = isinstance(above, cst.Subscript) and isinstance(
+                source.parent(above), (cst.AssignTarget, cst.AugAssign)
+            )
+            if isinstance(above, cst.AugAssign) or is_item:
+                raise Refused(f"`{result}` is changed in line {source.begin(use).line}")
+            if source.begin(use) > source.end(statement) and isinstance(
+                above, (cst.AssignTarget, cst.Element)
+            ):
+                raise Refused(f"`{result}` is set again in line {source.begin(use).line}")
+    return list(found)
+
+
+def _free(source: Source, name: str) -> str:
+    if any(each.value == name for each in source.all(cst.Name)):
+        raise Refused(f"the name `{name}` is taken")
+    return name
