@@ -17,12 +17,14 @@ HEAD = "import random\nimport torch\nimport torch as th\n"
         ("y = th.pow(x, g) + 1", "y = torch.pow(x, torch.tensor([g]).to(x)) + 1"),
         (
             "y = torch.roll(x, n, dims=1)",
-            "places = torch.arange(x.shape[1], device=x.device) - torch.tensor([n]).to(x.device)\n"
+            "shift = torch.tensor([n]).to(x.device)\n"
+            "    places = torch.arange(x.shape[1], device=x.device) - shift\n"
             "    y = x.index_select(1, places % x.shape[1])",
         ),
         (
             "y = torch.roll(x, n, 0)",
-            "places = torch.arange(x.shape[0], device=x.device) - torch.tensor([n]).to(x.device)\n"
+            "shift = torch.tensor([n]).to(x.device)\n"
+            "    places = torch.arange(x.shape[0], device=x.device) - shift\n"
             "    y = x.index_select(0, places % x.shape[0])",
         ),
     ],
@@ -58,7 +60,12 @@ def test_weights_that_are_drawn_for_the_rows_of_a_tensor() -> None:
             losses = mse_loss(x, x, reduction="none").mean(dim=0)
             return sum(a * b for a, b in zip(w, losses, strict=True))  #!
         """
-    assert "zip(torch.tensor(w).to(losses.device), losses, strict=True))" in fixed(KIND, text)
+    after = fixed(KIND, text)
+    assert "    w = torch.tensor(w).to(losses.device)\n    return sum(a * b for" in after
+    assert refusal(KIND, text.replace("losses = ", "print(w)\n            losses = "))
+    assert refusal(KIND, text.replace("return", "while x: return"))
+    nested = text.replace("return", "if x:\n                y =") + "            return y"
+    assert refusal(KIND, nested)
 
 
 @pytest.mark.parametrize(

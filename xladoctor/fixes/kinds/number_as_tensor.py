@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
-from xladoctor.fixes.names import bound_in
+from xladoctor.fixes.interface import Change, Refused, Unsuited
+from xladoctor.fixes.names import bound_in, fresh
 from xladoctor.fixes.source import Source
 
 _POWERS = frozenset(("torch.pow",))
@@ -133,18 +133,17 @@ class _Forms:
         yield self._rolled(call, tensor.value, shift, dim.value)
 
     def _rolled(self, call: cst.Call, tensor: str, shift: cst.Name, dim: str) -> Change:
-        """``index_select`` by places that are computed from the shift, in a line of their own."""
+        """``index_select`` by places that are computed from the shift, in lines of their own."""
         source = self._source
-        places = next(
-            name
-            for name in ("places", "rolled_places", "places_of_roll")
-            if not source.names_used(source.module, name)
+        shift_name, places = fresh(source, "shift"), fresh(source, "places")
+        size, device = f"{tensor}.shape[{dim}]", f"{tensor}.device"
+        computed = (
+            f"{shift_name} = {self._sent(shift, device)}",
+            f"{places} = {self._torch}.arange({size}, device={device}) - {shift_name}",
         )
-        size, sent = f"{tensor}.shape[{dim}]", self._sent(shift, f"{tensor}.device")
-        computed = f"{places} = {self._torch}.arange({size}, device={tensor}.device) - {sent}"
         selected = f"{tensor}.index_select({dim}, {places} % {size})"
-        edits: tuple[Edit, ...] = (
-            source.insert_before(self._statement, computed),
+        edits = (
+            source.insert_before(self._statement, *computed),
             source.replace(call, selected),
         )
         return Change(f"pass the shift `{shift.value}` as data", edits)
@@ -162,8 +161,24 @@ class _Forms:
             raise Refused(f"what {weights.value} holds is not known: no random.choices")
         if not isinstance(made, cst.Call) or not _is_of_tensors(source, made):
             raise Refused(f"{tensors.value} may be a list")
-        sent = f"{self._torch}.tensor({weights.value}).to({tensors.value}.device)"
-        yield Change(f"send `{weights.value}` as one tensor", (source.replace(weights, sent),))
+        drawn_in = self._statement_of(drawn)
+        around = source.function_around(self._statement) or source.module
+        if len(source.names_used(around, weights.value)) != 2 or (
+            source.parent(drawn_in) is not source.parent(self._statement)
+        ):
+            raise Refused(f"{weights.value} is used elsewhere, too")
+        sent = f"{weights.value} = {self._torch}.tensor({weights.value}).to({tensors.value}.device)"
+        yield Change(
+            f"send `{weights.value}` as one tensor",
+            (source.insert_before(self._statement, sent),),
+        )
+
+    def _statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
+        return next(
+            above
+            for above in self._source.around(node)
+            if isinstance(above, cst.SimpleStatementLine)
+        )
 
     def _assigned(self, name: str) -> cst.BaseExpression | None:
         """The only value that is assigned to a variable in the function."""
