@@ -226,11 +226,7 @@ def _judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proo
     )
     varies = any(differences(before.printed, one.printed, rtol) for one, _ in pairs)
     differs = differences(before.printed, after.printed, math.inf if varies else rtol)
-    if differs and blank.patch.change.behaviour:
-        proof = replace(
-            proof, note="what it prints differs, as the patch says", differs=tuple(differs)
-        )
-    elif differs:
+    if differs:
         return replace(
             proof,
             outcome="changes the results",
