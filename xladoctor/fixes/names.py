@@ -15,9 +15,8 @@ def read_from_around(source: Source, node: cst.CSTNode) -> dict[str, list[cst.Na
     """
     inside = _below(source, node)
     found: dict[str, list[cst.Name]] = {}
-    for name in source.all(cst.Name, node):
-        scope = None if source.is_label(name) else source.scope(name)
-        if scope is None or _is_bound(name, inside, source):
+    for name in source.variables(node):
+        if source.scope(name) is None or _is_bound(name, inside, source):
             continue
         found.setdefault(name.value, []).append(name)
     return found

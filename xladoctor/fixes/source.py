@@ -183,16 +183,15 @@ class Source:
         """The scope that a node is in."""
         return self._scopes.get(node)
 
+    def variables(self, below: cst.CSTNode) -> list[cst.Name]:
+        """The names in a piece of code, other than those of attributes and keywords."""
+        return [each for each in self.all(cst.Name, below) if not self._is_label(each)]
+
     def names_used(self, below: cst.CSTNode, name: str) -> list[cst.Name]:
         """Where a variable is named, other than as an attribute or keyword."""
-        return [
-            each
-            for each in self.all(cst.Name, below)
-            if each.value == name and not self.is_label(each)
-        ]
+        return [each for each in self.variables(below) if each.value == name]
 
-    def is_label(self, name: cst.Name) -> bool:
-        """Whether a name is that of an attribute or keyword rather than of a variable."""
+    def _is_label(self, name: cst.Name) -> bool:
         above = self.parent(name)
         return (isinstance(above, cst.Attribute) and above.attr is name) or (
             isinstance(above, cst.Arg) and above.keyword is name

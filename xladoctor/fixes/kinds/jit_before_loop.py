@@ -154,8 +154,7 @@ def _is_free(source: Source, name: str, within: cst.CSTNode) -> bool:
     """Whether the module has no variable of this name."""
     return all(
         isinstance(top, cst.FunctionDef) and top.name.value != name
-        for each in source.all(cst.Name)
-        if each.value == name and not source.is_label(each)
+        for each in source.names_used(source.module, name)
         for top in (top_statement(source, each),)
     )
 
