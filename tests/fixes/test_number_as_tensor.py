@@ -17,14 +17,14 @@ HEAD = "import random\nimport torch\nimport torch as th\n"
         ("y = th.pow(x, g) + 1", "y = torch.pow(x, torch.tensor([g]).to(x)) + 1"),
         (
             "y = torch.roll(x, n, dims=1)",
-            "shift = torch.tensor([n]).to(x.device)\n"
-            "    places = torch.arange(x.shape[1], device=x.device) - shift\n"
+            "offset = torch.tensor([n]).to(x.device)\n"
+            "    places = torch.arange(x.shape[1], device=x.device) - offset\n"
             "    y = x.index_select(1, places % x.shape[1])",
         ),
         (
             "y = torch.roll(x, n, 0)",
-            "shift = torch.tensor([n]).to(x.device)\n"
-            "    places = torch.arange(x.shape[0], device=x.device) - shift\n"
+            "offset = torch.tensor([n]).to(x.device)\n"
+            "    places = torch.arange(x.shape[0], device=x.device) - offset\n"
             "    y = x.index_select(0, places % x.shape[0])",
         ),
     ],

@@ -135,11 +135,11 @@ class _Forms:
     def _rolled(self, call: cst.Call, tensor: str, shift: cst.Name, dim: str) -> Change:
         """``index_select`` by places that are computed from the shift, in lines of their own."""
         source = self._source
-        shift_name, places = fresh(source, "shift"), fresh(source, "places")
+        offset, places = fresh(source, "offset"), fresh(source, "places")
         size, device = f"{tensor}.shape[{dim}]", f"{tensor}.device"
         computed = (
-            f"{shift_name} = {self._sent(shift, device)}",
-            f"{places} = {self._torch}.arange({size}, device={device}) - {shift_name}",
+            f"{offset} = {self._sent(shift, device)}",
+            f"{places} = {self._torch}.arange({size}, device={device}) - {offset}",
         )
         selected = f"{tensor}.index_select({dim}, {places} % {size})"
         edits = (
