@@ -37,7 +37,6 @@ class Run:
         step_ms: median step after warm-up.
         counts: compilations after warm-up, reads a step and so on, by name.
         findings: ids of the rules with a finding at warning or above.
-        rules: the rule of each finding.
         fault: the end of its standard error, if it failed.
     """
 
@@ -47,7 +46,6 @@ class Run:
     step_ms: float | None = None
     counts: tuple[tuple[str, float], ...] = ()
     findings: frozenset[str] = frozenset()
-    rules: tuple[str, ...] = ()
     fault: str = ""
 
 
