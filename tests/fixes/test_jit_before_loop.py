@@ -93,6 +93,7 @@ def test_a_decorated_function_in_the_loop_moves_above_it() -> None:
             @jax.jit
             def update(p, x):
                 return p * x
+
             for x in data:
 
                 p = update(p, x)

@@ -243,6 +243,13 @@ class Source:
         at = Position(self.first_line(statement), 0)
         return Edit(at, at, self._indented(code, self.indentation(statement)))
 
+    def insert_function_above(self, statement: cst.CSTNode, *code: str) -> Edit:
+        """The same for a function, with a blank line before and behind it."""
+        first = self.first_line(statement)
+        before = self.lines[first - 2].strip() if first > 1 else ""
+        blank = [""] if before and not before.endswith(":") else []
+        return self.insert_above(statement, *blank, *code, "")
+
     def cut(self, statement: cst.CSTNode) -> Edit:
         """Delete a statement with its decorators and the comments right above.
 

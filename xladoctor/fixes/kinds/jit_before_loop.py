@@ -1,4 +1,4 @@
-"""``jax.jit(…)`` called once, before the loop or in the module, rather than anew in each turn."""
+"""``jax.jit(…)`` called once, before the loop or in the module, rather than anew in each iteration."""
 
 from __future__ import annotations
 
@@ -182,22 +182,22 @@ def _arguments(source: Source, made: _Made, within: cst.CSTNode) -> list[str]:
 
 
 def _varies(source: Source, name: cst.Name, within: cst.CSTNode) -> bool:
-    """Whether a variable may hold something else in the next turn or call."""
+    """Whether a variable may hold something else in the next iteration or call."""
     is_local = not isinstance(within, (cst.For, cst.While)) and not is_of_module(source, name)
     return is_local or varies(source, name, within)
 
 
 def _refuse_use(source: Source, made: _Made, name: str, uses: Sequence[cst.Name]) -> None:
     if not isinstance(made.of, (cst.Lambda, cst.FunctionDef)):
-        raise Refused(f"{name}, from which it is made, changes from turn to turn")
+        raise Refused(f"{name}, from which it is made, changes in each iteration")
     for use in uses:
         if not any(above is made.of.body for above in (use, *source.around(use))):
             raise Refused(f"how it is compiled depends on {name}")
         above = source.parent(use)
         if isinstance(above, cst.Call) and above.func is use:
-            raise Refused(f"{name}, which it calls, changes from turn to turn")
+            raise Refused(f"{name}, which it calls, changes in each iteration")
         if isinstance(above, cst.Attribute) and above.attr.value not in _OF_ARRAYS:
-            raise Refused(f"`{source.code(above)}` changes from turn to turn")
+            raise Refused(f"`{source.code(above)}` changes in each iteration")
 
 
 def _refuse_signature(source: Source, made: _Made) -> None:
@@ -285,6 +285,8 @@ def _more(of: cst.CSTNode, arguments: Sequence[str]) -> str:
 def _inserted(source: Source, made: _Made, within: cst.CSTNode, text: Sequence[str]) -> Edit:
     """The lines above the loop; or in the module, below the function that is compiled."""
     if isinstance(within, (cst.For, cst.While)):
+        if isinstance(made.node, cst.FunctionDef):
+            return source.insert_function_above(within, *text)
         return source.insert_above(within, *text)
     compiled = function(source, made.of.value) if isinstance(made.of, cst.Name) else None
     if compiled is not None:

@@ -37,20 +37,17 @@ def fix(case: Case) -> Change:
     first, last = source.first_line(statements[0]), source.end(statements[-1])
     begin, end = Position(first, 0), Position(last.line + 1, 0)
     body = textwrap.dedent("".join(source.lines[first - 1 : last.line])).replace("\r\n", "\n")
-    above = source.lines[source.first_line(loop) - 2] if source.first_line(loop) > 1 else ""
     lines = (
-        *([""] if above.strip() and not above.rstrip().endswith(":") else []),
         f"@{jax}.jit",
         f"def {name}({', '.join(arguments)}):",
         textwrap.indent(body.rstrip("\n"), "    "),
         f"    return {', '.join(results)}",
-        "",
     )
     indentation = source.indentation(statements[0])
     call = f"{indentation}{', '.join(results)} = {name}({', '.join(arguments)}){source.newline}"
     return Change(
         "compile what the loop computes as one function",
-        (source.insert_above(loop, *lines), Edit(begin, end, call), *imports),
+        (source.insert_function_above(loop, *lines), Edit(begin, end, call), *imports),
         relies_on=(
             f"{', '.join(arguments)} hold arrays",
             "fused operations may round differently",
@@ -102,7 +99,7 @@ def _results(
     statements: Sequence[cst.SimpleStatementLine],
     arguments: Sequence[str],
 ) -> list[str]:
-    """The variables that the statements bind and that are used elsewhere or in the next turn."""
+    """The variables that the statements bind and that are used elsewhere or in the next iteration."""
     own = {id(each) for statement in statements for each in source.all(cst.Name, statement)}
     around = source.function_around(loop) or source.module
     bound = dict.fromkeys(
