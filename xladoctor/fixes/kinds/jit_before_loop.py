@@ -1,4 +1,4 @@
-"""``jax.jit(…)`` called once, before the loop or in the module, rather than anew in each iteration."""
+"""``jax.jit(…)`` called once, before the loop or in the module, instead of in each iteration."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _results(
     statements: Sequence[cst.SimpleStatementLine],
     arguments: Sequence[str],
 ) -> list[str]:
-    """The variables that the statements bind and that are used elsewhere or in the next iteration."""
+    """The variables that the statements bind, and that the next iteration or other code uses."""
     own = {id(each) for statement in statements for each in source.all(cst.Name, statement)}
     around = source.function_around(loop) or source.module
     bound = dict.fromkeys(

@@ -104,7 +104,7 @@ class _Forms:
         )
 
     def _counts(self, number: cst.Name) -> bool:
-        """Whether a variable counts the iterations of a loop around it from 0, and is not changed."""
+        """Whether a variable counts the iterations of a loop from 0, and is not changed in it."""
         for loop in self._source.loops_around(self._statement):
             if not isinstance(loop, cst.For) or not isinstance(loop.iter, cst.Call):
                 continue

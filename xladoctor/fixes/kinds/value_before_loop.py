@@ -1,4 +1,4 @@
-"""An object that is made anew in each iteration of a loop, and never differs, made once before it."""
+"""An object that each iteration of a loop makes anew, always the same, made once before it."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _assignment(source: Source, value: cst.Name, loop: cst.CSTNode) -> cst.Assig
 
 
 def _is_constant(source: Source, value: cst.CSTNode, loop: cst.CSTNode) -> bool:
-    """Whether an expression makes an object that is the same in each iteration, as far as is seen: a
+    """Whether an expression makes the same object in each iteration, as far as is seen: a
     function, or an instance of a class, that reads nothing which changes.
     """
     if isinstance(value, cst.Call):
