@@ -156,3 +156,38 @@ def test_other_weights_and_rows_are_refused(weights: str, losses: str) -> None:
 def test_other_frontends_and_names_are_refused() -> None:
     assert refusal(KIND, f"{HEAD}y = x**g  #!", "torch")
     assert refusal(KIND, "y = x**g  #!")
+
+
+@pytest.mark.parametrize(
+    ("op", "line", "after"),
+    [
+        ("aten::pow", "y = x**g * t[n]", "torch.pow(x, torch.tensor([g]).to(x)) * t[n]"),
+        ("xla::generic_slice", "y = x**g * t[n]", "x**g * t.index_select(0, "),
+        ("aten::roll", "y = x**g * torch.roll(t, n, 0)", "x**g * t.index_select(0, "),
+    ],
+)
+def test_the_operation_says_which_number_it_is(op: str, line: str, after: str) -> None:
+    text = f"{HEAD}def f(x, g, t):\n    for n in range(3):\n        {line}  #!"
+    assert after in fixed(KIND, text, op=op)
+    assert refusal(KIND, text, op="aten::add")
+    assert refusal(KIND, text)
+
+
+def test_where_only_the_barrier_is_named_the_weights_of_the_loop_are_sent() -> None:
+    text = """
+        import random
+        import torch
+        import torch_xla
+
+        def f(data):
+            for x in data:
+                w = random.choices((0.0, 1.0), k=3)
+                losses = torch.stack(x)
+                loss = sum(a * b for a, b in zip(w, losses))
+                y = x[n] ** g
+                torch_xla.sync()  #!
+        """
+    after = fixed(KIND, text, kind="unknown")
+    assert "        w = torch.tensor(w).to(losses.device)\n        loss = sum(" in after
+    assert refusal(KIND, text)
+    assert refusal(KIND, text.replace("random.choices", "choices"), kind="unknown")

@@ -61,11 +61,20 @@ def fix(case: Case) -> Change:
     edits = [_inserted(source, made, within, text)]
     edits.append(source.cut(statement) if made.name else source.replace(made.node, name))
     edits += _calls(source, made, within, name, arguments)
-    relied = f"{', '.join(arguments)}: arrays or numbers, which become arguments"
+    relied = []
+    if arguments:
+        relied.append(f"{', '.join(arguments)}: arrays or numbers, which become arguments")
+    kept = [
+        name
+        for name, uses in read_from_around(source, made.node).items()
+        if name not in (*arguments, made.name) and not is_of_module(source, uses[0])
+    ]
+    if kept:
+        relied.append(f"{', '.join(kept)}: not changed in place meanwhile")
     return Change(
         f"compile once, {'before the loop' if loops else 'in the module'}",
         tuple(edits),
-        relies_on=(relied,) if arguments else (),
+        relies_on=tuple(relied),
     )
 
 

@@ -25,39 +25,64 @@ def fix(case: Case) -> Change:
     torch, imports = source.import_of("torch")
     if imports:
         raise Refused("the file does not import torch")
-    found = [*_Forms(source, line, torch).changes()]
+    if case.cause.get("kind") == "unknown":
+        found = [*_in_loop(source, line, torch)]
+        where = f"the loop around line {line}"
+    else:
+        found = [*_Forms(source, source.statement(line), torch).changes(_operation(case))]
+        where = f"line {line}"
     if len(found) != 1:
         what = "more than one number" if found else "no exponent, index or shift that is understood"
-        raise Refused(f"line {line} has {what}")
+        raise Refused(f"{where} has {what}")
     return found[0]
+
+
+def _operation(case: Case) -> str:
+    return str(case.cause.get("op") or "")
+
+
+def _in_loop(source: Source, line: int, torch: str) -> Iterator[Change]:
+    """The weights that a loop draws, where the finding only names the end of its graph."""
+    for loop in source.loops_around(source.statement(line))[-1:]:
+        for statement in source.all(cst.SimpleStatementLine, loop):
+            try:
+                yield from _Forms(source, statement, torch).changes("mul")
+            except Refused:
+                continue
 
 
 class _Forms:
     """The forms on a line in which numbers are compiled in, with what takes a tensor instead."""
 
-    def __init__(self, source: Source, line: int, torch: str) -> None:
+    def __init__(self, source: Source, statement: cst.SimpleStatementLine, torch: str) -> None:
         self._source = source
         self._torch = torch
-        self._statement = source.statement(line)
+        self._statement = statement
 
-    def changes(self) -> Iterator[Change]:
-        """A change for each of them."""
-        for operation in self._source.all(cst.BinaryOperation, self._statement):
-            if isinstance(operation.operator, cst.Power):
-                yield from self._power(operation, operation.left, operation.right)
-        for subscript in self._source.all(cst.Subscript, self._statement):
-            yield from self._index(subscript)
+    def changes(self, op: str) -> Iterator[Change]:
+        """A change for each of them.
+
+        Args:
+            op: the operation that the finding names; empty if it names none.
+        """
+        if not op or "pow" in op:
+            for operation in self._source.all(cst.BinaryOperation, self._statement):
+                if isinstance(operation.operator, cst.Power):
+                    yield from self._power(operation, operation.left, operation.right)
+        if not op or "slice" in op or "select" in op:
+            for subscript in self._source.all(cst.Subscript, self._statement):
+                yield from self._index(subscript)
         for call in self._source.all(cst.Call, self._statement):
-            yield from self._called(call)
+            yield from self._called(call, op)
 
-    def _called(self, call: cst.Call) -> Iterator[Change]:
+    def _called(self, call: cst.Call, op: str) -> Iterator[Change]:
         values = [arg.value for arg in call.args if not arg.star and arg.keyword is None]
         names = self._source.qualified(call.func)
-        if names & _POWERS and len(values) == len(call.args) == 2:
+        if names & _POWERS and len(values) == len(call.args) == 2 and (not op or "pow" in op):
             yield from self._power(call, *values)
-        elif names & _ROLLS:
+        elif names & _ROLLS and (not op or "roll" in op):
             yield from self._roll(call, values)
-        elif "builtins.zip" in names and len(values) == 2:
+        elif "builtins.zip" in names and len(values) == 2 and (not op or "mul" in op):
             yield from self._weights(call, *values)
 
     def _sent(self, number: cst.BaseExpression, tensor: str) -> str:
