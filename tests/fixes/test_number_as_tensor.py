@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.harness import fixed, refusal
+from tests.fixes.harness import case, fixed, refusal
+from xladoctor.fixes import registry
+from xladoctor.fixes.compose import applied
+from xladoctor.fixes.interface import Refused
 
 KIND = "number_as_tensor"
 HEAD = "import random\nimport torch\nimport torch as th\n"
@@ -187,7 +190,9 @@ def test_where_only_the_barrier_is_named_the_weights_of_the_loop_are_sent() -> N
                 y = x[n] ** g
                 torch_xla.sync()  #!
         """
-    after = fixed(KIND, text, kind="unknown")
+    given = case(text, kind="unknown")
+    after = applied(given.source.text, registry.kind(KIND)(given).edits)
     assert "        w = torch.tensor(w).to(losses.device)\n        loss = sum(" in after
     assert refusal(KIND, text)
-    assert refusal(KIND, text.replace("random.choices", "choices"), kind="unknown")
+    with pytest.raises(Refused):
+        registry.kind(KIND)(case(text.replace("random.choices", "choices"), kind="unknown"))
