@@ -130,3 +130,17 @@ def test_other_functions_are_refused(text: str) -> None:
 
 def test_other_frontends_are_refused() -> None:
     assert refusal(KIND, "def step(x):\n    return x  #!\nfor x in y:\n    step(x)", "torch")
+
+
+@pytest.mark.parametrize(
+    ("imports", "after"),
+    [
+        ("import jax.numpy as jnp", "import jax.numpy as jnp\nimport jax"),
+        ("import os\nimport jax.numpy", "import os\nimport jax.numpy"),
+        ("import jax as j", "import jax as j"),
+        ("from jax import numpy as jnp", "from jax import numpy as jnp\nimport jax"),
+    ],
+)
+def test_the_import_of_jax(imports: str, after: str) -> None:
+    text = f"{imports}\n\ndef step(x):\n    return x + x  #!\n\nfor x in y:\n    step(x)"
+    assert fixed(KIND, text, "jax").startswith(f"{after}\n\n@j")

@@ -316,6 +316,8 @@ class Source:
                         if self.code(alias.name) == module:
                             name = alias.evaluated_alias or module
                             return name, ()
+                        if self.code(alias.name).startswith(f"{module}.") and not alias.asname:
+                            return module, ()
         return module, (self.insert_import(f"import {module}"),)
 
     def insert_import(self, line: str) -> Edit:
