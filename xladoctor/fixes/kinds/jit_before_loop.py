@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -56,26 +56,28 @@ def fix(case: Case) -> Change:
     name = made.name or fresh(source, _name_for(made.of))
     if not loops:
         _refuse_method(source, within)
-        name = name if _is_free(source, name, within) else fresh(source, f"{name}_compiled")
+        name = name if _is_free(source, name) else fresh(source, f"{name}_compiled")
     text = _text(source, made, name, arguments)
     edits = [_inserted(source, made, within, text)]
     edits.append(source.cut(statement) if made.name else source.replace(made.node, name))
     edits += _calls(source, made, within, name, arguments)
-    relied = []
+    return Change(
+        f"compile once, {'before the loop' if loops else 'in the module'}",
+        tuple(edits),
+        relies_on=(*_relied_on(source, made, arguments),),
+    )
+
+
+def _relied_on(source: Source, made: _Made, arguments: Sequence[str]) -> Iterator[str]:
     if arguments:
-        relied.append(f"{', '.join(arguments)}: arrays or numbers, which become arguments")
+        yield f"{', '.join(arguments)}: arrays or numbers, which become arguments"
     kept = [
         name
         for name, uses in read_from_around(source, made.node).items()
         if name not in (*arguments, made.name) and not is_of_module(source, uses[0])
     ]
     if kept:
-        relied.append(f"{', '.join(kept)}: not changed in place meanwhile")
-    return Change(
-        f"compile once, {'before the loop' if loops else 'in the module'}",
-        tuple(edits),
-        relies_on=tuple(relied),
-    )
+        yield f"{', '.join(kept)}: not changed in place meanwhile"
 
 
 # -- what is made, and where -----------------------------------------------------------------
@@ -159,7 +161,7 @@ def _refuse_method(source: Source, within: cst.CSTNode) -> None:
         )
 
 
-def _is_free(source: Source, name: str, within: cst.CSTNode) -> bool:
+def _is_free(source: Source, name: str) -> bool:
     """Whether the module has no variable of this name."""
     return all(
         isinstance(top, cst.FunctionDef) and top.name.value != name
