@@ -87,6 +87,19 @@ def test_a_sum_is_carried_and_what_is_used_up_is_not_returned() -> None:
     )
 
 
+def test_what_another_function_may_change_in_place_is_an_argument() -> None:
+    text = """
+        import jax.numpy as jnp
+
+        def train(w, buffer, data):
+            for x in data:
+                w = w + jnp.dot(x, buffer)  #!
+                refill(buffer)
+            return w
+        """
+    assert "w = step(w, x, buffer)\n        refill(buffer)" in fixed(KIND, text, "jax")
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -9,7 +9,7 @@ import libcst as cst
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Position, Refused, Unsuited
-from xladoctor.fixes.names import bound_in, fresh, read_from_around, varies
+from xladoctor.fixes.names import bound_in, fresh, is_of_module, read_from_around, varies
 from xladoctor.fixes.pure import Pure
 from xladoctor.fixes.source import Source
 
@@ -50,6 +50,7 @@ def fix(case: Case) -> Change:
         (source.insert_function_above(loop, *lines), Edit(begin, end, call), *imports),
         relies_on=(
             f"{', '.join(arguments)} hold arrays",
+            "arrays of the module that it reads are not changed in place",
             "fused operations may round differently",
         ),
     )
@@ -82,7 +83,7 @@ def _arguments(
         for name, uses in read_from_around(source, small.value).items():
             if name == "self":
                 raise Refused("it reads attributes of self")
-            if name not in bound and varies(source, uses[0], loop):
+            if name not in bound and _is_argument(source, uses, loop):
                 found[name] = None
         if isinstance(small, cst.AugAssign):
             target = source.code(small.target)
@@ -91,6 +92,20 @@ def _arguments(
     if not found:
         raise Refused("the body of the loop reads nothing that changes")
     return list(found)
+
+
+def _is_argument(source: Source, uses: Sequence[cst.Name], loop: Loop) -> bool:
+    """Whether a variable changes, or may be changed in place: all but what is called, such as an
+    optimizer's methods, and what the module has.
+    """
+    if varies(source, uses[0], loop):
+        return True
+    called = any(
+        isinstance(above, cst.Call) and use in (above.func, getattr(above.func, "value", None))
+        for use in uses
+        for above in list(source.around(use))[:2]
+    )
+    return not called and not is_of_module(source, uses[0])
 
 
 def _results(
