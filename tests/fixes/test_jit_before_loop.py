@@ -149,6 +149,22 @@ def test_a_lambda_in_a_function_that_is_called_again() -> None:
     )
 
 
+def test_what_another_call_may_change_in_place_is_an_argument() -> None:
+    text = """
+        import jax
+
+        def train(p, buffer, table, data):
+            for x in data:
+                p = jax.jit(lambda p: p * buffer + table)(p)  #!
+                refill(buffer)
+            return p
+        """
+    after = fixed(KIND, text, "jax")
+    assert "compiled = jax.jit(lambda p, buffer: p * buffer + table)" in after
+    assert "p = compiled(p, buffer)" in after
+    assert "table: not changed in place meanwhile" in change(KIND, text, "jax").relies_on
+
+
 REFUSED = [
     # what it is compiled from changes
     "for f in functions:\n    y = jax.jit(f)(x)  #!",

@@ -184,7 +184,8 @@ def _arguments(source: Source, made: _Made, within: cst.CSTNode) -> list[str]:
         below = varying_below(source, uses[0], within)
         if below:
             raise Refused(f"{name} reads {below}, which may change between its calls")
-        if name != made.name and _varies(source, uses[0], within):
+        changes = _varies(source, uses[0], within) or _is_passed_on(source, made, uses[0], within)
+        if name != made.name and changes:
             _refuse_use(source, made, name, uses)
             found.append(name)
     if found:
@@ -196,6 +197,21 @@ def _varies(source: Source, name: cst.Name, within: cst.CSTNode) -> bool:
     """Whether a variable may hold something else in the next iteration or call."""
     is_local = not isinstance(within, (cst.For, cst.While)) and not is_of_module(source, name)
     return is_local or varies(source, name, within)
+
+
+def _is_passed_on(source: Source, made: _Made, name: cst.Name, within: cst.CSTNode) -> bool:
+    """Whether a local variable is given to other calls too, which may change what it holds."""
+    if name is made.of or is_of_module(source, name):
+        return False
+    others = [
+        above
+        for use in source.names_used(within, name.value)
+        if isinstance(source.parent(use), cst.Arg) and made.node not in source.around(use)
+        for above in list(source.around(use))[1:2]
+    ]
+    return any(
+        isinstance(call, cst.Call) and source.code(call.func) != made.name for call in others
+    )
 
 
 def _refuse_use(source: Source, made: _Made, name: str, uses: Sequence[cst.Name]) -> None:
