@@ -93,6 +93,7 @@ def test_a_decorated_function_in_the_loop_moves_above_it() -> None:
             @jax.jit
             def update(p, x):
                 return p * x
+
             for x in data:
 
                 p = update(p, x)
@@ -146,6 +147,22 @@ def test_a_lambda_in_a_function_that_is_called_again() -> None:
             return compiled(p, x)
         """
     )
+
+
+def test_what_another_call_may_change_in_place_is_an_argument() -> None:
+    text = """
+        import jax
+
+        def train(p, buffer, table, data):
+            for x in data:
+                p = jax.jit(lambda p: p * buffer + table)(p)  #!
+                refill(buffer)
+            return p
+        """
+    after = fixed(KIND, text, "jax")
+    assert "compiled = jax.jit(lambda p, buffer: p * buffer + table)" in after
+    assert "p = compiled(p, buffer)" in after
+    assert "table: not changed in place meanwhile" in change(KIND, text, "jax").relies_on
 
 
 REFUSED = [

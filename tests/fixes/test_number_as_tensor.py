@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.harness import fixed, refusal
+from tests.fixes.harness import case, fixed, refusal
+from xladoctor.fixes import registry
+from xladoctor.fixes.compose import applied
+from xladoctor.fixes.interface import Refused
 
 KIND = "number_as_tensor"
 HEAD = "import random\nimport torch\nimport torch as th\n"
@@ -17,12 +20,14 @@ HEAD = "import random\nimport torch\nimport torch as th\n"
         ("y = th.pow(x, g) + 1", "y = torch.pow(x, torch.tensor([g]).to(x)) + 1"),
         (
             "y = torch.roll(x, n, dims=1)",
-            "places = torch.arange(x.shape[1], device=x.device) - torch.tensor([n]).to(x.device)\n"
+            "offset = torch.tensor([n]).to(x.device)\n"
+            "    places = torch.arange(x.shape[1], device=x.device) - offset\n"
             "    y = x.index_select(1, places % x.shape[1])",
         ),
         (
             "y = torch.roll(x, n, 0)",
-            "places = torch.arange(x.shape[0], device=x.device) - torch.tensor([n]).to(x.device)\n"
+            "offset = torch.tensor([n]).to(x.device)\n"
+            "    places = torch.arange(x.shape[0], device=x.device) - offset\n"
             "    y = x.index_select(0, places % x.shape[0])",
         ),
     ],
@@ -58,7 +63,12 @@ def test_weights_that_are_drawn_for_the_rows_of_a_tensor() -> None:
             losses = mse_loss(x, x, reduction="none").mean(dim=0)
             return sum(a * b for a, b in zip(w, losses, strict=True))  #!
         """
-    assert "zip(torch.tensor(w).to(losses.device), losses, strict=True))" in fixed(KIND, text)
+    after = fixed(KIND, text)
+    assert "    w = torch.tensor(w).to(losses.device)\n    return sum(a * b for" in after
+    assert refusal(KIND, text.replace("losses = ", "print(w)\n            losses = "))
+    assert refusal(KIND, text.replace("return", "while x: return"))
+    nested = text.replace("return", "if x:\n                y =") + "            return y"
+    assert refusal(KIND, nested)
 
 
 @pytest.mark.parametrize(
@@ -149,3 +159,40 @@ def test_other_weights_and_rows_are_refused(weights: str, losses: str) -> None:
 def test_other_frontends_and_names_are_refused() -> None:
     assert refusal(KIND, f"{HEAD}y = x**g  #!", "torch")
     assert refusal(KIND, "y = x**g  #!")
+
+
+@pytest.mark.parametrize(
+    ("op", "line", "after"),
+    [
+        ("aten::pow", "y = x**g * t[n]", "torch.pow(x, torch.tensor([g]).to(x)) * t[n]"),
+        ("xla::generic_slice", "y = x**g * t[n]", "x**g * t.index_select(0, "),
+        ("aten::roll", "y = x**g * torch.roll(t, n, 0)", "x**g * t.index_select(0, "),
+    ],
+)
+def test_the_operation_says_which_number_it_is(op: str, line: str, after: str) -> None:
+    text = f"{HEAD}def f(x, g, t):\n    for n in range(3):\n        {line}  #!"
+    assert after in fixed(KIND, text, op=op)
+    assert refusal(KIND, text, op="aten::add")
+    assert refusal(KIND, text)
+
+
+def test_where_only_the_barrier_is_named_the_weights_of_the_loop_are_sent() -> None:
+    text = """
+        import random
+        import torch
+        import torch_xla
+
+        def f(data):
+            for x in data:
+                w = random.choices((0.0, 1.0), k=3)
+                losses = torch.stack(x)
+                loss = sum(a * b for a, b in zip(w, losses))
+                y = x[n] ** g
+                torch_xla.sync()  #!
+        """
+    given = case(text, kind="unknown")
+    after = applied(given.source.text, registry.kind(KIND)(given).edits)
+    assert "        w = torch.tensor(w).to(losses.device)\n        loss = sum(" in after
+    assert refusal(KIND, text)
+    with pytest.raises(Refused):
+        registry.kind(KIND)(case(text.replace("random.choices", "choices"), kind="unknown"))

@@ -70,6 +70,7 @@ class VerifyOptions:
             self.stop_after,
             self.include,
             (lambda text: None) if quiet else say,
+            diagnosis.time.loop_s or diagnosis.time.total_s,
         )
 
 

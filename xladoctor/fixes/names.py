@@ -15,9 +15,8 @@ def read_from_around(source: Source, node: cst.CSTNode) -> dict[str, list[cst.Na
     """
     inside = _below(source, node)
     found: dict[str, list[cst.Name]] = {}
-    for name in source.all(cst.Name, node):
-        scope = None if source.is_label(name) else source.scope(name)
-        if scope is None or _is_bound(name, inside, source):
+    for name in source.variables(node):
+        if source.scope(name) is None or _is_bound(name, inside, source):
             continue
         found.setdefault(name.value, []).append(name)
     return found
@@ -96,7 +95,7 @@ def _changed_in_place(source: Source) -> set[str]:
     for target in (
         *(each.target for each in source.all(cst.AssignTarget)),
         *(each.target for each in source.all(cst.AugAssign)),
-        *(each.func for each in source.all(cst.Call) if _changes(each)),
+        *(each.func for each in source.all(cst.Call) if _changes(source, each)),
     ):
         base: cst.BaseExpression = target
         while isinstance(base, (cst.Attribute, cst.Subscript)):
@@ -106,24 +105,18 @@ def _changed_in_place(source: Source) -> set[str]:
     return found
 
 
-_IN_PLACE = frozenset(
-    (
-        "add",
-        "append",
-        "clear",
-        "extend",
-        "insert",
-        "pop",
-        "popitem",
-        "remove",
-        "setdefault",
-        "update",
-    )
-)
+_TAKING = frozenset(("pop", "popitem", "setdefault"))
+_IN_PLACE = frozenset(("add", "append", "clear", "extend", "insert", "remove", "update"))
 
 
-def _changes(call: cst.Call) -> bool:
-    return isinstance(call.func, cst.Attribute) and call.func.attr.value in _IN_PLACE
+def _changes(source: Source, call: cst.Call) -> bool:
+    """Whether a call is of a method that changes its object, and not of one that returns another,
+    as ``update`` of an optimizer of optax does.
+    """
+    if not isinstance(call.func, cst.Attribute):
+        return False
+    name = call.func.attr.value
+    return name in _TAKING or (name in _IN_PLACE and isinstance(source.parent(call), cst.Expr))
 
 
 def _is_declared_global(source: Source, name: str) -> bool:

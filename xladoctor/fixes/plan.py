@@ -56,10 +56,13 @@ def _patch(
                 refusals.append(refused)
     if not refusals:
         return Skip(finding, "the finding names no line")
-    best = max(
-        refusals, key=lambda refused: (not isinstance(refused, Unsuited), bool(refused.instead))
-    )
+    best = most_telling(refusals)
     return Skip(finding, best.reason, best.instead)
+
+
+def most_telling(refusals: Sequence[Refused]) -> Refused:
+    """The reason to give: of a kind that serves the finding, and with what to do instead."""
+    return max(refusals, key=lambda each: (not isinstance(each, Unsuited), bool(each.instead)))
 
 
 def _case(

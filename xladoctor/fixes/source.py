@@ -203,7 +203,7 @@ class Source:
 
     def variables(self, below: cst.CSTNode) -> list[cst.Name]:
         """The names in a piece of code, other than those of attributes and keywords."""
-        return [each for each in self.all(cst.Name, below) if not self.is_label(each)]
+        return [each for each in self.all(cst.Name, below) if not self._is_label(each)]
 
     def names_used(self, below: cst.CSTNode, name: str) -> list[cst.Name]:
         """Where a variable is named, other than as an attribute or keyword."""
@@ -233,8 +233,7 @@ class Source:
             below = above
         return False
 
-    def is_label(self, name: cst.Name) -> bool:
-        """Whether a name is that of an attribute or keyword rather than of a variable."""
+    def _is_label(self, name: cst.Name) -> bool:
         above = self.parent(name)
         return (isinstance(above, cst.Attribute) and above.attr is name) or (
             isinstance(above, cst.Arg) and above.keyword is name
@@ -321,6 +320,13 @@ class Source:
         """Insert lines above a statement and what belongs to it, indented as it is."""
         at = Position(self.first_line(statement), 0)
         return Edit(at, at, self._indented(code, self.indentation(statement)))
+
+    def insert_function_above(self, statement: cst.CSTNode, *code: str) -> Edit:
+        """The same for a function, with a blank line before and behind it."""
+        first = self.first_line(statement)
+        before = self.lines[first - 2].strip() if first > 1 else ""
+        blank = [""] if before and not before.endswith(":") else []
+        return self.insert_above(statement, *blank, *code, "")
 
     def cut(self, statement: cst.CSTNode) -> Edit:
         """Delete a statement with its decorators and the comments right above.
@@ -409,6 +415,8 @@ class Source:
                         if self.code(alias.name) == module:
                             name = alias.evaluated_alias or module
                             return name, ()
+                        if self.code(alias.name).startswith(f"{module}.") and not alias.asname:
+                            return module, ()
         return module, (self.insert_import(f"import {module}"),)
 
     def insert_import(self, line: str) -> Edit:

@@ -123,7 +123,7 @@ class _Uses:
         line = self._source.begin(node).line
         return Refused(
             f"line {line} may need its value while JAX traces: `{self._source.code(above)[:60]}`",
-            "where it decides a branch: jax.lax.cond; where it is a number of turns:"
+            "where it decides a branch: jax.lax.cond; where it is a number of iterations:"
             " jax.lax.fori_loop",
         )
 

@@ -59,12 +59,7 @@ def _carried(source: Source, statement: cst.SimpleStatementLine) -> dict[str, Ch
         return _sum(source, small)
     if not isinstance(small, cst.Assign) or not isinstance(small.value, cst.Call):
         return {}
-    names = {
-        name.value
-        for target in small.targets
-        for name in source.all(cst.Name, target)
-        if not source.is_label(name)
-    }
+    names = {name.value for target in small.targets for name in source.variables(target)}
     if any(name == "detach" for name in _methods(source, small.value)):
         return {}
     return {

@@ -26,4 +26,8 @@ def fix(case: Case) -> Change:
         raise Unsuited(f"{what} of torch.compile has dynamic=False in this file")
     if source.calls_of(_STATIC, source.module):
         raise Refused("torch._dynamo.mark_static fixes sizes too")
-    return Change("let sizes that change become dynamic", (source.delete_argument(*found[0]),))
+    return Change(
+        "let sizes that change become dynamic",
+        (source.delete_argument(*found[0]),),
+        relies_on=("the run is long: compiling for dynamic sizes takes some ten seconds, once",),
+    )

@@ -1,9 +1,9 @@
-"""``jax.jit(…)`` called once, before the loop or in the module, rather than anew in each turn."""
+"""``jax.jit(…)`` called once, before the loop or in the module, instead of in each iteration."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -56,17 +56,28 @@ def fix(case: Case) -> Change:
     name = made.name or fresh(source, _name_for(made.of))
     if not loops:
         _refuse_method(source, within)
-        name = name if _is_free(source, name, within) else fresh(source, f"{name}_compiled")
+        name = name if _is_free(source, name) else fresh(source, f"{name}_compiled")
     text = _text(source, made, name, arguments)
     edits = [_inserted(source, made, within, text)]
     edits.append(source.cut(statement) if made.name else source.replace(made.node, name))
     edits += _calls(source, made, within, name, arguments)
-    relied = f"{', '.join(arguments)}: arrays or numbers, which become arguments"
     return Change(
         f"compile once, {'before the loop' if loops else 'in the module'}",
         tuple(edits),
-        relies_on=(relied,) if arguments else (),
+        relies_on=(*_relied_on(source, made, arguments),),
     )
+
+
+def _relied_on(source: Source, made: _Made, arguments: Sequence[str]) -> Iterator[str]:
+    if arguments:
+        yield f"{', '.join(arguments)}: arrays or numbers, which become arguments"
+    kept = [
+        name
+        for name, uses in read_from_around(source, made.node).items()
+        if name not in (*arguments, made.name) and not is_of_module(source, uses[0])
+    ]
+    if kept:
+        yield f"{', '.join(kept)}: not changed in place meanwhile"
 
 
 # -- what is made, and where -----------------------------------------------------------------
@@ -150,12 +161,11 @@ def _refuse_method(source: Source, within: cst.CSTNode) -> None:
         )
 
 
-def _is_free(source: Source, name: str, within: cst.CSTNode) -> bool:
+def _is_free(source: Source, name: str) -> bool:
     """Whether the module has no variable of this name."""
     return all(
         isinstance(top, cst.FunctionDef) and top.name.value != name
-        for each in source.all(cst.Name)
-        if each.value == name and not source.is_label(each)
+        for each in source.names_used(source.module, name)
         for top in (top_statement(source, each),)
     )
 
@@ -174,7 +184,8 @@ def _arguments(source: Source, made: _Made, within: cst.CSTNode) -> list[str]:
         below = varying_below(source, uses[0], within)
         if below:
             raise Refused(f"{name} reads {below}, which may change between its calls")
-        if name != made.name and _varies(source, uses[0], within):
+        changes = _varies(source, uses[0], within) or _is_passed_on(source, made, uses[0], within)
+        if name != made.name and changes:
             _refuse_use(source, made, name, uses)
             found.append(name)
     if found:
@@ -183,22 +194,37 @@ def _arguments(source: Source, made: _Made, within: cst.CSTNode) -> list[str]:
 
 
 def _varies(source: Source, name: cst.Name, within: cst.CSTNode) -> bool:
-    """Whether a variable may hold something else in the next turn or call."""
+    """Whether a variable may hold something else in the next iteration or call."""
     is_local = not isinstance(within, (cst.For, cst.While)) and not is_of_module(source, name)
     return is_local or varies(source, name, within)
 
 
+def _is_passed_on(source: Source, made: _Made, name: cst.Name, within: cst.CSTNode) -> bool:
+    """Whether a local variable is given to other calls too, which may change what it holds."""
+    if name is made.of or is_of_module(source, name):
+        return False
+    others = [
+        above
+        for use in source.names_used(within, name.value)
+        if isinstance(source.parent(use), cst.Arg) and made.node not in source.around(use)
+        for above in list(source.around(use))[1:2]
+    ]
+    return any(
+        isinstance(call, cst.Call) and source.code(call.func) != made.name for call in others
+    )
+
+
 def _refuse_use(source: Source, made: _Made, name: str, uses: Sequence[cst.Name]) -> None:
     if not isinstance(made.of, (cst.Lambda, cst.FunctionDef)):
-        raise Refused(f"{name}, from which it is made, changes from turn to turn")
+        raise Refused(f"{name}, from which it is made, changes in each iteration")
     for use in uses:
         if not any(above is made.of.body for above in (use, *source.around(use))):
             raise Refused(f"how it is compiled depends on {name}")
         above = source.parent(use)
         if isinstance(above, cst.Call) and above.func is use:
-            raise Refused(f"{name}, which it calls, changes from turn to turn")
+            raise Refused(f"{name}, which it calls, changes in each iteration")
         if isinstance(above, cst.Attribute) and above.attr.value not in _OF_ARRAYS:
-            raise Refused(f"`{source.code(above)}` changes from turn to turn")
+            raise Refused(f"`{source.code(above)}` changes in each iteration")
 
 
 def _refuse_signature(source: Source, made: _Made) -> None:
@@ -286,6 +312,8 @@ def _more(of: cst.CSTNode, arguments: Sequence[str]) -> str:
 def _inserted(source: Source, made: _Made, within: cst.CSTNode, text: Sequence[str]) -> Edit:
     """The lines above the loop; or in the module, below the function that is compiled."""
     if isinstance(within, (cst.For, cst.While)):
+        if isinstance(made.node, cst.FunctionDef):
+            return source.insert_function_above(within, *text)
         return source.insert_above(within, *text)
     compiled = function(source, made.of.value) if isinstance(made.of, cst.Name) else None
     if compiled is not None:

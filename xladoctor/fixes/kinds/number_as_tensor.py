@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
-from xladoctor.fixes.names import bound_in
+from xladoctor.fixes.interface import Change, Refused, Unsuited
+from xladoctor.fixes.names import bound_in, fresh
 from xladoctor.fixes.source import Source
 
 _POWERS = frozenset(("torch.pow",))
@@ -25,39 +25,64 @@ def fix(case: Case) -> Change:
     torch, imports = source.import_of("torch")
     if imports:
         raise Refused("the file does not import torch")
-    found = [*_Forms(source, line, torch).changes()]
+    if case.cause.get("kind") == "unknown":
+        found = [*_in_loop(source, line, torch)]
+        where = f"the loop around line {line}"
+    else:
+        found = [*_Forms(source, source.statement(line), torch).changes(_operation(case))]
+        where = f"line {line}"
     if len(found) != 1:
         what = "more than one number" if found else "no exponent, index or shift that is understood"
-        raise Refused(f"line {line} has {what}")
+        raise Refused(f"{where} has {what}")
     return found[0]
+
+
+def _operation(case: Case) -> str:
+    return str(case.cause.get("op") or "")
+
+
+def _in_loop(source: Source, line: int, torch: str) -> Iterator[Change]:
+    """The weights that a loop draws, where the finding only names the end of its graph."""
+    for loop in source.loops_around(source.statement(line))[-1:]:
+        for statement in source.all(cst.SimpleStatementLine, loop):
+            try:
+                yield from _Forms(source, statement, torch).changes("mul")
+            except Refused:
+                continue
 
 
 class _Forms:
     """The forms on a line in which numbers are compiled in, with what takes a tensor instead."""
 
-    def __init__(self, source: Source, line: int, torch: str) -> None:
+    def __init__(self, source: Source, statement: cst.SimpleStatementLine, torch: str) -> None:
         self._source = source
         self._torch = torch
-        self._statement = source.statement(line)
+        self._statement = statement
 
-    def changes(self) -> Iterator[Change]:
-        """A change for each of them."""
-        for operation in self._source.all(cst.BinaryOperation, self._statement):
-            if isinstance(operation.operator, cst.Power):
-                yield from self._power(operation, operation.left, operation.right)
-        for subscript in self._source.all(cst.Subscript, self._statement):
-            yield from self._index(subscript)
+    def changes(self, op: str) -> Iterator[Change]:
+        """A change for each of them.
+
+        Args:
+            op: the operation that the finding names; empty if it names none.
+        """
+        if not op or "pow" in op:
+            for operation in self._source.all(cst.BinaryOperation, self._statement):
+                if isinstance(operation.operator, cst.Power):
+                    yield from self._power(operation, operation.left, operation.right)
+        if not op or "slice" in op or "select" in op:
+            for subscript in self._source.all(cst.Subscript, self._statement):
+                yield from self._index(subscript)
         for call in self._source.all(cst.Call, self._statement):
-            yield from self._called(call)
+            yield from self._called(call, op)
 
-    def _called(self, call: cst.Call) -> Iterator[Change]:
+    def _called(self, call: cst.Call, op: str) -> Iterator[Change]:
         values = [arg.value for arg in call.args if not arg.star and arg.keyword is None]
         names = self._source.qualified(call.func)
-        if names & _POWERS and len(values) == len(call.args) == 2:
+        if names & _POWERS and len(values) == len(call.args) == 2 and (not op or "pow" in op):
             yield from self._power(call, *values)
-        elif names & _ROLLS:
+        elif names & _ROLLS and (not op or "roll" in op):
             yield from self._roll(call, values)
-        elif "builtins.zip" in names and len(values) == 2:
+        elif "builtins.zip" in names and len(values) == 2 and (not op or "mul" in op):
             yield from self._weights(call, *values)
 
     def _sent(self, number: cst.BaseExpression, tensor: str) -> str:
@@ -133,18 +158,17 @@ class _Forms:
         yield self._rolled(call, tensor.value, shift, dim.value)
 
     def _rolled(self, call: cst.Call, tensor: str, shift: cst.Name, dim: str) -> Change:
-        """``index_select`` by places that are computed from the shift, in a line of their own."""
+        """``index_select`` by places that are computed from the shift, in lines of their own."""
         source = self._source
-        places = next(
-            name
-            for name in ("places", "rolled_places", "places_of_roll")
-            if not source.names_used(source.module, name)
+        offset, places = fresh(source, "offset"), fresh(source, "places")
+        size, device = f"{tensor}.shape[{dim}]", f"{tensor}.device"
+        computed = (
+            f"{offset} = {self._sent(shift, device)}",
+            f"{places} = {self._torch}.arange({size}, device={device}) - {offset}",
         )
-        size, sent = f"{tensor}.shape[{dim}]", self._sent(shift, f"{tensor}.device")
-        computed = f"{places} = {self._torch}.arange({size}, device={tensor}.device) - {sent}"
         selected = f"{tensor}.index_select({dim}, {places} % {size})"
-        edits: tuple[Edit, ...] = (
-            source.insert_before(self._statement, computed),
+        edits = (
+            source.insert_before(self._statement, *computed),
             source.replace(call, selected),
         )
         return Change(f"pass the shift `{shift.value}` as data", edits)
@@ -162,8 +186,24 @@ class _Forms:
             raise Refused(f"what {weights.value} holds is not known: no random.choices")
         if not isinstance(made, cst.Call) or not _is_of_tensors(source, made):
             raise Refused(f"{tensors.value} may be a list")
-        sent = f"{self._torch}.tensor({weights.value}).to({tensors.value}.device)"
-        yield Change(f"send `{weights.value}` as one tensor", (source.replace(weights, sent),))
+        drawn_in = self._statement_of(drawn)
+        around = source.function_around(self._statement) or source.module
+        if len(source.names_used(around, weights.value)) != 2 or (
+            source.parent(drawn_in) is not source.parent(self._statement)
+        ):
+            raise Refused(f"{weights.value} is used elsewhere, too")
+        sent = f"{weights.value} = {self._torch}.tensor({weights.value}).to({tensors.value}.device)"
+        yield Change(
+            f"send `{weights.value}` as one tensor",
+            (source.insert_before(self._statement, sent),),
+        )
+
+    def _statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
+        return next(
+            above
+            for above in self._source.around(node)
+            if isinstance(above, cst.SimpleStatementLine)
+        )
 
     def _assigned(self, name: str) -> cst.BaseExpression | None:
         """The only value that is assigned to a variable in the function."""

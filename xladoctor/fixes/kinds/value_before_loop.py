@@ -100,7 +100,7 @@ def _assignment(source: Source, value: cst.Name, loop: cst.CSTNode) -> cst.Assig
 
 
 def _is_constant(source: Source, value: cst.CSTNode, loop: cst.CSTNode) -> bool:
-    """Whether an expression makes an object that is the same in each turn, as far as is seen: a
+    """Whether an expression makes the same object in each iteration, as far as is seen: a
     function, or an instance of a class, that reads nothing which changes.
     """
     if isinstance(value, cst.Call):
@@ -136,8 +136,11 @@ def _moved(source: Source, value: cst.BaseExpression, label: str, loop: cst.CSTN
     lines = [f"{name} = {code}"]
     if isinstance(value, cst.Lambda):
         params = source.code(value.params) if value.params.params else ""
-        lines = [f"def {name}({params}):", f"    return {source.code(value.body)}", ""]
-    return _change(source, loop, name, lines, source.replace(value, name))
+        lines = [f"def {name}({params}):", f"    return {source.code(value.body)}"]
+        inserted = source.insert_function_above(loop, *lines)
+    else:
+        inserted = source.insert_above(loop, *lines)
+    return _change(name, inserted, source.replace(value, name))
 
 
 def _moved_statement(source: Source, assign: cst.Assign, name: str, loop: cst.CSTNode) -> Change:
@@ -145,14 +148,14 @@ def _moved_statement(source: Source, assign: cst.Assign, name: str, loop: cst.CS
     if source.parent(statement) is not getattr(loop, "body", None):
         raise Refused(f"{name} is made under a condition or in an inner loop")
     lines = textwrap.dedent(source.indentation(statement) + source.code(assign)).split("\n")
-    return _change(source, loop, name, lines, source.cut(statement))
+    return _change(name, source.insert_above(loop, *lines), source.cut(statement))
 
 
-def _change(source: Source, loop: cst.CSTNode, name: str, lines: list[str], edit: Edit) -> Change:
+def _change(name: str, inserted: Edit, edit: Edit) -> Change:
     return Change(
         f"make `{name}` once, before the loop",
-        (source.insert_above(loop, *lines), edit),
-        relies_on=("it is made alike in each turn, and not changed afterwards",),
+        (inserted, edit),
+        relies_on=("it is made alike in each iteration, and not changed afterwards",),
     )
 
 

@@ -36,6 +36,7 @@ class Trials:
         stop_after: steps after which each run is ended; 0 for none.
         include: files and folders of the project that are copied although git ignores them.
         tell: receives what is being done.
+        recorded_s: seconds of the loop, or of a program without one, when it was recorded.
     """
 
     command: Sequence[str]
@@ -46,6 +47,7 @@ class Trials:
     stop_after: int = 0
     include: Sequence[Path] = ()
     tell: Callable[[str], None] = lambda text: None
+    recorded_s: float | None = None
 
 
 def prove(plan: Plan, trials: Trials) -> list[Proof]:
@@ -76,6 +78,7 @@ class _Course:
         self._until = time.monotonic() + trials.budget_s if trials.budget_s else 0.0
         self._longest = 0.0  # seconds of a run
         self._runs = 0
+        self._pace = 1.0
 
     def proofs(self) -> list[Proof]:
         """A proof of each patch, in their order."""
@@ -83,6 +86,8 @@ class _Course:
         if first.status is None or first.status != again.status or first.loop_s is None:
             hint = first.fault or again.fault or "what it printed says why"
             raise FixError(f"the program cannot be run again in a copy: {ending(first)}", hint)
+        if self._trials.recorded_s:
+            self._pace = min(first.loop_s, again.loop_s or first.loop_s) / self._trials.recorded_s
         kept: list[Patch] = []
         base = [first, again]
         proofs = []
@@ -98,7 +103,7 @@ class _Course:
 
     def _proof(self, patch: Patch, kept: Sequence[Patch], base: list[Run]) -> Proof:
         """Try a patch on top of others: pairs of runs, in turn which of the two comes first."""
-        seconds, bound = predicted(patch)
+        seconds, bound = predicted(patch, self._pace)
         blank = Proof(patch, "not tried", predicted_s=seconds, bound=bound)
         pairs: list[tuple[Run, Run]] = []
         spare = list(base)  # runs that were made without any patch

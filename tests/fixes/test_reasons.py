@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fixes.harness import case
+from xladoctor.fixes import plan
+from xladoctor.fixes.interface import Change, Edit, Patch, Plan, Position, Refused, Unsuited
+
+
+def test_a_patch_that_two_findings_ask_for_is_made_once() -> None:
+    finding = case("x = 1  #!").finding
+    change = Change("title", (Edit(Position(1, 0), Position(1, 1), "y"),))
+    patches = [Patch(finding, kind, Path("/p/train.py"), "", change) for kind in ("a", "b")]
+    made = plan._without_conflicts(Plan(Path("/p"), patches))
+    assert made.patches == patches[:1]
+    assert [skip.reason for skip in made.skips] == ["the patch of XD000 is for it too"]
+
+
+@pytest.mark.parametrize(
+    ("refusals", "reason"),
+    [
+        ([Unsuited("only JAX"), Refused("it is changed")], "it is changed"),
+        ([Refused("first"), Refused("second", "by hand")], "second"),
+        ([Refused("first"), Refused("second")], "first"),
+        ([Unsuited("first"), Unsuited("second")], "first"),
+    ],
+)
+def test_the_reason_of_a_kind_that_serves_the_finding_is_given(
+    refusals: list[Refused], reason: str
+) -> None:
+    assert plan.most_telling(refusals).reason == reason
