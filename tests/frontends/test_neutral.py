@@ -34,6 +34,7 @@ MAY = {
     "diagnosis/device_use.py": "kinds of devices, in the words of XLA",
     "facts": "the same",
     "evidence/views/00_vocabulary.sql": "the same",
+    "fixes": "they change what programs call, which is a framework's own",
     "ingest/timeline/devices.py": "XLA's own names of planes and lines, which differ by the device",
     "ingest/process_record.py": "the setting that names the kind of devices",
 }

@@ -17,7 +17,7 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.compose import applied, compatible
 from xladoctor.fixes.files import Files, read_again
 from xladoctor.fixes.interface import Change, Patch, Plan, Refused, Skip, Unsuited
-from xladoctor.frontends.vocabulary import DEFAULT
+from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
 from xladoctor.repository import installed
 
 _LINES = ("caller", "guilty", "made", "used", "loop", "compiled", "due")
@@ -84,9 +84,10 @@ def _case(
         "line": place.line,
         "function": place.function,
     }
-    has_barriers = diagnosis.run.frontend == "torch_xla"
+    frontend = diagnosis.run.frontend or DEFAULT
+    has_barriers = "has_barriers" in vocabulary(frontend).all_traits
     facts = barriers.around(row, place.source, evidence) if has_barriers else {}
-    return Case(finding, source, diagnosis.run.frontend or DEFAULT, others, facts)
+    return Case(finding, source, frontend, others, facts)
 
 
 def _patch_by(name: str, case: Case, files: Files) -> Patch:

@@ -286,6 +286,7 @@ VIEWS: dict[str, Columns] = {
         + """
         program_id BIGINT number of the program
         count BIGINT batches
+        loop STRUCT the loop around the line of the backward pass: file, line, last_line
     """
     ),
     "reloading": _OF_PROCESS,

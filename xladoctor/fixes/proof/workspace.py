@@ -18,6 +18,7 @@ from pathlib import Path
 
 from xladoctor.fixes.interface import FixError
 from xladoctor.repository import from_here
+from xladoctor.whole_files import write_text
 
 _LARGEST = 500_000_000  # bytes of a copy
 _CACHES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
@@ -79,7 +80,7 @@ class Workspace:
                 shutil.rmtree(self.copy)
             _copy(self.root, self.files, self.copy)
             for path, text in texts.items():
-                self.within(path).write_text(text, encoding="utf-8", newline="")
+                write_text(self.within(path), text)
         except OSError as error:
             what = f"cannot copy {from_here(self.root)}: {error.strerror or error}"
             raise FixError(what) from error
