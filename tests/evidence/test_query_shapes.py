@@ -19,7 +19,7 @@ from xladoctor.evidence.query_analysis import Analysis
 from xladoctor.evidence.query_shapes import QueryShapes, query_shapes
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_traces").glob("*/run.json"))
-QUERIES = (
+QUERIES: tuple[tuple[str, list[set[str]]], ...] = (
     ("FROM step", [{"step"}]),
     ("SELECT process FROM step JOIN loop USING (process)", [{"loop"}, {"step"}]),
     ("SELECT s.process FROM step s LEFT JOIN loop l USING (process)", [{"step"}]),
