@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.fixes.harness import change, expected, fixed, refusal
@@ -86,7 +88,11 @@ def test_what_sets_something_else_is_refused(line: str) -> None:
 
 def test_a_setting_that_is_obeyed_is_left() -> None:
     text = f'{ENVIRON}os.environ["XLA_USE_BF16"] = "1"  #!'
-    cause = {"setting": "XLA_USE_BF16", "works": True, "instead": "convert the model"}
+    cause: dict[str, Any] = {
+        "setting": "XLA_USE_BF16",
+        "works": True,
+        "instead": "convert the model",
+    }
     assert "obeyed" in refusal("setting_removed", text, **cause)
 
 
