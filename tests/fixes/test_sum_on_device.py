@@ -349,3 +349,43 @@ def test_refused_where_a_function_ends_the_step() -> None:
 
 def test_refused_for_other_frameworks() -> None:
     assert refusal(KIND, torch_xla(loop("total += loss.item()")), frontend="torch")
+
+
+def test_a_sum_that_begins_in_front_of_no_grad_is_read_below_the_loop() -> None:
+    after = fixed(
+        KIND,
+        """
+        import torch
+        import torch_xla
+
+        def test(model, device, loader):
+            total, correct = 0.0, 0
+            with torch.no_grad():
+                for data, target in loader:
+                    output = model(data.to(device))
+                    total += loss_of(output, target).item()  #!
+                    torch_xla.sync()
+            print(f"loss {total / len(loader)}, {correct}")
+        """,
+    )
+    assert "    total, correct = torch.zeros(1).to(device), 0\n    with torch.no_grad():\n" in after
+    assert "            total += loss_of(output, target).detach()\n" in after
+    assert "            torch_xla.sync()\n        total = total.item()\n    print(" in after
+
+
+def test_a_context_that_may_hide_an_exception_is_refused() -> None:
+    assert refusal(
+        KIND,
+        """
+        import contextlib
+        import torch_xla
+
+        def test(model, device, loader):
+            total = 0.0
+            with contextlib.suppress(ValueError):
+                for data, target in loader:
+                    total += loss_of(model(data), target).item()  #!
+                    torch_xla.sync()
+            print(total)
+        """,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
@@ -9,6 +10,8 @@ import libcst as cst
 from xladoctor.fixes.interface import Edit, Refused
 from xladoctor.fixes.source import Source
 
+#: Contexts that always run their block once, and hide no exception.
+_MODES = frozenset(f"torch.{name}" for name in ("no_grad", "inference_mode", "enable_grad"))
 _LOOKS_EVERYWHERE = {"locals", "vars", "eval", "exec", "globals"}
 
 
@@ -81,10 +84,11 @@ def carried(source: Source, statement: cst.SimpleStatementLine, name: str) -> Ca
     refuse_shared(source, scope, name)
     starts = _starts(source, scope, name)
     for loop in source.loops_around(statement):
+        blocks = [*_blocks(source, loop)]
         before = [
             (line, value)
             for line, value in starts
-            if source.parent(line) is source.parent(loop) and source.end(line) < source.begin(loop)
+            if source.parent(line) in blocks and source.end(line) < source.begin(loop)
         ]
         if before:
             refuse_handlers(source, loop, name)
@@ -106,6 +110,22 @@ def carried(source: Source, statement: cst.SimpleStatementLine, name: str) -> Ca
                 tuple(each for each in uses if each not in inside | set_at),
             )
     raise Refused(f"`{name}` is not set to a plain value in front of the loop")
+
+
+def _blocks(source: Source, loop: cst.For | cst.While) -> Iterator[cst.CSTNode | None]:
+    """The block that a loop is in, and those around it if only ``with torch.no_grad()`` or the like
+    is between.
+    """
+    block = source.parent(loop)
+    yield block
+    while isinstance(block, cst.IndentedBlock) and isinstance(
+        around := source.parent(block), cst.With
+    ):
+        for each in around.items:
+            if not isinstance(each.item, cst.Call) or not source.qualified(each.item.func) & _MODES:
+                return
+        block = source.parent(around)
+        yield block
 
 
 def _starts(
