@@ -233,6 +233,8 @@ class Database:
         """Whether a table or view has any rows; cached, as many rules need it."""
         if self._without_rows(name):
             return False
+        if name in self._has_rows:
+            return True
         query = f'SELECT EXISTS (FROM "{name}")'
         self.prepare(query)
         if name in TABLES:

@@ -47,11 +47,17 @@ def _patch(
     rule = diagnosis.pack[finding.rule]
     if not rule.fix_by:
         return Skip(finding, f"no patch is made for {finding.rule}")
+    cases: list[Case] = []
     refusals: list[Refused] = []
+    for file in _files_of(finding, diagnosis):
+        try:
+            cases.append(_case(finding, file, diagnosis, files, evidence))
+        except Refused as refused:
+            refusals.append(refused)
     for name in rule.fix_by:
-        for file in _files_of(finding, diagnosis):
+        for case in cases:
             try:
-                return _patch_by(name, _case(finding, file, diagnosis, files, evidence), files)
+                return _patch_by(name, case, files)
             except Refused as refused:
                 refusals.append(refused)
     if not refusals:
