@@ -65,23 +65,23 @@ def case(text: str, frontend: str = "torch_xla", rule: str = "XD000", **cause: A
     return Case(finding, Source(FILE, "\n".join(lines) + "\n"), frontend, (finding,), facts)
 
 
-def change(kind: str, text: str, frontend: str = "torch_xla", **cause: Any) -> Change:
+def change(by: str, text: str, frontend: str = "torch_xla", **cause: Any) -> Change:
     """What a kind of fix makes of a text."""
-    return registry.kind(kind)(case(text, frontend, **cause))
+    return registry.kind(by)(case(text, frontend, **cause))
 
 
-def fixed(kind: str, text: str, frontend: str = "torch_xla", **cause: Any) -> str:
+def fixed(by: str, text: str, frontend: str = "torch_xla", **cause: Any) -> str:
     """The text with the change made; it must compile."""
     given = case(text, frontend, **cause)
-    after = applied(given.source.text, registry.kind(kind)(given).edits)
+    after = applied(given.source.text, registry.kind(by)(given).edits)
     compile(after, "train.py", "exec", dont_inherit=True)
     return after
 
 
-def refusal(kind: str, text: str, frontend: str = "torch_xla", **cause: Any) -> str:
+def refusal(by: str, text: str, frontend: str = "torch_xla", **cause: Any) -> str:
     """Why a kind of fix refuses a text, or that the text is none; it must refuse."""
     try:
-        after = fixed(kind, text, frontend, **cause)
+        after = fixed(by, text, frontend, **cause)
     except Refused as refused:
         return refused.reason
     raise AssertionError(f"not refused:\n{after}")

@@ -196,3 +196,46 @@ def test_samples_in_threads_are_refused(was: str, now: str) -> None:
 def test_samples_in_threads_are_refused_where_workers_can_be_forked() -> None:
     text = f"{HEAD}{DATA}\nloader = DataLoader(Recordings(), batch_size=8)  #!\n"
     assert "fork" in refusal("samples_in_threads", text)
+
+
+def test_a_loader_that_cannot_keep_up_has_more_workers() -> None:
+    text = (
+        f"{HEAD}loader = DataLoader(data, 8, num_workers=1)  #! made\nfor x in loader: pass  #!\n"
+    )
+    after = text.replace("=1", "=8").replace("  #! made", "").replace("  #!", "")
+    assert fixed("more_workers", text) == after
+    assert "random" in change("more_workers", text).behaviour
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "num_workers=8",
+        "num_workers=32",
+        "num_workers=0",
+        "num_workers=count",
+        "num_workers=2 * 2",
+        "num_workers=args.workers",
+        "num_workers=len(os.sched_getaffinity(0))",
+        "shuffle=True",
+        "False, None, None, 1",
+        "**given",
+        "*given",
+    ],
+)
+def test_other_numbers_of_workers_stay(given: str) -> None:
+    text = f"{HEAD}loader = DataLoader(data, 8, {given})  #! made\n"
+    assert refusal("more_workers", text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a, b = DataLoader(x, num_workers=1), DataLoader(y, num_workers=1)  #! made",
+        "loader = MyLoader(data, num_workers=1)  #! made",
+        "loader = make(num_workers=1)  #! made",
+        "for x in loader: pass  #!",
+    ],
+)
+def test_other_makers_of_loaders_are_refused(line: str) -> None:
+    assert refusal("more_workers", f"{HEAD}{line}\n")

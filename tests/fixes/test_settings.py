@@ -202,3 +202,46 @@ def test_eager_mode_is_refused(line: str) -> None:
 def test_eager_mode_without_a_loop_around_the_update_is_refused() -> None:
     text = EAGER.format(on="eager_mode(True)").replace("for x in data:", "def train(x):")
     assert "no loop" in refusal("eager_mode_off", text)
+
+
+CACHE = "import os\n{line}\nimport torch_xla\nfor x in data:\n    torch_xla.sync()  #!\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'os.environ["XLA_COMPILATION_CACHE_SIZE"] = "2"',
+        "os.environ['XLA_COMPILATION_CACHE_SIZE'] = SIZE",
+        'os.environ.setdefault("XLA_COMPILATION_CACHE_SIZE", "16")',
+        'os.putenv("XLA_COMPILATION_CACHE_SIZE", "16")',
+    ],
+)
+def test_the_cache_of_graphs_keeps_its_size(line: str) -> None:
+    text = CACHE.format(line=line)
+    after = text.replace(f"{line}\n", "").replace("  #!", "")
+    assert fixed("default_cache_size", text) == after
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        'os.environ["XLA_COMPILATION_CACHE_SIZE"] = "2"; os.environ["B"] = "2"',
+        'os.environ["XLA_COMPILATION_CACHE_SIZE"] = other["X"] = "2"',
+        'os.environ["XLA_COMPILATION_CACHE_SIZE"] = size()',
+        'os.environ["XLA_COMPILATION_CACHE_SIZES"] = "2"',
+        'environ["XLA_COMPILATION_CACHE_SIZE"] = "2"',
+        'os.environ[NAME] = "2"',
+        'os.environ.update(XLA_COMPILATION_CACHE_SIZE="2")',
+        'os.environ |= {"XLA_COMPILATION_CACHE_SIZE": "2"}',
+        'del os.environ["XLA_COMPILATION_CACHE_SIZE"]',
+        'settings["XLA_COMPILATION_CACHE_SIZE"] = "2"',
+        'print(os.environ["XLA_COMPILATION_CACHE_SIZE"])',
+        'if small:\n    os.environ["XLA_COMPILATION_CACHE_SIZE"] = "2"',
+        'x = os.environ.setdefault("XLA_COMPILATION_CACHE_SIZE", "16")',
+        'os.environ["XLA_COMPILATION_CACHE_SIZE"] = "2"\n'
+        'os.environ["XLA_COMPILATION_CACHE_SIZE"] = "4"',
+    ],
+)
+def test_other_ways_to_set_the_cache_are_refused(line: str) -> None:
+    assert refusal("default_cache_size", CACHE.format(line=line))

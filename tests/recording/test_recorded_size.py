@@ -8,7 +8,6 @@ import sys
 from xladoctor.recording.bootstrap._xladoctor.recorded_size import (
     BYTES_OF_MEMORY,
     RecordedSize,
-    allocated,
 )
 
 MB = 1_000_000

@@ -69,7 +69,7 @@ def _patch(patch: Patch, plan: Plan, proof: Proof | None, style: Style) -> Itera
         most = "at most " if finding.saving.basis == "bound" else ""
         yield _labelled("saves", f"{most}{duration(finding.saving.seconds)} (predicted)", style)
     for line in diff(patch, plan.root):
-        yield Text(plain(line, style), style=_COLORS.get(line[:1], ""), no_wrap=True)
+        yield Text(plain(line, style), style=_COLORS.get(line[:1], ""), overflow="fold")
     if proof is not None:
         yield from _proof(proof, style)
 
@@ -90,7 +90,7 @@ def _proof(proof: Proof, style: Style) -> Iterator[RenderableType]:
     if proof.new:
         yield Text(f"  new findings: {', '.join(proof.new)}", style="yellow")
     for line in proof.differs:
-        yield Text(f"    {plain(line, style)}", style=_COLORS.get(line[:1], ""), no_wrap=True)
+        yield Text(f"    {plain(line, style)}", style=_COLORS.get(line[:1], ""), overflow="fold")
 
 
 def _times(proof: Proof) -> str:

@@ -26,7 +26,7 @@ def fix(case: Case) -> Change:
             case.cause["instead"],
         )
     statement = source.statement(case.line)
-    if _set_by(source, statement.body[0]).lower() != setting.lower():
+    if set_by(source, statement.body[0]).lower() != setting.lower():
         raise Refused(f"line {case.line} does not set {setting} and nothing else")
     return Change(
         f"leave {setting} unset",
@@ -43,7 +43,7 @@ def _behaviour(setting: str) -> str:
     return ""
 
 
-def _set_by(source: Source, part: cst.BaseSmallStatement) -> str:
+def set_by(source: Source, part: cst.BaseSmallStatement) -> str:
     """The name of what a statement sets; empty if it sets nothing, or not by a name in quotes."""
     match part:
         case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value):

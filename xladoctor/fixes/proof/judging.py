@@ -53,7 +53,7 @@ def judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proof
     if not proof.predicted_s and is_gone and faster.high >= 1.0:
         return replace(proof, outcome="holds")
     widely = all(one > _WIDELY * max(two for _, two in seconds) for one, _ in seconds)
-    return _by_times(proof, faster, widely)
+    return _by_times(proof, faster, widely=widely, is_gone=is_gone)
 
 
 def _is_plainer(steady: Interval, whole: Interval) -> bool:
@@ -84,10 +84,11 @@ def _by_output(proof: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> P
     return proof
 
 
-def _by_times(proof: Proof, faster: Interval, widely: bool) -> Proof:
+def _by_times(proof: Proof, faster: Interval, *, widely: bool, is_gone: bool) -> Proof:
     if faster.low <= 1.0 and not widely:
-        if _is_shown_by_counts(proof, faster):
-            said = "the saving is within the spread of these runs, but the counts show it"
+        if _is_plausible(proof, faster) and (is_gone or _has_fewer(proof)):
+            shown = "the finding is gone" if is_gone else "the counts show it"
+            said = f"the saving is within the spread of these runs, but {shown}"
             return replace(_noted(proof, said), outcome="holds")
         known = "" if proof.counts else "; nor do the counts differ"
         why = f"the loop is {faster.value:.2f} times as fast, which may be chance{known}"
@@ -99,12 +100,17 @@ def _by_times(proof: Proof, faster: Interval, widely: bool) -> Proof:
     return replace(proof, outcome="holds")
 
 
-def _is_shown_by_counts(proof: Proof, faster: Interval) -> bool:
-    """Whether what keeps the device waiting happens less often, and the times do not speak against
-    the saving that was predicted: it is small beside the spread of the runs.
-    """
+def _has_fewer(proof: Proof) -> bool:
+    """Whether what keeps the device waiting happens less often."""
     changes = [now - was for name, was, now in proof.counts if name in _COSTLY]
-    if faster.value < 1.0 or not proof.predicted_s or not changes or max(changes) > 0:
+    return bool(changes) and max(changes) <= 0
+
+
+def _is_plausible(proof: Proof, faster: Interval) -> bool:
+    """Whether the times do not speak against the saving that was predicted: it is small beside the
+    spread of the runs.
+    """
+    if faster.value < 1.0 or not proof.predicted_s:
         return False
     rest = (proof.before_s or 0.0) - proof.predicted_s
     return rest > 0 and (proof.before_s or 0.0) / rest <= faster.high

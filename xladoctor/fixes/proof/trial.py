@@ -107,10 +107,11 @@ class _Course:
         blank = Proof(patch, "not tried", predicted_s=seconds, bound=bound)
         pairs: list[tuple[Run, Run]] = []
         spare = list(base)  # runs that were made without any patch
-        for number in range(self._trials.pairs):
-            if self._is_over():
+        while not self._is_over():
+            enough = len(pairs) >= self._trials.pairs
+            if enough and not self._may_be_shown(judged(blank, pairs, self._trials.rtol), pairs):
                 break
-            later = number % _TWICE == 1
+            later = len(pairs) % _TWICE == 1
             after = self._run([*kept, patch]) if later else None
             before = spare.pop() if spare else self._run(kept)
             after = after or self._run([*kept, patch])
@@ -120,6 +121,12 @@ class _Course:
         if not pairs:
             return replace(blank, reason="the time that --budget gives is over")
         return judged(blank, pairs, self._trials.rtol)
+
+    def _may_be_shown(self, proof: Proof, pairs: Sequence[tuple[Run, Run]]) -> bool:
+        """Whether more pairs, at most as many again, may show a gain that these only suggest."""
+        suggested = proof.times is not None and proof.times.value > 1.0
+        few = len(pairs) < _TWICE * self._trials.pairs
+        return few and suggested and proof.outcome == "does not help"
 
     def _is_over(self) -> bool:
         return bool(self._until) and time.monotonic() + _TWICE * self._longest > self._until

@@ -1,0 +1,104 @@
+"""A batch padded to a multiple of 32 where it is put together, so that few shapes are left."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
+from xladoctor.fixes.source import Source
+
+_BUCKET = 32
+_PAD_SEQUENCE = frozenset(("torch.nn.utils.rnn.pad_sequence",))
+_SIZES = re.compile(r"\[([\d,]+)")
+
+
+def fix(case: Case) -> Change:
+    """For a ``collate_fn`` that pads once: with ``pad_sequence``, or to the ``max`` of lengths."""
+    source = case.source
+    if case.frontend != "torch_xla" or case.cause.get("kind") != "input_shape":
+        raise Unsuited("a size is padded where each one is compiled anew")
+    line = case.place("collated").line
+    function = next(
+        (each for each in source.all(cst.FunctionDef) if source.begin(each.name).line == line), None
+    )
+    if function is None:
+        raise Refused(f"line {line} is no function that puts a batch together")
+    edits = (*_padded(case, function), *_rounded(source, function))
+    if len(edits) != 1:
+        raise Refused(f"`{function.name.value}` does not pad in one place that is understood")
+    return Change(
+        f"pad to a multiple of {_BUCKET}",
+        edits,
+        behaviour=(
+            f"batches have up to {_BUCKET - 1} more elements of padding:"
+            " a mean or a loss that includes padding is another number"
+        ),
+        relies_on=("what pads by itself elsewhere follows the batch's length",),
+    )
+
+
+def _padded(case: Case, function: cst.FunctionDef) -> list[Edit]:
+    """The edit below each ``name = pad_sequence(…)``."""
+    source, edits = case.source, []
+    for call in source.calls_of(_PAD_SEQUENCE, function):
+        match source.parent(call):
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as assign:
+                statement = source.parent(assign)
+            case _:
+                raise Refused("what pad_sequence returns is not assigned to a variable")
+        given = {arg.keyword.value: arg.value for arg in call.args if arg.keyword}
+        if any(arg.star for arg in call.args) or len(call.args) != len(given) + 1:
+            raise Refused("pad_sequence is called with arguments that have no names")
+        first = given.get("batch_first")
+        if first is None or source.code(first) != "True" or "padding_side" in given:
+            raise Refused("pad_sequence is called without batch_first=True")
+        filled = given.get("padding_value")
+        value = f", value={source.code(filled)}" if filled is not None else ""
+        zeros = "0, 0, " * (_rank(case.cause) - 2)
+        source.refuse_shadowed("torch", call)
+        torch, imported = source.import_of("torch")
+        if imported:
+            raise Refused("the file does not import torch")
+        sizes = f"({zeros}0, -{name}.shape[1] % {_BUCKET})"
+        padded = f"{torch}.nn.functional.pad({name}, {sizes}{value})"
+        edits.append(source.insert_after(statement, f"{name} = {padded}"))
+    return edits
+
+
+def _rank(cause: dict[str, object]) -> int:
+    """The number of dimensions of the input that changes, which must change in its second."""
+    sizes = _SIZES.search(str(cause.get("to_shape")))
+    rank = sizes[1].count(",") + 1 if sizes else 0
+    if rank < 2 or cause.get("dimension") != 1:
+        raise Refused("it is not the second dimension that changes")
+    return rank
+
+
+def _rounded(source: Source, function: cst.FunctionDef) -> list[Edit]:
+    """The edit of each ``name = max(len(…) for …)``."""
+    edits = []
+    for call in source.calls_of(frozenset(("builtins.max",)), function):
+        match call.args:
+            case [cst.Arg(value=cst.GeneratorExp(elt=element) | cst.ListComp(elt=element))]:
+                pass
+            case _:
+                continue
+        if not _is_length(source, element):
+            continue
+        if not isinstance(source.parent(call), cst.Assign):
+            raise Refused("the longest length is not assigned to a variable")
+        edits.append(source.replace(call, f"-(-{source.code(call)} // {_BUCKET}) * {_BUCKET}"))
+    return edits
+
+
+def _is_length(source: Source, node: cst.BaseExpression) -> bool:
+    """Whether it is ``len(x)``, ``x.size(0)`` or ``x.shape[0]``."""
+    match node:
+        case cst.Call(func=cst.Name("len") as func):
+            return source.qualified(func) == {"builtins.len"}
+        case cst.Call(func=cst.Attribute(attr=cst.Name("size")), args=[cst.Arg(cst.Integer("0"))]):
+            return True
+    return source.code(node).endswith(".shape[0]")

@@ -1,0 +1,59 @@
+"""A checkpoint that is saved every ten minutes, and once more at the end."""
+
+from __future__ import annotations
+
+import textwrap
+
+import libcst as cst
+
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change, Edit, Position, Refused
+
+_INTERVAL = 600  # seconds
+_SAVES = frozenset(("torch.save", "torch_xla.core.xla_model.save"))
+_NAME = "last_saved"
+
+
+def fix(case: Case) -> Change:
+    """For a call of ``torch.save`` or ``xm.save`` that stands alone, in a loop of this function."""
+    source = case.source
+    statement = source.statement(case.line)
+    call = source.only_call(statement)
+    if call is None or not source.qualified(call.func) & _SAVES:
+        raise Refused(f"line {case.line} is no call of torch.save or xm.save that stands alone")
+    source.loop_around(statement)  # or it is refused
+    loop = source.loops_around(statement)[-1]
+    bound = source.names_bound(loop)
+    inside = {name.value for name in source.variables(statement)} & bound
+    if inside:
+        raise Refused(f"it saves or names what changes in the loop: `{min(inside)}`")
+    if any(name.value == _NAME for name in source.all(cst.Name)):
+        raise Refused(f"the name `{_NAME}` is taken")
+    if any(source.all((cst.Break, cst.Return, cst.Yield), loop)) or loop.orelse:
+        raise Refused("the loop may end early, after which it would not be saved")
+    source.refuse_shadowed("time", statement)
+    if "time" in source.names_bound(source.module):
+        raise Refused("`time` is a variable of the file")
+    time, imported = source.import_of("time")
+    inner = source.indentation(statement)
+    step = source.module.default_indent
+    begin = Position(source.begin(statement).line, 0)
+    after = Position(source.end(statement).line + 1, 0)
+    saving = "".join(source.lines[begin.line - 1 : after.line - 1])
+    now, newline = f"{time}.monotonic()", source.newline
+    text = (
+        f"{inner}if {now} - {_NAME} >= {_INTERVAL}:{newline}"
+        f"{textwrap.indent(saving, step)}{inner}{step}{_NAME} = {now}{newline}"
+    )
+    last = textwrap.dedent(saving).rstrip().splitlines()
+    return Change(
+        "save by the clock",
+        (
+            *imported,
+            source.insert_before(loop, f"{_NAME} = {now}"),
+            Edit(begin, after, text),
+            source.insert_after(loop, *last),
+        ),
+        behaviour=f"it is saved every {_INTERVAL // 60} minutes, and once more below the loop"
+        f" in line {source.begin(loop).line}",
+    )
