@@ -46,7 +46,7 @@ def _padded(case: Case, function: cst.FunctionDef) -> list[Edit]:
     for call in source.calls_of(_PAD_SEQUENCE, function):
         match source.parent(call):
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as assign:
-                statement = source.parent(assign)
+                statement = source.statement(source.begin(assign).line)
             case _:
                 raise Refused("what pad_sequence returns is not assigned to a variable")
         given = {arg.keyword.value: arg.value for arg in call.args if arg.keyword}
