@@ -15,16 +15,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from benchmarks.environment import for_cpu
+from xladoctor.quantities import duration
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 KEPT = Path(__file__).with_name("fixes.json")
 _FOLDERS = (".", "recompilation", "jax", "torch_compile")
 _LIMIT_S = 3600
+_PROVED = ("outcome", "before_s", "after_s", "times", "reason", "note")
 
 
 def names() -> list[str]:
@@ -57,9 +60,8 @@ def tried(name: str, pairs: int, *, verify: bool) -> dict[str, Any]:
             "kind": each.get("kind"),
             "effect": each.get("effect"),
             "reason": each.get("reason"),
-            "outcome": (each.get("proof") or {}).get("outcome"),
-            "times": (each.get("proof") or {}).get("times"),
             "predicted_s": each.get("predicted_s"),
+            "proof": {key: (each.get("proof") or {}).get(key) for key in _PROVED},
         }
         for each in (*plan["patches"], *plan["skips"])
     ]
@@ -82,16 +84,41 @@ def _xladoctor(project: Path, *words: str) -> str:
 
 
 def table(kept: dict[str, Any]) -> str:
-    """The rows of docs/fixes.md."""
-    lines = ["| Program | Finding | Patch | Outcome |", "| --- | --- | --- | --- |"]
+    """The rows of docs/fixes.md: each patch, and what came of it."""
+    lines = [
+        "| Program | Finding | Patch | Loop without it | With it | Times as fast | Outcome |",
+        "| --- | --- | --- | ---: | ---: | --- | --- |",
+    ]
     for name, result in sorted(kept.items()):
         for row in result["findings"]:
-            patch = row["kind"] or f"none: {row['reason']}"
-            times = row["times"]
-            faster = f", {times['value']:.3g} times as fast" if times else ""
-            outcome = f"{row['outcome']}{faster}" if row["outcome"] else ""
-            lines.append(f"| {name} | {row['rule']} | {patch} | {outcome} |")
-    return "\n".join(lines)
+            if row["kind"]:
+                cells = [f"`{name}`", row["rule"], f"`{row['kind']}`", *_measured(row["proof"])]
+                lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _measured(proof: dict[str, Any]) -> list[str]:
+    times = proof["times"]
+    if not times:
+        return ["", "", "", proof["outcome"] or ""]
+    seconds = [duration(proof[key]) for key in ("before_s", "after_s")]
+    high = "∞" if times["high"] is None else f"{times['high']:.3g}"
+    interval = f"{times['value']:.3g} ({times['low']:.3g} to {high})"
+    return [*seconds, interval, proof["outcome"]]
+
+
+def sums(kept: dict[str, Any]) -> str:
+    """How many programs have a patch, and how many patches hold, as a sentence."""
+    ill = [result["findings"] for result in kept.values() if result["findings"]]
+    patched = [rows for rows in ill if any(row["kind"] for row in rows)]
+    outcomes = Counter(
+        row["proof"]["outcome"] for rows in patched for row in rows if row["proof"]["outcome"]
+    )
+    others = "".join(f", {count} {name}" for name, count in outcomes.items() if name != "holds")
+    return (
+        f"Of {len(ill)} programs with findings {len(patched)} have a patch. Of"
+        f" {outcomes.total()} patches that were tried {outcomes['holds']} hold{others}."
+    )
 
 
 def main() -> None:
@@ -109,17 +136,14 @@ def main() -> None:
         print(
             name,
             *(
-                f"{row['rule']} {row['kind'] or '-'} {row['outcome'] or ''}"
+                f"{row['rule']} {row['kind'] or '-'} {row['proof']['outcome'] or ''}"
                 for row in kept[name]["findings"]
             ),
             sep="  ",
             flush=True,
         )
     print(table(kept))
-    rows = [row for result in kept.values() for row in result["findings"]]
-    patched = [row for row in rows if row["kind"]]
-    holding = [row for row in patched if row["outcome"] == "holds"]
-    print(f"{len(rows)} findings, {len(patched)} with a patch, {len(holding)} of which hold")
+    print(sums(kept))
 
 
 if __name__ == "__main__":

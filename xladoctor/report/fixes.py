@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
+from rich.cells import chop_cells
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
@@ -69,9 +70,16 @@ def _patch(patch: Patch, plan: Plan, proof: Proof | None, style: Style) -> Itera
         most = "at most " if finding.saving.basis == "bound" else ""
         yield _labelled("saves", f"{most}{duration(finding.saving.seconds)} (predicted)", style)
     for line in diff(patch, plan.root):
-        yield Text(plain(line, style), style=_COLORS.get(line[:1], ""), overflow="fold")
+        yield _folded(line, "", style)
     if proof is not None:
         yield from _proof(proof, style)
+
+
+def _folded(line: str, indentation: str, style: Style) -> Text:
+    """A line of code or output, broken where the terminal ends, as terminals do themselves."""
+    pieces = chop_cells(plain(line, style), style.width - len(indentation))
+    text = "\n".join(f"{indentation}{piece}" for piece in pieces)
+    return Text(text, style=_COLORS.get(line[:1], ""))
 
 
 def _labelled(label: str, text: str, style: Style) -> RenderableType:
@@ -81,16 +89,16 @@ def _labelled(label: str, text: str, style: Style) -> RenderableType:
 def _proof(proof: Proof, style: Style) -> Iterator[RenderableType]:
     text = Text(proof.outcome, style=f"bold {_OUTCOMES[proof.outcome]}")
     if proof.times and proof.before_s and proof.after_s:
-        text.append(f": {_times(proof)}", style="not bold default")
+        text.append(plain(f": {_times(proof)}", style), style="not bold default")
     yield Padding(text, (0, 0, 0, 2))
     for sentence in filter(None, (proof.reason, proof.note)):
         yield Padding(Text(f"{sentence[:1].upper()}{sentence[1:]}."), (0, 0, 0, 2))
     for name, was, now in proof.counts:
-        yield Text(f"  {name.replace('_', ' ')}: {was:g} → {now:g}")
+        yield Text(plain(f"  {name.replace('_', ' ')}: {was:g} → {now:g}", style))
     if proof.new:
         yield Text(f"  new findings: {', '.join(proof.new)}", style="yellow")
     for line in proof.differs:
-        yield Text(f"    {plain(line, style)}", style=_COLORS.get(line[:1], ""), overflow="fold")
+        yield _folded(line, "    ", style)
 
 
 def _times(proof: Proof) -> str:

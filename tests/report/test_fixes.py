@@ -1,0 +1,128 @@
+"""What ``xladoctor fix`` prints: patches, what came of trying them, and what has no patch."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.report.diagnoses import SICK
+from tests.report.snapshots import assert_as_before
+from tests.report.test_terminal import columns
+from xladoctor.diagnosis.finding import NO_SAVING, Finding, Location, Saving
+from xladoctor.fixes.interface import Change, Edit, Patch, Plan, Position, Skip, sha256_of
+from xladoctor.fixes.proof.interface import Interval, Proof
+from xladoctor.report.fixes import render
+from xladoctor.report.interface import Style
+from xladoctor.report.output import Format
+
+SNAPSHOTS = Path(__file__).parent / "fixes_snapshots"
+TEXT = """def größe(model, loader, device):
+    total = 0.0
+    for inputs, targets in loader:
+        loss = model(inputs.to(device), targets.to(device))
+        total += loss.item()
+        optimizer.step()
+    print(total)
+"""
+
+
+def _finding(rule: str, line: int, seconds: float | None) -> Finding:
+    saving = replace(NO_SAVING, seconds=seconds) if seconds else NO_SAVING
+    place = Location("train.py", line, "größe", "guilty", TEXT.splitlines()[line - 1])
+    return replace(
+        SICK.findings[0], rule=rule, locations=[place], saving=saving, fingerprint=f"{rule}-{line}"
+    )
+
+
+def _plan(root: Path) -> Plan:
+    file = root / "train.py"
+    file.write_text(TEXT, encoding="utf-8")
+    digest = sha256_of(file.read_bytes())
+    barrier = Change(
+        "end each iteration of the loop in line 3 with a barrier",
+        (Edit(Position(7, 0), Position(7, 0), "        torch_xla.sync()\n"),),
+        relies_on=("the loop's iterations are the steps of the program",),
+    )
+    number = "torch.zeros(1, dtype=torch.float32, device=device, requires_grad=False).squeeze()"
+    summed = Change(
+        "sum on the device",
+        (Edit(Position(2, 12), Position(2, 15), number),),
+        behaviour="`total` is rounded as float32 numbers are",
+    )
+    unset = Change("leave \u001b[31mXLA_IR_DEBUG unset", (Edit(Position(6, 0), Position(7, 0), ""),))
+    changes = [("XD301", 6, 3.0, barrier), ("XD201", 5, 0.4, summed), ("XD701", 6, None, unset)]
+    patches = [
+        Patch(_finding(rule, line, seconds), "a_kind", file, digest, change)
+        for rule, line, seconds, change in changes
+    ]
+    skips = [
+        Skip(_finding("XD101", 4, 1.0), "only torch.compile has dynamic shapes"),
+        Skip(
+            _finding("XD203", 7, None),
+            "`total` is looked at inside of the loop",
+            "read it every tenth step",
+        ),
+    ]
+    return Plan(root, patches, skips)
+
+
+def _proofs(plan: Plan) -> list[Proof]:
+    barrier, summed, unset = plan.patches
+    return [
+        Proof(
+            barrier,
+            "holds",
+            1.6,
+            0.231,
+            Interval(6.77, 4.84, 9.48),
+            predicted_s=1.272,
+            counts=(("barriers_per_step", 0.0, 1.0), ("compilations_after_warmup", 21.0, 0.0)),
+        ),
+        Proof(
+            summed,
+            "changes the results",
+            2.0,
+            1.9,
+            Interval(1.05, 0.9, 1.2),
+            predicted_s=0.4,
+            reason="with the patch the program prints something else",
+            differs=("- total 3.25", "+ total 3.5"),
+            new=("XD204",),
+        ),
+        Proof(unset, "not tried", reason="the time that --budget gives is over"),
+    ]
+
+
+WIDTHS = [(80, True), (120, True), (80, False)]
+
+
+@pytest.mark.parametrize(("width", "unicode"), WIDTHS)
+@pytest.mark.parametrize("name", ["shown", "tried", "none"])
+def test_patches_are_shown_as_they_were(
+    tmp_path: Path, name: str, width: int, unicode: bool
+) -> None:
+    plan = _plan(tmp_path)
+    if name == "none":
+        plan = Plan(tmp_path, [], plan.skips)
+    proofs = _proofs(plan) if name == "tried" else None
+    output = io.StringIO()
+    render(Format.terminal, plan, proofs, output, Style(width, unicode=unicode))
+    text = output.getvalue()
+    assert all(columns(line) <= width for line in text.splitlines())
+    assert unicode or text.isascii()
+    assert "\u001b" not in text
+    assert_as_before(SNAPSHOTS / f"{name}-{width}{'' if unicode else '-ascii'}.txt", text)
+
+
+def test_json_has_what_is_shown(tmp_path: Path) -> None:
+    plan = _plan(tmp_path)
+    output = io.StringIO()
+    render(Format.json, plan, _proofs(plan), output, Style(80))
+    assert str(tmp_path) not in json.dumps(json.loads(output.getvalue())["patches"][0]["diff"])
+    assert_as_before(
+        SNAPSHOTS / "tried.json", output.getvalue().replace(str(tmp_path), "/project")
+    )
