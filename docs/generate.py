@@ -21,6 +21,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from benchmarks import fixes
 from tests.journeys import journey as journeys
 from tests.prescriptions import trial as prescriptions
 from xladoctor.configuration import schema as configuration
@@ -216,6 +217,12 @@ def kinds_table() -> str:
     return f"| Kind | What it does | Rules |\n| --- | --- | --- |\n{''.join(rows)}"
 
 
+def tried_patches() -> str:
+    """What came of the patches of the sick examples, as `python -m benchmarks.fixes` kept it."""
+    kept = json.loads(fixes.KEPT.read_text(encoding="utf-8"))
+    return f"{fixes.sums(kept)}\n\n{fixes.table(kept)}"
+
+
 def row_defaults() -> str:
     """The values that rows of cases have where they do not say."""
     given = {"any table that has the column": BASE, **DEFAULTS}
@@ -310,7 +317,7 @@ def committed() -> dict[Path, str]:
         ),
         TROUBLESHOOTING: filled(TROUBLESHOOTING, releases=releases_table()),
         PRESCRIPTIONS: filled(PRESCRIPTIONS, tried=tried_table(), journeys=journeys_table()),
-        FIXES: filled(FIXES, kinds=kinds_table()),
+        FIXES: filled(FIXES, kinds=kinds_table(), tried=tried_patches()),
         CASES: filled(CASES, defaults=row_defaults(), values=expected_values()),
         DOCS / "rule.schema.json": json.dumps(rule_schema.schema(), indent=1) + "\n",
         DOCS / "configuration.schema.json": json.dumps(configuration.schema(), indent=1) + "\n",

@@ -245,7 +245,7 @@ def test_the_loop_around_a_line_of_its_turns() -> None:
         KIND,
         """
         import torch_xla
-        def turns(images):
+        def iterations(images):
             for level in levels:
                 images = images - level * model(images)
                 yield images

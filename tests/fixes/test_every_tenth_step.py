@@ -126,7 +126,7 @@ def test_below_a_barrier_that_the_loop_is_given() -> None:
 def test_it_says_that_less_is_printed() -> None:
     text = "for i in range(9):\n    print(loss)  #!\n"
     assert change(KIND, text).behaviour == (
-        "it prints only if `i % 10 == 0`, not in each turn of the loop in line 1"
+        "it prints only if `i % 10 == 0`, not in each iteration of the loop in line 1"
     )
 
 
@@ -189,7 +189,7 @@ def test_a_print_of_ones_own_is_refused() -> None:
 def test_names_that_are_taken() -> None:
     text = "def enumerate(x): ...\nfor x in data:\n    step(x)\n    print(x)  #!\n"
     assert "taken" in refusal(KIND, text)
-    text = "step = number = turn = index = 0\nfor x in data:\n    step(x)\n    print(x)  #!\n"
+    text = "step = number = iteration = index = 0\nfor x in data:\n    step(x)\n    print(x)  #!\n"
     assert "taken" in refusal(KIND, text)
 
 

@@ -131,5 +131,5 @@ def test_a_patch_that_was_tried_holds(project: Path) -> None:
     assert patch["proof"]["times"]["value"] > 1
     assert (project / "train.py").read_text() == PROGRAM
     report = run(sys.executable, "-m", "xladoctor", "analyze", "out", cwd=project)
-    assert "tried  A patch (end each turn of the loop" in report.stdout
+    assert "test A patch (end each iteration of the loop" in report.stdout
     assert "times as fast" in report.stdout

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.support import PACK, finding, location
 from xladoctor.diagnosis.device_use import DeviceOp, DeviceScope, DeviceUse, LabelTime
-from xladoctor.diagnosis.finding import Cost, Ignored, NotChecked, Saving
+from xladoctor.diagnosis.finding import Cost, Ignored, NotChecked, Saving, Tried
 from xladoctor.diagnosis.interface import (
     Consumer,
     Count,
@@ -153,6 +153,9 @@ SICK = Diagnosis(
             fix="Pad each batch\nto one length — or to a few buckets.",
         ),
         finding(
+            tried=Tried(
+                "sum `total` on the device, and read it once", "holds", 1.6, 0.231, 6.77, 4.84
+            ),
             severity="warning",
             cost=Cost(0.04, 0.004, "estimate"),
             saving=Saving(0.04, 1.0, 0.004, "bound"),

@@ -12,7 +12,7 @@ import pytest
 from tests.report.diagnoses import SICK
 from tests.report.snapshots import assert_as_before
 from tests.report.test_terminal import columns
-from xladoctor.diagnosis.finding import NO_SAVING, Finding, Location, Saving
+from xladoctor.diagnosis.finding import NO_SAVING, Finding, Location
 from xladoctor.fixes.interface import Change, Edit, Patch, Plan, Position, Skip, sha256_of
 from xladoctor.fixes.proof.interface import Interval, Proof
 from xladoctor.report.fixes import render
@@ -53,7 +53,9 @@ def _plan(root: Path) -> Plan:
         (Edit(Position(2, 12), Position(2, 15), number),),
         behaviour="`total` is rounded as float32 numbers are",
     )
-    unset = Change("leave \u001b[31mXLA_IR_DEBUG unset", (Edit(Position(6, 0), Position(7, 0), ""),))
+    unset = Change(
+        "leave \u001b[31mXLA_IR_DEBUG unset", (Edit(Position(6, 0), Position(7, 0), ""),)
+    )
     changes = [("XD301", 6, 3.0, barrier), ("XD201", 5, 0.4, summed), ("XD701", 6, None, unset)]
     patches = [
         Patch(_finding(rule, line, seconds), "a_kind", file, digest, change)
@@ -123,6 +125,4 @@ def test_json_has_what_is_shown(tmp_path: Path) -> None:
     output = io.StringIO()
     render(Format.json, plan, _proofs(plan), output, Style(80))
     assert str(tmp_path) not in json.dumps(json.loads(output.getvalue())["patches"][0]["diff"])
-    assert_as_before(
-        SNAPSHOTS / "tried.json", output.getvalue().replace(str(tmp_path), "/project")
-    )
+    assert_as_before(SNAPSHOTS / "tried.json", output.getvalue().replace(str(tmp_path), "/project"))

@@ -59,14 +59,14 @@ def barrier_in(
         but: a barrier of the loop that is taken out.
 
     Raises:
-        Refused: some turns would not come to it, or it has one.
+        Refused: some iterations would not come to it, or it has one.
     """
     taken_out: list[Edit] = []
     if but is None and (found := _in_some_turns(source, loop)):
         but, only_some = found
         taken_out = [source.delete(only_some)]
     if has_barrier(source, loop, but):
-        raise Refused("the loop has a barrier already", "see that each turn comes to it")
+        raise Refused("the loop has a barrier already", "see that each iteration comes to it")
     if has_device_loader(source, loop):
         raise Refused("the loop's loader ends each step with a barrier already")
     rest = _below(source, loop, shown)
@@ -78,7 +78,7 @@ def barrier_in(
             raise Refused(
                 f"the loop has a `{kind}` in line {source.begin(leaves[0]).line}, which would pass"
                 " by a barrier at its end",
-                "add torch_xla.sync() in front of it too, if that turn computes something",
+                "add torch_xla.sync() in front of it too, if that iteration computes something",
             )
     if not rest and _is_raise(body[-1]):
         raise Refused(f"the body of the loop ends with `{source.code(body[-1]).strip()}`")
@@ -207,7 +207,7 @@ def _reads(source: Source, statement: cst.CSTNode) -> bool:
 
 
 def _skips(statement: cst.CSTNode) -> bool:
-    """Whether a statement does nothing but end some turns."""
+    """Whether a statement does nothing but end some iterations."""
     return (
         isinstance(statement, cst.If)
         and len(statement.body.body) == 1
@@ -233,7 +233,7 @@ def _ends(source: Source, statement: cst.CSTNode, loop: cst.For | cst.While) -> 
 
 
 def _leaves(source: Source, statement: cst.CSTNode, loop: cst.For | cst.While) -> list[cst.CSTNode]:
-    """What in a statement of a loop's body ends the turn."""
+    """What in a statement of a loop's body ends the iteration."""
     found: list[cst.CSTNode] = []
     for each in source.all(_LEAVES, statement):
         inside = [above for above in source.around(each) if isinstance(above, (*LOOPS, *SCOPES))]

@@ -20,7 +20,7 @@ class Carried:
     """A variable that a loop carries.
 
     Attributes:
-        statement: what changes it in each turn.
+        statement: what changes it in each iteration.
         loop: the outermost loop that runs between where it is set and where it is used.
         start: the value that it has before the loop.
         inside: where else the loop names it.
@@ -225,7 +225,7 @@ def _has_modulo(source: Source, test: cst.BaseExpression) -> bool:
 
 
 def refuse_reused(source: Source, loop: cst.CSTNode, tensor: cst.BaseExpression) -> None:
-    """Refuse to keep a tensor that a later turn changes in place, or whose memory it takes."""
+    """Refuse to keep a tensor that a later iteration changes in place, or whose memory it takes."""
     root = tensor
     while isinstance(root, (cst.Attribute, cst.Subscript)):
         root = root.value
@@ -234,7 +234,7 @@ def refuse_reused(source: Source, loop: cst.CSTNode, tensor: cst.BaseExpression)
     name = root.value
     above = [source.parent(use) for use in source.names_used(loop, name)]
     if not any(isinstance(each, (cst.AssignTarget, cst.Element)) for each in above):
-        raise Refused(f"`{name}` may be the same in each turn")
+        raise Refused(f"`{name}` may be the same in each iteration")
     if any(isinstance(each, cst.AugAssign) or _in_place(each) for each in above):
         raise Refused(f"`{name}` is changed in place in the loop")
     if "donate" in source.text and any(isinstance(each, cst.Arg) for each in above):

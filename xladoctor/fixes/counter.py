@@ -8,9 +8,9 @@ from xladoctor.fixes.carried import is_occasional
 from xladoctor.fixes.interface import Edit, Refused
 from xladoctor.fixes.source import Source
 
-EACH = 10  # turns
-_SELDOM = 5  # turns between the program's own output
-_NAMES = ("step", "number", "turn", "index")
+EACH = 10  # iterations
+_SELDOM = 5  # iterations between the program's own output
+_NAMES = ("step", "number", "iteration", "index")
 #: Methods whose results are not the batches of a loop.
 _PARTS = {"items", "keys", "values", "parameters", "named_parameters", "children", "modules"}
 
@@ -18,13 +18,13 @@ _PARTS = {"items", "keys", "values", "parameters", "named_parameters", "children
 def occasionally(
     source: Source, statement: cst.SimpleStatementLine
 ) -> tuple[str, int, tuple[Edit, ...]]:
-    """A condition that holds in some turns of the innermost loop around a statement.
+    """A condition that holds in some iterations of the innermost loop around a statement.
 
     Returns:
         The condition, the line of the loop, and the edits of the loop's head that it needs.
 
     Raises:
-        Refused: the loop's turns are not those of the program's steps, or cannot be counted.
+        Refused: the loop's iterations are not those of the program's steps, or cannot be counted.
     """
     loops = source.loops_around(statement)
     if not loops:
@@ -32,7 +32,7 @@ def occasionally(
     loop = loops[0]
     line = source.begin(loop).line
     if is_occasional(source, loop, statement):
-        raise Refused("it is behind an `if` of every so many turns already")
+        raise Refused("it is behind an `if` of every so many iterations already")
     if len(loops) > 1 and len(loop.body.body) == 1:
         raise Refused(f"the loop in line {line} does nothing else: it goes through parts of a step")
     counter = _counter(source, loop)
@@ -60,7 +60,7 @@ def _existing(source: Source, loop: cst.For | cst.While, counter: str) -> str:
 
 
 def _counter(source: Source, loop: cst.For | cst.While) -> str:
-    """A variable that is another whole number in each turn; empty if there is none."""
+    """A variable that is another whole number in each iteration; empty if there is none."""
     match loop:
         case cst.For(target=cst.Name(name), iter=cst.Call(func=func, args=args)) if (
             source.qualified(func) == {"builtins.range"} and len(args) <= 2
@@ -96,7 +96,7 @@ def _counted(source: Source, loop: cst.For | cst.While, depth: int) -> tuple[str
     """
     line = source.begin(loop).line
     if not isinstance(loop, cst.For) or loop.asynchronous:
-        raise Refused(f"the loop in line {line} counts nothing that tells every tenth turn")
+        raise Refused(f"the loop in line {line} counts nothing that tells every tenth iteration")
     match loop.iter:
         case cst.Call(func=cst.Attribute(attr=cst.Name(name))) if name in _PARTS:
             raise Refused(f"the loop in line {line} goes through parts of a step")

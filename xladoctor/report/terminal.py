@@ -226,7 +226,7 @@ def explained(
     rows += [_labelled("also", text + ".", style) for text in finding.consequences]
     rows.append(_labelled("fix", " ".join(finding.fix.split()), style))
     if finding.tried:
-        rows.append(_labelled("tried", tried(finding), style))
+        rows.append(_labelled("test", tried(finding), style))
     for location in finding.locations:
         if location.role not in _WHERE:
             rows += _location(location, style, diagnosis)

@@ -1,4 +1,4 @@
-"""A barrier at the end of the loop's body, so that each turn is a graph of its own."""
+"""A barrier at the end of the loop's body, so that each iteration is a graph of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xladoctor.fixes.interface import Change, Refused
 
 def fix(case: Case) -> Change:
     """For the loop that the finding names, or that is around the line which it names, and for loops
-    in that one whose turns read; or for the function that an optimizer calls several times.
+    in that one whose iterations read; or for the function that an optimizer calls several times.
     """
     source = case.source
     closure = next((each for each in case.finding.locations if each.role == "closure"), None)
@@ -31,10 +31,10 @@ def fix(case: Case) -> Change:
     lines = sorted(source.begin(each).line for each in (loop, *inner))
     which = f"the loop{'s' * (len(lines) > 1)} in line {' and '.join(map(str, lines))}"
     return Change(
-        f"end each turn of {which} with a barrier",
+        f"end each iteration of {which} with a barrier",
         tuple(dict.fromkeys(edits)),
         behaviour=random_numbers(source),
-        relies_on=("the loop's turns are the steps of the program", *_shapes(case)),
+        relies_on=("the loop's iterations are the steps of the program", *_shapes(case)),
     )
 
 

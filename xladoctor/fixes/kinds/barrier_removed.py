@@ -28,7 +28,9 @@ def fix(case: Case) -> Change:
         loop = source.loop(case.place("loop").line)
         if not has_barrier(source, loop, but=call):
             edits += barrier_in(source, loop, but=call)
-            title += f", and end each turn of the loop in line {source.begin(loop).line} with it"
+            title += (
+                f", and end each iteration of the loop in line {source.begin(loop).line} with it"
+            )
     return Change(
         title,
         tuple(edits),

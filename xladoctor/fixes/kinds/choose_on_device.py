@@ -68,7 +68,7 @@ def _condition(source: Source, line: int) -> cst.If:
             return each
     raise Refused(
         f"line {line} is not an `if` of its own",
-        "look at the value every few turns or a step late, or choose on the device",
+        "look at the value every few iterations or a step late, or choose on the device",
     )
 
 
@@ -95,7 +95,7 @@ def _refuse_effects(source: Source, value: cst.BaseExpression, pure: set[str]) -
         raise Refused(f"`{source.code(value)}` does more than compute a value")
     for call in source.all(cst.Call, value):
         if called(call) not in pure:
-            raise Refused(f"`{source.code(call)}` would be computed in each turn")
+            raise Refused(f"`{source.code(call)}` would be computed in each iteration")
     if any(source.all((cst.Subscript, cst.BaseComp, cst.IfExp, cst.List, cst.Dict), value)):
         raise Refused(f"`{source.code(value)}` may fail where it is not chosen")
 

@@ -31,8 +31,8 @@ def fix(case: Case) -> Change:
     barrier = [] if has_barrier(source, loop) else barrier_in(source, loop)
     line = source.begin(loop).line
     return Change(
-        f"leave eager mode off, and end each turn of the loop in line {line} with a barrier",
+        f"leave eager mode off, and end each iteration of the loop in line {line} with a barrier",
         (source.delete(statement), *barrier),
         behaviour=random_numbers(source),
-        relies_on=("the loop's turns are the steps of the program",),
+        relies_on=("the loop's iterations are the steps of the program",),
     )

@@ -39,7 +39,8 @@ def fix(case: Case) -> Change:
     return Change(
         f"{verb} only if `{condition}`",
         (*_moved(case, statement, condition), *counted),
-        behaviour=f"it {verb}s only if `{condition}`, not in each turn of the loop in line {loop}",
+        behaviour=f"it {verb}s only if `{condition}`, not in each iteration of the loop in line"
+        f" {loop}",
     )
 
 

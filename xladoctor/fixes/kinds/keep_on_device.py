@@ -10,7 +10,7 @@ from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.reads import Read, the_read
 from xladoctor.fixes.step_end import above_barrier, refuse_barrier_elsewhere
 
-_MEMORY = "the loop's values, one of each turn, fit into the device's memory"
+_MEMORY = "the loop's values, one of each iteration, fit into the device's memory"
 
 
 def fix(case: Case) -> Change:

@@ -44,7 +44,7 @@ def fix(case: Case) -> Change:
 def _below_loop(
     case: Case, statement: cst.SimpleStatementLine, loop: Loop, name: str, read: Read
 ) -> Change:
-    """The last turn's value is read below the loop."""
+    """The last iteration's value is read below the loop."""
     source = case.source
     if case.frontend not in ("torch_xla", "jax"):
         raise Refused(f"reads of {case.frontend} programs are not moved below their loop")
@@ -69,7 +69,7 @@ def _below_loop(
             source.replace(read.call, kept),
             source.insert_after(loop, f"{name} = {read.read_later(name)}"),
         ),
-        relies_on=("the loop has at least one turn",),
+        relies_on=("the loop has at least one iteration",),
     )
 
 

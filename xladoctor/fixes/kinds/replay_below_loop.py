@@ -32,7 +32,9 @@ _UPDATES = {"update", "update_state", "add", "add_batch", "append", "extend", "r
 _BUILTINS = {"float", "int", "round", "len", "abs", "max", "min", "sum", "bool", "zip"}
 _ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
 Loop = cst.For | cst.While
-_MEMORY = "the results of all turns fit into memory, and no turn writes into those of another"
+_MEMORY = (
+    "the results of all iterations fit into memory, and no iteration writes into those of another"
+)
 
 
 def fix(case: Case) -> Change:
@@ -54,7 +56,7 @@ def fix(case: Case) -> Change:
         else _tensors(case, loop, statement, name, kept, copied)
     )
     return Change(
-        f"change `{name}` below the loop in line {source.begin(loop).line}, for all turns",
+        f"change `{name}` below the loop in line {source.begin(loop).line}, for all iterations",
         (source.insert_before(loop, f"{kept} = []"), *edits),
         relies_on=(_MEMORY, f"nothing that the loop calls uses `{name}`"),
     )
@@ -107,7 +109,7 @@ def _tuple(texts: list[str]) -> str:
 
 
 def _replayed(source: Source, loop: Loop, targets: list[str], kept: str, code: str) -> Edit:
-    """The statement below the loop, once for each of its turns."""
+    """The statement below the loop, once for each of its iterations."""
     indented = (source.module.default_indent + line for line in code.splitlines())
     names = _tuple(targets) if len(targets) == 1 else ", ".join(targets)
     return source.insert_after(loop, f"for {names} in {kept}:", *indented)
@@ -183,7 +185,7 @@ def _results(
     name: str,
     copied: cst.BaseExpression | None = None,
 ) -> list[str]:
-    """The variables of the turn that a statement uses: each is another object in each turn."""
+    """The variables of the iteration that a statement uses: another object in each."""
     bound = source.names_bound(loop)
     found = dict[str, None]()
     in_step = [] if copied is None else source.variables(copied)

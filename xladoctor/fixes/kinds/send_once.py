@@ -30,7 +30,7 @@ def fix(case: Case) -> Change:
         ) if _is_sending(source, sent):
             return _hoisted(case, statement, loops[0], name, sent)
     if case.frontend != "jax":
-        raise Refused("what it sends is another in each turn, as far as can be seen")
+        raise Refused("what it sends is another in each iteration, as far as can be seen")
     return _argument_sent(case, statement, loops[0])
 
 
@@ -54,7 +54,7 @@ def _hoisted(
     given = {each.value for each in source.variables(sent)}
     changing = given & source.names_bound(loop)
     if changing:
-        raise Refused(f"`{min(changing)}` is another in each turn")
+        raise Refused(f"`{min(changing)}` is another in each iteration")
     own = set(source.variables(statement))
     for use in source.variables(loop):
         if use.value in given and use not in own and not _is_harmless(source, use):

@@ -179,7 +179,7 @@ def _device_named(source: Source, line: cst.CSTNode) -> str:
 
 
 def _reads_inside(whole: _Sum, start: str, number: str) -> tuple[Edit, ...]:
-    """Reads where the loop shows the sum every so many turns, and then begins anew."""
+    """Reads where the loop shows the sum every so many iterations, and then begins anew."""
     source, variable = whole.source, whole.variable
     edits = []
     for use in variable.inside:

@@ -30,17 +30,17 @@ def fix(case: Case) -> Change:
     return Change(
         f"wait once, below the loop in line {source.begin(loop).line}",
         edits,
-        relies_on=("the loop has at least one turn", _MEMORY),
+        relies_on=("the loop has at least one iteration", _MEMORY),
     )
 
 
 def _refuse(source: Source, loop: cst.For | cst.While) -> None:
-    """Refuse loops that take the time of each turn, or that others see a turn of."""
+    """Refuse loops that take the time of each iteration, or that others see a iteration of."""
     clocks = source.calls_of(_CLOCKS, loop.body)
     if clocks:
         raise Refused(
-            f"line {source.begin(clocks[0]).line} takes the time of each turn",
-            "wait once, below the loop, and divide the time of the whole loop by its turns",
+            f"line {source.begin(clocks[0]).line} takes the time of each iteration",
+            "wait once, below the loop, and divide the time of the whole loop by its iterations",
         )
     for each in source.all((cst.Yield, cst.Return), loop.body):
         kind = type(each).__name__.lower()
