@@ -41,7 +41,7 @@ def names() -> list[str]:
 
 
 def tried(name: str, pairs: int, *, verify: bool) -> dict[str, Any]:
-    """What came of a program: a row for each finding at warning or above."""
+    """What came of a program."""
     source = (EXAMPLES / name).with_suffix(".py")
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder, "project")
@@ -52,8 +52,13 @@ def tried(name: str, pairs: int, *, verify: bool) -> dict[str, Any]:
         printed = _xladoctor(project, "fix", str(run), "--quiet", "--format", "json", *flags)
         plan = json.loads(printed) if printed else {"patches": [], "skips": []}
         report = json.loads((run / "diagnosis.json").read_text(encoding="utf-8"))
+    return {"findings": rows(plan, report)}
+
+
+def rows(plan: dict[str, Any], report: dict[str, Any]) -> list[dict[str, Any]]:
+    """What came of each finding at warning or above, of a plan and a report as JSON."""
     severities = {each["fingerprint"]: each["severity"] for each in report["findings"]}
-    rows = [
+    made = [
         {
             "rule": each["rule"],
             "severity": severities.get(each["fingerprint"], ""),
@@ -65,7 +70,7 @@ def tried(name: str, pairs: int, *, verify: bool) -> dict[str, Any]:
         }
         for each in (*plan["patches"], *plan["skips"])
     ]
-    return {"findings": [row for row in rows if row["severity"] in ("warning", "error")]}
+    return [row for row in made if row["severity"] in ("warning", "error")]
 
 
 def _xladoctor(project: Path, *words: str) -> str:

@@ -80,3 +80,23 @@ def test_a_loop_that_is_slower_as_a_whole_is_not_faster_after_warm_up() -> None:
     after = [replace(_run(3.0 + n / 100), steady_s=0.10) for n in range(3)]
     found = judged(_proof(predicted_s=0.1), [*zip(before, after, strict=True)], 1e-3)
     assert found.outcome == "does not help"
+
+
+def test_a_loop_that_is_slower_is_called_so() -> None:
+    pairs = [(_run(3.0 + n / 100), _run(24.0 + n / 100)) for n in range(3)]
+    found = judged(_proof(), pairs, 1e-3)
+    assert found.outcome == "does not help"
+    assert found.reason == "the loop takes 7.98 times as long with it"
+
+
+@pytest.mark.parametrize(
+    ("predicted_s", "outcome"), [(0.01, "holds"), (0.8, "does not help"), (5.0, "does not help")]
+)
+def test_a_small_saving_is_within_the_spread_where_the_finding_is_gone(
+    predicted_s: float, outcome: str
+) -> None:
+    loops = [(1.0, 1.1), (1.2, 1.1), (1.1, 1.15)]
+    pairs = [(_run(one, rules=("XD301",)), _run(two)) for one, two in loops]
+    found = judged(_proof(predicted_s=predicted_s), pairs, 1e-3)
+    assert found.outcome == outcome
+    assert ("spread" in found.note) is (outcome == "holds")

@@ -92,6 +92,8 @@ def _by_times(proof: Proof, faster: Interval, *, widely: bool, is_gone: bool) ->
             return replace(_noted(proof, said), outcome="holds")
         known = "" if proof.counts else "; nor do the counts differ"
         why = f"the loop is {faster.value:.2f} times as fast, which may be chance{known}"
+        if faster.high < 1.0:
+            why = f"the loop takes {1 / faster.value:.3g} times as long with it"
         return replace(proof, outcome="does not help", reason=why)
     saved = (proof.before_s or 0.0) - (proof.after_s or 0.0)
     if proof.predicted_s and not proof.bound and saved < _PART * proof.predicted_s:
@@ -110,7 +112,7 @@ def _is_plausible(proof: Proof, faster: Interval) -> bool:
     """Whether the times do not speak against the saving that was predicted: it is small beside the
     spread of the runs.
     """
-    if faster.value < 1.0 or not proof.predicted_s:
+    if not proof.predicted_s:
         return False
     rest = (proof.before_s or 0.0) - proof.predicted_s
     return rest > 0 and (proof.before_s or 0.0) / rest <= faster.high
