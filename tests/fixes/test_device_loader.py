@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.fixes.harness import expected, fixed, refusal
+from tests.fixes.harness import case, expected, fixed, refusal
+from xladoctor.fixes import registry
+from xladoctor.fixes.interface import Refused
 
 KIND = "device_loader"
 TEXT = """
@@ -95,3 +99,10 @@ def test_its_name_in_the_file_is_kept() -> None:
 )
 def test_refused(changed: dict[str, str]) -> None:
     assert refusal(KIND, _text(**changed))
+
+
+def test_a_cpu_is_refused_whose_cores_the_thread_would_take() -> None:
+    given = replace(case(_text()), device="CPU")
+    with pytest.raises(Refused, match="on the CPU") as refused:
+        registry.kind(KIND)(given)
+    assert "on a TPU" in refused.value.instead

@@ -18,6 +18,7 @@ class Case:
 
     Attributes:
         frontend: that of the program: torch_xla, jax, torch, …
+        device: the kind of device that it ran on: TPU, CPU, …; empty if that is not known.
         others: findings on lines of the same file, this one included.
         barriers: facts about barriers around its line, as
             :func:`xladoctor.diagnosis.barriers.around` gives them; empty if nothing is known, or
@@ -29,6 +30,7 @@ class Case:
     frontend: str
     others: tuple[Finding, ...] = ()
     barriers: Mapping[str, Any] = field(default_factory=dict)
+    device: str = ""
 
     @property
     def cause(self) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def _case(
     frontend = diagnosis.run.frontend or DEFAULT
     has_barriers = "has_barriers" in vocabulary(frontend).all_traits
     facts = barriers.around(row, place.source, evidence) if has_barriers else {}
-    return Case(finding, source, frontend, others, facts)
+    return Case(finding, source, frontend, others, facts, diagnosis.run.device or "")
 
 
 def _patch_by(name: str, case: Case, files: Files) -> Patch:

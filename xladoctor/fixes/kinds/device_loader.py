@@ -17,6 +17,11 @@ _LOADER = "MpDeviceLoader"
 
 def fix(case: Case) -> Change:
     """For a loop that begins by sending all of its batch to one device, and ends with a barrier."""
+    if case.device == "CPU":
+        raise Refused(
+            "on the CPU, the thread that sends batches ahead takes the cores of the step",
+            "on a TPU, wrap the loader: MpDeviceLoader(loader, device)",
+        )
     source = case.source
     sends = source.statement(case.line)
     loop = source.loop_around(sends)
