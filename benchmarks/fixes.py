@@ -105,7 +105,7 @@ def table(kept: dict[str, Any]) -> str:
 def _measured(proof: dict[str, Any]) -> list[str]:
     times = proof["times"]
     if not times:
-        return ["", "", "", proof["outcome"] or ""]
+        return ["", "", "", proof["outcome"] or "not tried"]
     seconds = [duration(proof[key]) for key in ("before_s", "after_s")]
     high = "∞" if times["high"] is None else f"{times['high']:.3g}"
     interval = f"{times['value']:.3g} ({times['low']:.3g} to {high})"
@@ -119,10 +119,12 @@ def sums(kept: dict[str, Any]) -> str:
     outcomes = Counter(
         row["proof"]["outcome"] for rows in patched for row in rows if row["proof"]["outcome"]
     )
-    others = "".join(f", {count} {name}" for name, count in outcomes.items() if name != "holds")
+    others = "".join(
+        f'; "{name}": {count}' for name, count in sorted(outcomes.items()) if name != "holds"
+    )
     return (
-        f"Of {len(ill)} programs with findings {len(patched)} have a patch. Of"
-        f" {outcomes.total()} patches that were tried {outcomes['holds']} hold{others}."
+        f"{len(patched)} of {len(ill)} programs with findings have a patch. Of"
+        f" {outcomes.total()} patches tried, {outcomes['holds']} hold{others}."
     )
 
 
