@@ -43,6 +43,28 @@ def test_pad_sequence_is_padded_on(call: str, cause: dict[str, Any], padded: str
     assert "padding" in change("padded_to_buckets", text, **cause).behaviour
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "return {}, torch.tensor(labels)",
+        "return [{}, labels]",
+        'return {{"ids": {}.long()}}',
+        "self.x = {}",
+        "x, y = {}",
+        "return send({}, labels)",
+    ],
+)
+def test_a_call_within_a_statement_is_given_a_name(statement: str) -> None:
+    call = "pad_sequence(batch, batch_first=True)"
+    text = collate(statement.format(call))
+    lines = [
+        f"padded = {call}",
+        "padded = torch.nn.functional.pad(padded, (0, -padded.shape[1] % 32))",
+        statement.format("padded"),
+    ]
+    assert fixed("padded_to_buckets", text, **TOKENS) == plain(collate(*lines))
+
+
 @pytest.mark.parametrize("length", ["len(each)", "each.size(0)", "each['ids'].shape[0]"])
 @pytest.mark.parametrize("brackets", ["{}", "[{}]"])
 def test_the_longest_is_rounded_up(length: str, brackets: str) -> None:
@@ -55,14 +77,17 @@ def test_the_longest_is_rounded_up(length: str, brackets: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        ["return pad_sequence(batch, batch_first=True)"],
+        ["return [pad_sequence(x, batch_first=True) for x in batch]"],
+        ["return lambda: pad_sequence(batch, batch_first=True)"],
+        ["return ready or pad_sequence(batch, batch_first=True)"],
+        ["return pad_sequence(batch, batch_first=True) if batch else None"],
+        ["padded = 1", "return pad_sequence(batch, batch_first=True), padded"],
+        ["return pad_sequence(a, batch_first=True), pad_sequence(b, batch_first=True)"],
         ["x = pad_sequence(batch)"],
         ["x = pad_sequence(batch, batch_first=False)"],
         ["x = pad_sequence(batch, first)"],
         ["x = pad_sequence(batch, **given)"],
         ["x = pad_sequence(batch, batch_first=True, padding_side='left')"],
-        ["x, y = pad_sequence(batch, batch_first=True)"],
-        ["self.x = pad_sequence(batch, batch_first=True)"],
         ["x = pad_sequence(a, batch_first=True)", "y = pad_sequence(b, batch_first=True)"],
         ["n = max(len(x) for x in batch)", "x = pad_sequence(batch, batch_first=True)"],
         ["n = max(len(x) for x in a)", "m = max(len(x) for x in b)"],

@@ -12,6 +12,12 @@ from xladoctor.fixes.source import Source
 
 _BUCKET = 32
 _PAD_SEQUENCE = frozenset(("torch.nn.utils.rnn.pad_sequence",))
+_NAME = "padded"
+#: What a call can stand in and is evaluated for certain, once.
+_EVALUATED = (
+    *(cst.Return, cst.Assign, cst.Tuple, cst.List, cst.Element, cst.Dict, cst.DictElement),
+    *(cst.Arg, cst.Call, cst.Attribute),
+)
 _SIZES = re.compile(r"\[([\d,]+)")
 
 
@@ -26,12 +32,12 @@ def fix(case: Case) -> Change:
     )
     if function is None:
         raise Refused(f"line {line} is no function that puts a batch together")
-    edits = (*_padded(case, function), *_rounded(source, function))
-    if len(edits) != 1:
+    changes = [*_padded(case, function), *_rounded(source, function)]
+    if len(changes) != 1:
         raise Refused(f"`{function.name.value}` does not pad in one place that is understood")
     return Change(
         f"pad to a multiple of {_BUCKET}",
-        edits,
+        changes[0],
         behaviour=(
             f"batches have up to {_BUCKET - 1} more elements of padding:"
             " a mean or a loss that includes padding is another number"
@@ -40,32 +46,52 @@ def fix(case: Case) -> Change:
     )
 
 
-def _padded(case: Case, function: cst.FunctionDef) -> list[Edit]:
-    """The edit below each ``name = pad_sequence(…)``."""
-    source, edits = case.source, []
+def _padded(case: Case, function: cst.FunctionDef) -> list[tuple[Edit, ...]]:
+    """The edits for each call of ``pad_sequence``."""
+    source = case.source
+    changes: list[tuple[Edit, ...]] = []
     for call in source.calls_of(_PAD_SEQUENCE, function):
+        statement = source.statement(source.begin(call).line)
         match source.parent(call):
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as assign:
-                statement = source.statement(source.begin(assign).line)
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]):
+                changes.append((source.insert_after(statement, _pad(case, call, name)),))
             case _:
-                raise Refused("what pad_sequence returns is not assigned to a variable")
-        given = {arg.keyword.value: arg.value for arg in call.args if arg.keyword}
-        if any(arg.star for arg in call.args) or len(call.args) != len(given) + 1:
-            raise Refused("pad_sequence is called with arguments that have no names")
-        first = given.get("batch_first")
-        if first is None or source.code(first) != "True" or "padding_side" in given:
-            raise Refused("pad_sequence is called without batch_first=True")
-        filled = given.get("padding_value")
-        value = f", value={source.code(filled)}" if filled is not None else ""
-        zeros = "0, 0, " * (_rank(case.cause) - 2)
-        source.refuse_shadowed("torch", call)
-        torch, imported = source.import_of("torch")
-        if imported:
-            raise Refused("the file does not import torch")
-        sizes = f"({zeros}0, -{name}.shape[1] % {_BUCKET})"
-        padded = f"{torch}.nn.functional.pad({name}, {sizes}{value})"
-        edits.append(source.insert_after(statement, f"{name} = {padded}"))
-    return edits
+                changes.append(_named(source, statement, call, _pad(case, call, _NAME)))
+    return changes
+
+
+def _pad(case: Case, call: cst.Call, name: str) -> str:
+    """The statement that pads what a call of ``pad_sequence`` has returned."""
+    source = case.source
+    given = {arg.keyword.value: arg.value for arg in call.args if arg.keyword}
+    if any(arg.star for arg in call.args) or len(call.args) != len(given) + 1:
+        raise Refused("pad_sequence is called with arguments that have no names")
+    first = given.get("batch_first")
+    if first is None or source.code(first) != "True" or "padding_side" in given:
+        raise Refused("pad_sequence is called without batch_first=True")
+    filled = given.get("padding_value")
+    value = f", value={source.code(filled)}" if filled is not None else ""
+    source.refuse_shadowed("torch", call)
+    torch, imported = source.import_of("torch")
+    if imported:
+        raise Refused("the file does not import torch")
+    sizes = f"({'0, 0, ' * (_rank(case.cause) - 2)}0, -{name}.shape[1] % {_BUCKET})"
+    return f"{name} = {torch}.nn.functional.pad({name}, {sizes}{value})"
+
+
+def _named(
+    source: Source, statement: cst.SimpleStatementLine, call: cst.Call, pad: str
+) -> tuple[Edit, ...]:
+    """The edits for a call that is a part of what a statement returns or assigns."""
+    for above in source.around(call):
+        if above is statement:
+            break
+        if not isinstance(above, _EVALUATED):
+            raise Refused("pad_sequence is called where it may not be reached")
+    if any(name.value == _NAME for name in source.all(cst.Name)):
+        raise Refused(f"the name `{_NAME}` is taken")
+    lines = f"{_NAME} = {source.code(call)}", pad
+    return source.insert_before(statement, *lines), source.replace(call, _NAME)
 
 
 def _rank(cause: dict[str, object]) -> int:
@@ -77,9 +103,9 @@ def _rank(cause: dict[str, object]) -> int:
     return rank
 
 
-def _rounded(source: Source, function: cst.FunctionDef) -> list[Edit]:
-    """The edit of each ``name = max(len(…) for …)``."""
-    edits = []
+def _rounded(source: Source, function: cst.FunctionDef) -> list[tuple[Edit, ...]]:
+    """The edits for each ``name = max(len(…) for …)``."""
+    changes: list[tuple[Edit, ...]] = []
     for call in source.calls_of(frozenset(("builtins.max",)), function):
         match call.args:
             case [cst.Arg(value=cst.GeneratorExp(elt=element) | cst.ListComp(elt=element))]:
@@ -90,8 +116,8 @@ def _rounded(source: Source, function: cst.FunctionDef) -> list[Edit]:
             continue
         if not isinstance(source.parent(call), cst.Assign):
             raise Refused("the longest length is not assigned to a variable")
-        edits.append(source.replace(call, f"-(-{source.code(call)} // {_BUCKET}) * {_BUCKET}"))
-    return edits
+        changes.append((source.replace(call, f"-(-{source.code(call)} // {_BUCKET}) * {_BUCKET}"),))
+    return changes
 
 
 def _is_length(source: Source, node: cst.BaseExpression) -> bool:

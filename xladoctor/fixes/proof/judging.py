@@ -14,6 +14,7 @@ from xladoctor.fixes.proof.statistics import times
 
 _PART = 0.5  # of the predicted saving, from which on a patch holds
 _WIDELY = 2  # times as fast in each run, where a few runs have no interval to speak of
+_SLOWER = 0.95  # times as fast: what is slower in a few runs by no more than that may be chance
 #: Counts of what keeps the device waiting.
 _COSTLY = ("compilations_after_warmup", "host_syncs_per_step", "fallbacks_per_step")
 #: Counts that depend on the machine.
@@ -112,7 +113,7 @@ def _is_plausible(proof: Proof, faster: Interval) -> bool:
     """Whether the times do not speak against the saving that was predicted: it is small beside the
     spread of the runs.
     """
-    if not proof.predicted_s:
+    if not proof.predicted_s or faster.value < _SLOWER:
         return False
     rest = (proof.before_s or 0.0) - proof.predicted_s
     return rest > 0 and (proof.before_s or 0.0) / rest <= faster.high
