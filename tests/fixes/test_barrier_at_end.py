@@ -354,3 +354,21 @@ def test_random_numbers_of_the_device_become_others() -> None:
     assert "random numbers" in change(KIND, text).behaviour
     assert change(KIND, text.replace("dropout(x)", "torch.randn(3, device=d)")).behaviour
     assert not change(KIND, text.replace("dropout(x)", "torch.randn(3).to(d)")).behaviour
+
+
+@pytest.mark.parametrize(
+    ("drawn", "on_device"),
+    [
+        ("policy(x).sample()", True),
+        ("Normal(x, 1).rsample()", True),
+        ("torch.multinomial(x, 1)", True),
+        ("random.sample(x, 3)", False),
+        ("np.random.multinomial(3, x)", False),
+        ("sample(x)", False),
+        ("x.samples()", False),
+    ],
+)
+def test_what_is_sampled_on_the_device_becomes_another(drawn: str, on_device: bool) -> None:
+    head = "import random\nimport numpy as np\nimport torch\nimport torch_xla\n"
+    text = f"{head}for x in data:  #! loop\n    step({drawn})"
+    assert bool(change(KIND, text).behaviour) is on_device

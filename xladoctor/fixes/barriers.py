@@ -43,7 +43,10 @@ _KEEPS = frozenset(
 )
 #: What draws random numbers, by the last part of its name. A barrier begins another sequence of
 #: those that are drawn on the device.
-_RANDOM = ("Dropout", "dropout", "bernoulli", "rand_like", "randn_like", "multinomial")
+_RANDOM = ("Dropout", "dropout", "rand_like", "randn_like")
+#: Methods of distributions and functions that draw: on the host, if they are of a module for it.
+_SAMPLES = ("sample", "rsample", "multinomial", "bernoulli")
+_HOST = ("random.", "numpy.")
 
 
 def barrier_in(
@@ -136,17 +139,25 @@ def barrier_in_function(source: Source, line: int) -> list[Edit]:
     return [placed, *imported]
 
 
+def _draws(source: Source, call: cst.Call) -> bool:
+    """Whether a call draws random numbers, perhaps on the device."""
+    if not isinstance(call.func, cst.Attribute):
+        return False
+    name = call.func.attr.value
+    if name in _SAMPLES:
+        return not any(each.startswith(_HOST) for each in source.qualified(call.func))
+    given = (arg.keyword.value for arg in call.args if arg.keyword)
+    return name.startswith("rand") and "device" in given
+
+
 def random_numbers(source: Source) -> str:
     """How a program that has random numbers drawn on the device behaves with another barrier; empty
     if nothing in the file shows that it does.
     """
     drawn = any(each.value.endswith(_RANDOM) for each in source.all(cst.Name)) or any(
-        arg.keyword is not None and arg.keyword.value == "device"
-        for call in source.all(cst.Call)
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value.startswith("rand")
-        for arg in call.args
+        _draws(source, call) for call in source.all(cst.Call)
     )
-    return "dropout and the like draw other random numbers on the device" if drawn else ""
+    return "dropout, samples and the like are other random numbers of the device" if drawn else ""
 
 
 def is_barrier(source: Source, call: cst.Call) -> bool:
