@@ -14,7 +14,7 @@ def test_a_lambda_gets_what_it_reads_of_the_loop_as_arguments() -> None:
         def train(params):
             # the loop
             for x, y in batches():
-                # once a iteration
+                # once an iteration
                 update = jax.jit(lambda p: step(p, x, scale=y))  #!
                 params, loss = update(params)
             return params
@@ -30,14 +30,14 @@ def test_a_lambda_gets_what_it_reads_of_the_loop_as_arguments() -> None:
             return p
 
         def train(params):
-            # once a iteration
+            # once an iteration
             update = jax.jit(lambda p, x, y: step(p, x, scale=y))
             # the loop
             for x, y in batches():
                 params, loss = update(params, x, y)
             return params
         """
-    ).replace("    # once a iteration\n", "", 1)
+    ).replace("    # once an iteration\n", "", 1)
     assert change(KIND, text, "jax").relies_on == (
         "x, y: arrays or numbers, which become arguments",
     )

@@ -35,7 +35,7 @@ def fix(case: Case) -> Change:
 
 
 def _refuse(source: Source, loop: cst.For | cst.While) -> None:
-    """Refuse loops that take the time of each iteration, or that others see a iteration of."""
+    """Refuse loops that take the time of each iteration, or that others see an iteration of."""
     clocks = source.calls_of(_CLOCKS, loop.body)
     if clocks:
         raise Refused(

@@ -3,8 +3,8 @@
 No profiler says how much it has recorded. On the CPU most of a timeline is operations, each an
 object that malloc hands out. Their sum excludes large tensors, which malloc maps apart (unless an
 earlier one left a hole of that size), and counts what is handed out again without growing the
-process. Compilers leave their results there too, so
-intervals in which a compilation ended are taken to grow, per step, like the others.
+process. Compilers leave their results there too, so intervals in which a compilation ended are
+taken to grow, per step, like the others.
 """
 
 from __future__ import annotations
