@@ -124,6 +124,6 @@ def test_only_what_is_installed_is_checked(
     found = {check.name: check for check in examine.examine().checks if check.status == "failure"}
     assert [name for name in found if name in ("torch", "JAX", "framework")] == names
     if names == ["framework"]:
-        said = "neither PyTorch/XLA nor JAX nor PyTorch is installed for "
+        said = "neither PyTorch/XLA nor JAX nor PyTorch nor TorchTPU is installed for "
         assert found["framework"].found.startswith(said)
         assert "pip install 'xladoctor[jax]'" in found["framework"].advice

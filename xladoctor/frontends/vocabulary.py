@@ -34,6 +34,9 @@ _WORD = re.compile(r"\{\{ words\.(\w+)(?: \| (capitalize|a|plural))* \}\}")
 #: The phase of compiling that encloses the others.
 FIRST_PHASE = "dynamo"
 
+#: What a vocabulary has of another that it ``reads_like``.
+_OF_READS = ("frames", "reading_helpers", "reading_lines", "preparation")
+
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # faster, if PyYAML has it
 
 
@@ -43,8 +46,12 @@ def vocabularies() -> dict[str, Vocabulary]:
     texts = {
         name: (path / "vocabulary.yaml").read_text("utf-8") for name, path in folders().items()
     }
+    given = {name: yaml.load(text, _Loader) for name, text in texts.items()}  # noqa: S506  # safe
+    for words in given.values():
+        if (other := words.get("reads_like")) is not None:
+            words.update({key: given[other][key] for key in _OF_READS if key not in words})
     return {
-        name: Vocabulary.model_validate(yaml.load(texts[name], _Loader))  # noqa: S506  # safe
+        name: Vocabulary.model_validate(given[name])
         for name in sorted(texts, key=lambda name: (name != DEFAULT, name))
     }
 

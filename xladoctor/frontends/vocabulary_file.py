@@ -166,6 +166,8 @@ class Vocabulary(BaseModel):
         records_steps: whether each step is recorded again, operation by operation.
         records_reads: whether the capture records where the host reads values; unnecessary on the
             CPU, as nothing waits there.
+        reads_like: the frontend whose frames, reading helpers, reading lines and preparation it
+            has, where it has none of its own.
         words: words for messages: how programs write a barrier; what the host launches, if not a
             graph (``dispatch``); what to do if nothing ran on a device, if it is not one of XLA's
             (``idle``); what logs graphs, and graph breaks (``breaks``); the command that installs
@@ -228,6 +230,7 @@ class Vocabulary(BaseModel):
     requires: tuple[str, ...] = ()
     records_steps: bool = True
     records_reads: bool = True
+    reads_like: str | None = None
     words: dict[Word, str] = {}
     operators: dict[Trait, tuple[str, ...]] = {}
     own_counters: tuple[str, ...] = ()

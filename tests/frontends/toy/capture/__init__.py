@@ -110,6 +110,8 @@ class _Frontend:
     wrappers: frozenset[str] = frozenset()
     logs = False
 
+    def before_import(self) -> None: ...
+
     def attach(self, module: Any) -> _Toy:
         return _Toy(module)
 

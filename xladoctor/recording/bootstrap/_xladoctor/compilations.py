@@ -112,7 +112,13 @@ class ReportedCompilations(Compilations):
     """For a framework that reports each compilation, on the thread that waits for it."""
 
     def record(
-        self, state: ThreadState, during: str, site: int | None, spent: int, details: dict[str, Any]
+        self,
+        state: ThreadState,
+        during: str,
+        site: int | None,
+        spent: int,
+        details: dict[str, Any],
+        waited: int | None = None,
     ) -> int:
         """Record and log a compilation that has ended.
 
@@ -120,6 +126,7 @@ class ReportedCompilations(Compilations):
             during: the call that compiled: ``launch``, or as for :meth:`note`.
             spent: nanoseconds.
             details: other fields of :class:`~.facts.Compile`.
+            waited: how many of them the thread waited; all by default.
 
         Returns:
             The compilation's number, from 1.
@@ -128,17 +135,10 @@ class ReportedCompilations(Compilations):
             self.count += 1
             number = self.count
         state.step.compilations += 1
-        self.add_time(state, spent)
+        self.add_time(state, spent if waited is None else waited)
+        fields = {"step": state.index, "end_ns": clock.time_ns(), **details}
         self._log_fact(
-            Compile(
-                thread=state.id,
-                step=state.index,
-                site=site,
-                during=during,
-                end_ns=clock.time_ns(),
-                duration_ns=spent,
-                **details,
-            )
+            Compile(thread=state.id, site=site, during=during, duration_ns=spent, **fields)
         )
         return number
 

@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 #: A value that the program's code gave to a setting, and where: file, line and function.
 Setting = tuple[str, tuple[str, int, str]]
 #: All frontends. One whose capture is not beside this file has its folder (``FOLDER/capture``).
-FRONTENDS: dict[str, str | None] = {"torch_xla": None, "jax": None, "torch": None}
+FRONTENDS: dict[str, str | None] = {
+    "torch_xla": None,
+    "jax": None,
+    "torch_tpu": None,
+    "torch": None,
+}
 #: Other frontends may be built on this one; it records only if none of them is in use.
 BASE = "torch"
 #: Names the frontends in other folders for child processes: ``NAME=FOLDER``, separated as in
@@ -54,6 +59,9 @@ class Frontend(Protocol):
     entries: frozenset[str]
     wrappers: frozenset[str]
     logs: bool
+
+    def before_import(self) -> None:
+        """Called before the module runs, to set what it reads then."""
 
     def attach(self, module: Any) -> Framework:
         """The framework whose ``module`` has just been imported. Wraps nothing yet."""

@@ -62,11 +62,17 @@ class Session:
         self._sites = CallSites(known.packages, known.entries, known.wrappers)
         self.awake_once = self._gone = False
         self._main = process.main_file()
+        self._frontend.before_import()
         announce(run_directory, f"imported {framework}")
 
     @property
     def awake(self) -> bool:
         return self._events.awake
+
+    @property
+    def uses_device(self) -> bool:
+        """Whether the program uses a device of the framework's, awake or not."""
+        return bool(self._framework.devices())
 
     @property
     def running(self) -> bool:

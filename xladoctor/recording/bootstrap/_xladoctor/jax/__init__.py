@@ -27,6 +27,8 @@ class Jax:
     wrappers = settings.WRAPPERS
     logs = False
 
+    def before_import(self) -> None: ...
+
     def attach(self, module: Any) -> Framework:
         from .framework import ImportedJax
 

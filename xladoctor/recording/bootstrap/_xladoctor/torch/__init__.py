@@ -27,6 +27,8 @@ class Torch:
     wrappers = settings.WRAPPERS
     logs = False
 
+    def before_import(self) -> None: ...
+
     def attach(self, module: Any) -> Framework:
         from .framework import ImportedTorch
 

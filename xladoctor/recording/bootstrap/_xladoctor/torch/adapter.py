@@ -284,4 +284,5 @@ def _sessions() -> Any:
 
 def _others_record(events: Any) -> bool:
     """Whether the program uses another framework, whose frontend records what it does."""
-    return any(other.awake and other.framework != "torch" for other in _sessions().captures)
+    others = (other for other in _sessions().captures if other.framework != "torch")
+    return any(other.awake or other.uses_device for other in others)

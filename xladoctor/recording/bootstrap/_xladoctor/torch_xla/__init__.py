@@ -24,6 +24,8 @@ class TorchXla:
     wrappers: frozenset[str] = frozenset()
     logs = True
 
+    def before_import(self) -> None: ...
+
     def attach(self, module: Any) -> Framework:
         from .framework import ImportedTorchXla
 

@@ -9,7 +9,7 @@ show that a save is one of the device's state.
 from __future__ import annotations
 
 import contextlib
-import functools
+import operator
 import sys
 from typing import Any
 
@@ -17,27 +17,12 @@ from ..calls import Calls
 from ..disguise import hide_frames
 from ..patches import Patches
 from ..pytorch.dynamo import Dynamo
-from ..pytorch.hiding import hide_from_dynamo
 from ..pytorch.listener import Listener
 from ..pytorch.loaders import Loaders
+from ..pytorch.transfers import Transfers
 from ..step import ThreadState
 
-#: Tensor method -> the kind of read that is recorded.
-_READS = {
-    "item": "item",
-    "__bool__": "bool",
-    "__float__": "float",
-    "__int__": "int",
-    "__index__": "index",
-    "__complex__": "complex",
-    "__repr__": "repr",
-    "__format__": "format",
-    "tolist": "tolist",
-    "numpy": "numpy",
-    "cpu": "cpu",
-    "__array__": "array",
-}
-
+_is_xla = operator.attrgetter("is_xla")
 _DYNAMO = "torch_xla._dynamo"
 _SURELY = 3  # updates of an optimizer, after which it must have gradients if it ever has
 
@@ -52,11 +37,11 @@ class Adapter:
         self._xlac = xlac
         self._calls = calls
         self._recorder = calls.recorder
-        self._plain = (torch.Tensor, torch.nn.Parameter)
         self._hooks: list[Any] = []
         self._updates: dict[int, int] = {}  # updates by optimizer, until it is examined
         self._dynamo = Dynamo(calls, Listener(calls))
         self._patches = Patches()
+        self._transfers = Transfers(torch, calls, self._patches, "xla", _is_xla)
 
     def install(self) -> None:
         """Install all wrappers."""
@@ -76,7 +61,7 @@ class Adapter:
         replace(xla_model, "_run_step_closures", self._closures)
         replace(parallel_loader.ParallelLoader, "next_item", calls.input)
         Loaders(self._torch, calls, self._patches).install()
-        self._install_reads()
+        self._transfers.install()
         self._dynamo.install()
         replace(xlac, "_xla_sync_multi", self._touch)
         self._install_saves(xla_model)
@@ -91,19 +76,6 @@ class Adapter:
             hook.remove()
         self._dynamo.uninstall()
         self._patches.undo()
-
-    def _install_reads(self) -> None:
-        tensor = self._torch.Tensor
-        for name, kind in _READS.items():
-            if hasattr(tensor, name):
-                self._patches.replace(tensor, name, functools.partial(self._read, kind=kind))
-        self._patches.replace(tensor, "to", self._to)
-        own = [
-            getattr(tensor, name)
-            for name in (*_READS, "to")
-            if hasattr(self._torch._C.TensorBase, name)
-        ]
-        hide_from_dynamo(own, self._patches, self._calls.note)
 
     def _install_saves(self, xla_model: Any) -> None:
         patches, save = self._patches, self._calls.save
@@ -129,25 +101,6 @@ class Adapter:
 
         return get_default_device
 
-    def _read(self, original: Any, kind: str) -> Any:
-        recorder, plain, calls = self._recorder, self._plain, self._calls
-
-        def method(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            try:
-                if (
-                    not tensor.is_xla
-                    or recorder.off
-                    or type(tensor) not in plain
-                    or calls.is_inside()
-                ):
-                    return original(tensor, *args, **kwargs)
-                return calls.read(kind, original, tensor, *args, **kwargs)
-            except BaseException as error:
-                hide_frames(error)
-                raise
-
-        return method
-
     def _wait(self, original: Any) -> Any:
         def wait_device_ops(*args: Any, **kwargs: Any) -> Any:
             try:
@@ -159,23 +112,6 @@ class Adapter:
                 raise
 
         return wait_device_ops
-
-    def _to(self, original: Any) -> Any:
-        recorder, plain, calls = self._recorder, self._plain, self._calls
-
-        def to(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            try:
-                moves = not recorder.off and calls.note(_moves, tensor, args, kwargs)
-                if not moves or type(tensor) not in plain or calls.is_inside():
-                    return original(tensor, *args, **kwargs)
-                if tensor.is_xla:
-                    return calls.read("to", original, tensor, *args, **kwargs)
-                return calls.upload([tensor], original, tensor, *args, **kwargs)
-            except BaseException as error:
-                hide_frames(error)
-                raise
-
-        return to
 
     def _send(self, original: Any) -> Any:
         def tensors_from_aten(tensors: Any, *args: Any, **kwargs: Any) -> Any:
@@ -255,11 +191,3 @@ def _is_of_dynamo() -> bool:
     """Whether the caller is torch.compile's bridge, which waits by itself when it compiles."""
     caller = sys._getframe(2).f_back  # of xm.wait_device_ops
     return caller is not None and str(caller.f_globals.get("__name__")).startswith(_DYNAMO)
-
-
-def _moves(tensor: Any, args: Any, kwargs: Any) -> bool:
-    """Whether ``tensor.to(…)`` goes from the host to the device or back."""
-    target = kwargs.get("device", args[0] if args else None)
-    target = getattr(target, "device", target)  # a tensor stands for its device
-    kind = getattr(target, "type", None) or (target.split(":")[0] if type(target) is str else "")
-    return kind == ("cpu" if tensor.is_xla else "xla")

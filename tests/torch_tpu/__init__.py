@@ -1,0 +1,1 @@
+"""Programs of TorchTPU, run for real without a TPU: over a PJRT plugin for the CPU."""

@@ -1,0 +1,122 @@
+"""Wraps the calls of torch, for programs that use TorchTPU's device.
+
+To what the capture of PyTorch wraps come the reads of values, which wait for the device, uploads,
+and the launches of operators outside of compiled functions. A read is not blamed for compilations
+that end in it: the host went on while they ran.
+"""
+
+from __future__ import annotations
+
+import functools
+from types import FrameType
+from typing import Any
+
+from .. import clock
+from ..calls import Calls
+from ..import_hook import when_imported
+from ..pytorch.transfers import Transfers
+from ..step import ThreadState
+from ..torch import adapter
+from .counters import Counters
+from .launches import Launches
+
+_TRACING = "torch_tpu._internal.tracing"
+_DEVICE = "torch_tpu._internal.device._device_module"
+
+
+class Adapter(adapter.Adapter):
+    """Installs the hooks, which report to ``calls``."""
+
+    def __init__(self, torch: Any, counters: Counters, calls: Calls) -> None:
+        super().__init__(torch, counters, calls)
+        self._cache = counters
+        self.launches = Launches(calls, counters, self._latest_number)
+        self._undo: list[Any] = []
+        self._requests = 0
+        self._read_began = 0
+        self._transfers = Transfers(
+            torch, calls, self._patches, "tpu", _is_there, self._before_read, self._after_read
+        )
+
+    def install(self) -> None:
+        super().install()
+        torch, replace = self._torch, self._patches.replace
+        for name, install in (
+            ("reads", self._transfers.install),
+            ("waits", lambda: replace(torch.accelerator, "synchronize", self._transfers.wait)),
+            ("backward passes", lambda: replace(torch.autograd, "backward", self._backward)),
+        ):
+            self._try(name, install)
+        for name, module, hook in (
+            ("launches of operators", _TRACING, self._install_launches),
+            ("counts of compilations", _DEVICE, self._install_counters),
+        ):
+            self._undo.append(when_imported(module, functools.partial(self._try, name, hook)))
+
+    def _try(self, name: str, install: Any, *module: Any) -> None:
+        try:
+            install(*module)
+        except Exception as error:  # private parts of TorchTPU, which any release may change
+            self.missing[name] = repr(error)
+
+    def uninstall(self) -> None:
+        for undo in self._undo:
+            undo()
+        super().uninstall()
+
+    def _install_launches(self, module: Any) -> None:
+        self.launches.install(module, self._patches)
+
+    def _install_counters(self, module: Any) -> None:
+        self._cache.attach(module._device_ops_backend)
+
+    def _latest_number(self) -> int | None:
+        return max(self._latest.values(), default=None)
+
+    # -- use of the device -------------------------------------------------------------------
+
+    def in_use(self) -> bool:
+        """Whether the program has used the device."""
+        return bool(self._torch.tpu.is_initialized()) if hasattr(self._torch, "tpu") else False
+
+    def called(self) -> None:
+        self._local.row = None
+        if not self._events.awake and self.in_use():
+            self._events.used()
+
+    def _stepped(self, optimizer: int) -> None:
+        if self._events.awake:
+            super()._stepped(optimizer)
+
+    def _backward(self, original: Any) -> Any:
+        calls, launches, events = self._calls, self.launches, self._events
+
+        def backward(*args: Any, **kwargs: Any) -> Any:
+            if events.awake and not self._recorder.off:
+                launches.backward(calls.line(3))
+            return original(*args, **kwargs)
+
+        return backward
+
+    # -- steps and compilations --------------------------------------------------------------
+
+    def _end_step(self, state: ThreadState, site: int | None, launched: bool = True) -> None:
+        self._calls.note(self.launches.look)
+        requests = self._cache.requests()
+        state.step.executions += max(0, requests - self._requests)
+        self._requests = requests
+        super()._end_step(state, site, launched)
+
+    def _before_read(self) -> None:
+        self._read_began = clock.perf_counter_ns()
+
+    def _after_read(self) -> None:
+        self.launches.look(max(1, clock.perf_counter_ns() - self._read_began))
+
+    def returned(self, wrapper: FrameType) -> None:
+        super().returned(wrapper)
+        self._calls.note(self.launches.look)
+
+
+def _is_there(tensor: Any) -> bool:
+    return bool(tensor.device.type == "tpu")

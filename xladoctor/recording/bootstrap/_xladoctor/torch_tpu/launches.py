@@ -1,0 +1,377 @@
+"""The operators that TorchTPU launches outside of compiled functions.
+
+TorchTPU keeps a record of each launch in a buffer, for the log that ``TORCH_TRACE`` asks for: the
+operator, whether its executable was in the cache, why it was launched, and of a new executable the
+operators and shapes in it with the lines of the program. The buffer is switched on without the log,
+and emptied four times a second, and where something was compiled. What is in it goes to the log as
+well, if the program asked for one.
+
+Executables are compiled on threads of the runtime: the host goes on, and waits where it reads a
+value. Their times come from the cache's statistics, which have no names: executables that were
+compiled together get the mean.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from typing import Any, Callable, NamedTuple
+
+from .. import clock
+from ..call_site import LIBRARY, USER
+from ..calls import Calls
+from ..facts import Phases
+from ..patches import Patches
+from ..step import ThreadState
+from .counters import Counters
+
+_SWITCH = "TORCH_TRACE"
+_COMPILED = "compile_mode_execution"  # the reason of launches by compiled functions
+_PREFIX = "torchtpu_eager/"
+#: A line of the text: results, their types, and the operator with its arguments, or an input.
+_LINE = re.compile(
+    r"^\t?(?P<results>%\d+(?:, %\d+)*): (?P<types>.+?) = (?P<operator>[\w.:]+)"
+    r"(?:\((?P<arguments>.*?)\))?(?:\s+# (?P<file>.+?):(?P<line>\d+) in (?P<function>.+?))?\s*$",
+    re.MULTILINE,
+)
+_TYPE = re.compile(r"\w+\[[^\]]*\]")
+_INPUT = "input"
+_MOST_SITES = 256  # of an operator
+_MOST_SHAPES = 64  # of an operator at a line, compared with a new one
+_MOST_CHANGES = 2  # of sizes and types; more are those of another layer
+
+
+#: As in :class:`..facts.Compile`: what, the input, was, now.
+Change = tuple[str, str, str, str]
+
+
+class Executable(NamedTuple):
+    """What was compiled for a launch.
+
+    Attributes:
+        operator: the first operator in it, of several that were fused.
+        operators: how many operators it has.
+        place: file, line and function of the first with a line; None if none has one.
+        shapes: types and dimensions of its inputs, such as ``f32[8,16]``.
+    """
+
+    operator: str
+    operators: int
+    place: tuple[str, int, str] | None
+    shapes: tuple[str, ...]
+
+
+def switch_on() -> None:
+    """Have TorchTPU fill its buffer: it asks for the variable once, when it is loaded, which is
+    after torch has asked for it.
+    """
+    if _SWITCH not in os.environ:
+        os.environ[_SWITCH] = os.devnull
+
+
+def switch_back() -> bool:
+    """Leave the variable as the program has it; return whether it is set."""
+    if os.environ.get(_SWITCH) == os.devnull:
+        del os.environ[_SWITCH]
+    return _SWITCH in os.environ
+
+
+def executable(text: str, operator: str) -> Executable:
+    """Read the text of a graph, as TorchTPU 0.2 writes it."""
+    shapes, operators, place = [], 0, None
+    for match in _LINE.finditer(text):
+        if match["operator"] == _INPUT and match["arguments"] is None:
+            shapes += [text.replace(" ", "") for text in _TYPE.findall(match["types"])]
+            continue
+        operators += 1
+        if place is None and match["file"]:
+            place = match["file"], int(match["line"]), match["function"]
+    return Executable(operator, max(operators, 1), place, tuple(shapes))
+
+
+class Tally:
+    """Launches of an operator.
+
+    Attributes:
+        sites: for each executable, the site of its line.
+        reasons: why it was launched, and how often.
+    """
+
+    def __init__(self) -> None:
+        self.sites: list[int | None] = []
+        self.reasons: dict[str, int] = {}
+        self._turn = 0
+
+    def next_site(self) -> int | None:
+        """The site that a launch is counted for: the record has no line, so they take turns."""
+        self._turn += 1
+        return self.sites[self._turn % len(self.sites)] if self.sites else None
+
+
+class Compiling:
+    """Executables that one change has made necessary, or that are the first at a line.
+
+    Attributes:
+        site: of the line of the first; None for those of compiled functions.
+        function: whether a compiled function needs them.
+        step: of the program, when they were asked for.
+        ordinal: steps since the first was compiled there for other shapes; 0 if it never was.
+        began_ns: when the first was asked for.
+        executables: how many.
+        own_ns: what preparing them has taken on the host.
+        operator: the first of the first.
+        against: the compilation that the first is compared with.
+        changes: what is new since then.
+        number: of this compilation, once it is recorded.
+    """
+
+    function = False
+    site: int | None = None
+    step = ordinal = began_ns = executables = own_ns = number = 0
+    operator = ""
+    against: Compiling | None = None
+    changes: tuple[Change, ...] = ()
+
+    def add(self, event: dict[str, Any]) -> None:
+        """Add an executable."""
+        began = event["ts_us"] * 1000
+        self.began_ns = min(self.began_ns or began, began)
+        self.executables += 1
+        self.own_ns += event["dur_us"] * 1000
+
+
+class Launches:
+    """Empties the buffer, and reports what was compiled to the recorder."""
+
+    def __init__(self, calls: Calls, counters: Counters, latest: Callable[[], int | None]) -> None:
+        """``latest``: the number of the latest compilation of a function, if there was one."""
+        self._calls = calls
+        self._recorder = calls.recorder
+        self._counters = counters
+        self._latest = latest
+        self._lock = threading.Lock()
+        self._drain: Callable[[], dict[str, Any]] | None = None
+        self._log: tuple[Callable[[dict[str, Any]], None], ...] = ()
+        #: By operator and site: the shapes compiled, with their compilations.
+        self._known: dict[tuple[str, int | None], dict[tuple[str, ...], Compiling]] = {}
+        self._backward: list[tuple[int, int | None]] = []  # when each began, and its site
+        self._taken: list[dict[str, Any]] = []  # events of new executables
+        self._pending: list[Compiling] = []
+        self._misses = 0  # seen
+        self._asked = 0  # executables that were ever pending
+        self._timed = (0, 0.0)  # executables whose compilation had ended, and nanoseconds in all
+        self._ended = (0, 0.0)  # of these, not recorded yet
+        #: By operator.
+        self.operators: dict[str, Tally] = {}
+        self.dropped = 0
+
+    def install(self, tracing: Any, patches: Patches) -> None:
+        """Take what comes from now on.
+
+        Args:
+            tracing: TorchTPU's module that writes the log.
+
+        Raises:
+            RuntimeError: the buffer could not be switched on.
+        """
+        buffer = tracing._tpu_torch_tracing
+        on, users = buffer._structured_log_enabled(), switch_back()
+        if not on:
+            raise RuntimeError("TorchTPU's buffer of launches stays off")
+        self._drain = buffer._drain_structured_log_buffer
+        if users:
+            self._log = (tracing._emit_chromium, tracing._emit_event_artifacts)
+        patches.put(tracing, "_flush", self.empty)  # which it does every 5 s, and at exit
+
+    def backward(self, site: int | None) -> None:
+        """A backward pass begins at a line: its operators have none of their own."""
+        self._backward.append((clock.time_ns(), site))
+        del self._backward[:-8]
+
+    def empty(self) -> None:
+        """Take what is in the buffer, on any thread."""
+        if self._drain is None:
+            return
+        with self._lock:
+            drained = self._drain()
+            self.dropped += int(drained.get("dropped_since_last_drain") or 0)
+            events = drained.get("events") or []
+            self._taken += [event for event in events if self._count(event)]
+        for write in self._log:
+            for event in events:
+                write(event)
+
+    def _count(self, event: dict[str, Any]) -> bool:
+        """Count a launch; return whether it needed a new executable."""
+        if event["reason"] == _COMPILED:
+            return False
+        name = event["name"].removeprefix(_PREFIX)
+        tally = self.operators.setdefault(name, Tally())
+        launches, site = self._calls.sites.launches, tally.next_site()
+        launches[site] = launches.get(site, 0) + 1
+        tally.reasons[event["reason"]] = tally.reasons.get(event["reason"], 0) + 1
+        return not event["cache_hit"]
+
+    # -- compilations ------------------------------------------------------------------------
+
+    def look(self, waited_ns: int = 0) -> None:
+        """Record what was compiled since the last look, on the thread of the program.
+
+        Args:
+            waited_ns: how long the host has just waited for a value.
+        """
+        misses = self._counters.misses()
+        if misses == self._misses and not (self._pending or self._taken):
+            return
+        self._misses = misses
+        self.empty()
+        with self._lock:
+            new, self._taken = self._taken, []
+        state = self._recorder.thread()
+        self._add(new, state)
+        ended, total = self._counters.compile_statistics()
+        spent = max(0.0, total - self._timed[1])
+        self._ended = self._ended[0] + ended - self._timed[0], self._ended[1] + spent
+        self._timed = ended, total
+        if waited_ns:
+            self._recorder.compilations.add_time(state, int(min(spent, waited_ns)))
+        self._record(state, "read" if waited_ns else "launch")
+
+    def finish(self) -> None:
+        """Record what is left, at the program's end."""
+        self.empty()
+        self.look()
+        pending = sum(each.executables for each in self._pending)
+        self._ended = max(self._ended[0], pending), self._ended[1]
+        self._record(self._recorder.thread(), "launch")
+
+    def _add(self, events: list[dict[str, Any]], state: ThreadState) -> None:
+        """Put together what one change has made necessary, and what is new at a line."""
+        new: dict[int | None, Compiling] = {}
+        for event in events:
+            found = executable(event["aten_graph"], event["name"].removeprefix(_PREFIX))
+            site = self._site(found.place, event["ts_us"] * 1000)
+            self._launch_of(found, site)
+            known = self._known.setdefault((found.operator, site), {})
+            against, changes = _changed(found, known, state.index)
+            if changes:
+                group = next((each for each in self._pending if each.changes), None)
+            else:
+                group = new.get(site)
+            if group is None:
+                group = Compiling()
+                group.site, group.step, group.operator = site, state.index, found.operator
+                group.against, group.changes = against, changes
+                group.ordinal = state.index if known else 0
+                self._pending.append(group)
+                if not changes:
+                    new[site] = group
+            group.add(event)
+            if len(known) < _MOST_SHAPES:
+                known[found.shapes] = group
+        self._asked += len(events)
+        of_functions = self._misses - self._asked
+        if of_functions > 0 and self._latest() is not None:
+            group = Compiling()
+            group.function, group.executables = True, of_functions
+            self._pending.append(group)
+            self._asked += of_functions
+
+    def _launch_of(self, found: Executable, site: int | None) -> None:
+        tally = self.operators[found.operator]
+        if len(tally.sites) < _MOST_SITES:
+            tally.sites.append(site)
+            self._calls.sites.operations.add(site)
+
+    def _site(self, place: tuple[str, int, str] | None, at_ns: int) -> int | None:
+        sites = self._calls.sites
+        if place is not None and sites.kind(place[0]) in (USER, LIBRARY):
+            return sites.intern((*place, None, None, None, ""))
+        begun = [site for began, site in self._backward if began <= at_ns]
+        return begun[-1] if begun else None
+
+    def _record(self, state: ThreadState, during: str) -> None:
+        """Record compilations that have ended, in the order in which they were asked for."""
+        ended, spent = self._ended
+        while self._pending and ended >= self._pending[0].executables:
+            group = self._pending.pop(0)
+            share = spent * group.executables / ended
+            ended, spent = ended - group.executables, spent - share
+            if group.function:
+                self._record_function(state, int(share))
+            else:
+                self._record_group(state, during, group, int(share))
+        self._ended = ended, spent
+
+    def _record_group(self, state: ThreadState, during: str, group: Compiling, share: int) -> None:
+        lasted = min(share + group.own_ns, max(0, clock.time_ns() - group.began_ns))
+        against = group.against.number if group.against is not None else 0
+        group.number = self._recorder.compilations.record(
+            state,
+            during,
+            group.site,
+            lasted,
+            {
+                "step": group.step,
+                "function": group.operator.partition(".")[0],
+                "ordinal": group.ordinal,
+                "against": against or None,
+                "changes": [[*change] for change in group.changes] if against else [],
+            },
+            waited=0,
+        )
+
+    def _record_function(self, state: ThreadState, spent: int) -> None:
+        """Add the time of XLA to the latest compilation of a function."""
+        self._recorder.log_fact(
+            Phases(
+                thread=state.id,
+                number=self._latest(),
+                end_ns=clock.time_ns(),
+                phases={"xla": spent},
+            )
+        )
+
+
+def _changed(
+    found: Executable, known: dict[tuple[str, ...], Compiling], step: int
+) -> tuple[Compiling | None, tuple[Change, ...]]:
+    """What is new since the executable of an earlier step that is most alike.
+
+    At one line an operator may be that of several layers: a change has to be the same in all
+    inputs, such as another size of the batch.
+    """
+    best: tuple[int, Compiling | None, tuple[Change, ...]] = (0, None, ())
+    name = found.operator.partition(".")[0]
+    for shapes, group in known.items():
+        if group.step >= step or [*map(_rank, shapes)] != [*map(_rank, found.shapes)]:
+            continue
+        pairs = [*zip(shapes, found.shapes)]
+        sizes = {size for was, now in pairs for size in zip(_sizes(was), _sizes(now))}
+        differ = {(was, now) for was, now in sizes if was != now}
+        types = {(_type(was), _type(now)) for was, now in pairs if _type(was) != _type(now)}
+        if not 0 < len(differ) + len(types) <= _MOST_CHANGES:
+            continue
+        if len(pairs) > _MOST_CHANGES and all(was != now for was, now in pairs):
+            continue  # weights and all: another layer
+        changes = tuple(
+            ("type" if _type(was) != _type(now) else "shape", f"input {n} of {name}", was, now)
+            for n, (was, now) in enumerate(pairs)
+            if was != now
+        )
+        if best[1] is None or len(changes) < best[0]:
+            best = len(changes), group, changes
+    return best[1:]
+
+
+def _type(shape: str) -> str:
+    return shape.partition("[")[0]
+
+
+def _sizes(shape: str) -> list[str]:
+    return shape.partition("[")[2].rstrip("]").split(",")
+
+
+def _rank(shape: str) -> int:
+    return shape.count(",") + (not shape.endswith("[]"))
