@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tests.torch_tpu import stand_in
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".venv-releases"
 
@@ -24,12 +26,14 @@ class Release:
         module: that is imported, by which the frontend is known.
         python: such as 3.11.
         shared: whether the environment of all other tests has it.
+        needs: what else pip installs.
     """
 
     requirement: str
     module: str
     python: str
     shared: bool = False
+    needs: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """As tests are named."""
@@ -49,6 +53,7 @@ SUPPORTED = (
     Release("torch-xla==2.9.0", "torch_xla", "3.11", shared=True),
     Release("torch==2.9.0", "torch", "3.11", shared=True),
     Release("torch==2.13.0", "torch", "3.11"),
+    Release("torch_tpu==0.2.0", "torch_tpu", "3.11", needs=stand_in.REQUIREMENTS),
     Release("jax==0.8.3", "jax", "3.11"),
     Release("jax==0.12.0", "jax", "3.12"),
     Release("jax==0.12.0", "jax", "3.13"),
@@ -62,7 +67,7 @@ def make(release: Release) -> None:
     """Make its environment with xladoctor and the release in it, unless it is there.
 
     Raises:
-        LookupError: the machine has no such Python.
+        LookupError: the machine has no such Python, or no C compiler where one is needed.
     """
     folder, done = release.interpreter.parents[1], release.interpreter.parents[1] / ".made"
     if release.shared or done.exists():
@@ -70,7 +75,10 @@ def make(release: Release) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([interpreter(release.python), "-m", "venv", folder], check=True)
     pip = [str(release.interpreter), "-m", "pip", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "-q", release.requirement, "--editable", ROOT], check=True)
+    wanted = (release.requirement, *release.needs)
+    subprocess.run([*pip, "install", "-q", *wanted, "--editable", ROOT], check=True)
+    if release.module == "torch_tpu":
+        stand_in.install(release.interpreter)
     done.touch()
 
 

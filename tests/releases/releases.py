@@ -17,6 +17,7 @@ import pytest
 
 from tests.live.harness import EXAMPLES, line_of
 from tests.releases.environments import NEWEST, RELEASES, ROOT, Release, make, versions
+from tests.torch_tpu import stand_in
 
 #: What ``xladoctor env`` and docs/troubleshooting.md say was tried.
 RECORD = ROOT / "xladoctor" / "environment" / "releases.json"
@@ -53,6 +54,18 @@ PROGRAMS = {
             ("run", "trace", "log"),
         ),
         Sick("torch_compile/tensor_branch.py", "XD314", "if y.mean()", ("run", "trace", "log")),
+    ),
+    "torch_tpu": (
+        Sick("torch_tpu/changing_batches.py", "XD101", "return self.last(torch.relu", ("run",)),
+        Sick("torch_tpu/changing_lengths.py", "XD101", "total += score(", ("run", "trace")),
+        Sick("torch_tpu/counting_attribute.py", "XD104", "return (self.layer(x)", ("run",)),
+        Sick("torch_tpu/loss_read.py", "XD201", "total += loss.item()", ("run",)),
+        Sick("torch_tpu/operators_one_by_one.py", "XD311", "loss = model(batch)", ("run",)),
+        Sick("torch_tpu/print_in_step.py", "XD314", 'print("hidden"', ("run", "trace")),
+        Sick("torch_tpu/printing.py", "XD202", 'print(f"step', ("run",)),
+        Sick("torch_tpu/slices.py", "XD119", "total += score(", ("run", "trace")),
+        Sick("torch_tpu/tensor_condition.py", "XD206", "if loss < best", ("run",)),
+        Sick("torch_tpu/tensor_transfer.py", "XD203", "losses.append(", ("run",)),
     ),
     "jax": (
         Sick("jax/changing_shapes.py", "XD101", "params, loss = step(", ("run", "log")),
@@ -104,6 +117,31 @@ def test_release(release: Release, sick: Sick, by: str, tmp_path: Path) -> None:
     _read.setdefault(release, set()).add(by)
 
 
+HEALED = [
+    (release, sick.program.replace(".py", "_healed.py"), sick.rule)
+    for release in RELEASES
+    if release.module == "torch_tpu"
+    for sick in PROGRAMS["torch_tpu"]
+]
+
+
+@pytest.mark.parametrize(
+    ("release", "program", "rule"), HEALED, ids=[Path(program).stem for _, program, _ in HEALED]
+)
+def test_healed(release: Release, program: str, rule: str, tmp_path: Path) -> None:
+    """The fix, followed, leaves nothing but information."""
+    try:
+        make(release)
+    except LookupError as missing:
+        pytest.skip(str(missing))
+
+    report = diagnosis(release, EXAMPLES / program, "run", tmp_path)
+
+    found = {(each["rule"], each["severity"]) for each in report["findings"]}
+    assert rule not in {rule for rule, _ in found}
+    assert {severity for _, severity in found} <= {"info"}, report["findings"]
+
+
 def diagnosis(release: Release, program: Path, by: str, folder: Path) -> dict[str, Any]:
     """What xladoctor says of a run, of a trace that torch.compile wrote, or of a log."""
     evidence = folder / "evidence"
@@ -123,13 +161,15 @@ def python(
     release: Release, *command: str | Path, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the release's Python."""
+    of_tpu = release.module == "torch_tpu"
+    stand = stand_in.environment(release.interpreter) if of_tpu else {}
     ran = subprocess.run(
         [release.interpreter, *command],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PJRT_DEVICE": "CPU", "JAX_PLATFORMS": "cpu", **environment},
+        env={**os.environ, "PJRT_DEVICE": "CPU", "JAX_PLATFORMS": "cpu", **stand, **environment},
     )
     assert ran.returncode == 0, ran.stderr[-2000:]
     return ran

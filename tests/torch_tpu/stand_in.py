@@ -10,8 +10,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-#: TorchTPU, and a plugin that drives the CPU; both are needed alone here.
-REQUIREMENTS = ("torch_tpu==0.2.0", "lammps-jax-pjrt-cpu==0.11.2")
+#: What TorchTPU needs here: torch for the CPU, and a plugin that drives the CPU.
+REQUIREMENTS = ("torch==2.13.0", "lammps-jax-pjrt-cpu==0.11.2")
 
 _SOURCE = Path(__file__).with_name("plugin.c")
 _LIBRARY = "tpu_stand_in.so"

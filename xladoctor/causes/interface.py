@@ -24,6 +24,7 @@ Kind = Literal[
     "member",
     "weak_type",
     "configuration",
+    "offset",
     "leftover",
 ]
 #: key: two keys of a function were compared. hlo: two modules were compared. upload: a new shape

@@ -30,6 +30,7 @@ _KINDS: dict[str, Kind] = {
     "shape": "input_shape",
     "type": "input_type",
     "weak_type": "weak_type",
+    "offset": "offset",
     "sharding": "placement",
     "configuration": "configuration",
     "nothing": "evicted",

@@ -63,6 +63,7 @@ _TYPE = re.compile(r"type=<class '(?:\w+\.)*(\w+)'>")
 #: Expressions that belong to a module at hand, not to the call itself.
 _MEMBER = re.compile(r"(?!G\[)(?:self\[|\w+(?:\[[^\]]*\])*\.)")
 _SIZE = re.compile(r"(?<![\w.\[\]'])([\w.\[\]']+?)\.size\(\)\[(\d+)\]")
+_OFFSET = re.compile(r"([\w.\[\]']+)\.storage_offset\(\) == (\d{1,18})")
 _NUMBER = re.compile(r"___as_tensor\((.+?)\)\.item\(\) == (.+)")
 _EQUALS = re.compile(r"(.+?) (==|is) (.+)")
 _STEP = re.compile(r"\.(\w+)|\[(?:'([^']*)'|(\d+))\]")
@@ -284,6 +285,16 @@ def _backend(guard: str, frame: Frame) -> _Texts | None:
     return ("function", "the backend", "", "") if _BACKEND.match(guard) else None
 
 
+def _offset(guard: str, frame: Frame) -> _Texts | None:
+    """A view at another place of its storage: backends that compile views have such guards."""
+    match = _OFFSET.fullmatch(guard)
+    if match is None:
+        return None
+    value = frame.value(match[1])
+    now = "" if value is _MISSING else str(value.storage_offset())
+    return "offset", match[1], match[2], now
+
+
 def _size(guard: str, frame: Frame) -> _Texts | None:
     match = _SIZE.search(guard)
     if match is None:
@@ -313,6 +324,7 @@ _READERS = (
     _number_of,
     _object,
     _backend,
+    _offset,
     _size,
     _equals,
 )

@@ -76,8 +76,8 @@ class Adapter(adapter.Adapter):
     # -- use of the device -------------------------------------------------------------------
 
     def in_use(self) -> bool:
-        """Whether the program has used the device."""
-        return bool(self._torch.tpu.is_initialized()) if hasattr(self._torch, "tpu") else False
+        """Whether the program has used the device; torch.compile initializes it by itself."""
+        return self._events.awake or self._cache.requests() > 0
 
     def called(self) -> None:
         self._local.row = None
@@ -101,6 +101,8 @@ class Adapter(adapter.Adapter):
     # -- steps and compilations --------------------------------------------------------------
 
     def _end_step(self, state: ThreadState, site: int | None, launched: bool = True) -> None:
+        if not launched:  # an optimizer has
+            self.launches.cycles.site = site
         self._calls.note(self.launches.look)
         requests = self._cache.requests()
         state.step.executions += max(0, requests - self._requests)

@@ -36,7 +36,9 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _TYPE = re.compile(r"\w+\[[^\]]*\]")
-_INPUT = "input"
+#: Parts of the paths of torch's own files.
+_AUTOGRAD, _OPTIMIZERS = "/torch/autograd/", "/torch/optim/"
+_INPUT, _VIEW = "input", "as_strided"
 _MOST_SITES = 256  # of an operator
 _MOST_SHAPES = 64  # of an operator at a line, compared with a new one
 _MOST_CHANGES = 2  # of sizes and types; more are those of another layer
@@ -50,15 +52,16 @@ class Executable(NamedTuple):
     """What was compiled for a launch.
 
     Attributes:
-        operator: the first operator in it, of several that were fused.
-        operators: how many operators it has.
+        operator: the first in it that computes something.
         place: file, line and function of the first with a line; None if none has one.
-        shapes: types and dimensions of its inputs, such as ``f32[8,16]``.
+        inputs: how many it has.
+        shapes: types and dimensions of its inputs, such as ``f32[8,16]``, then those of the views
+            that it takes of them.
     """
 
     operator: str
-    operators: int
     place: tuple[str, int, str] | None
+    inputs: int
     shapes: tuple[str, ...]
 
 
@@ -78,16 +81,25 @@ def switch_back() -> bool:
 
 
 def executable(text: str, operator: str) -> Executable:
-    """Read the text of a graph, as TorchTPU 0.2 writes it."""
-    shapes, operators, place = [], 0, None
+    """Read the text of a graph, as TorchTPU 0.2 writes it.
+
+    Args:
+        operator: the name of the launch, if the text has none.
+    """
+    inputs, views, operators, place = [], [], [], None
     for match in _LINE.finditer(text):
+        types = [type_.replace(" ", "") for type_ in _TYPE.findall(match["types"])]
         if match["operator"] == _INPUT and match["arguments"] is None:
-            shapes += [text.replace(" ", "") for text in _TYPE.findall(match["types"])]
+            inputs += types
             continue
-        operators += 1
+        if match["operator"] == _VIEW:
+            views += types
+        operators.append(match["operator"].partition(".")[0])
         if place is None and match["file"]:
             place = match["file"], int(match["line"]), match["function"]
-    return Executable(operator, max(operators, 1), place, tuple(shapes))
+    computing = [name for name in operators if name != _VIEW]
+    name = next(iter(computing or operators), operator.partition(".")[0])
+    return Executable(name, place, len(inputs), (*inputs, *views))
 
 
 class Tally:
@@ -107,6 +119,32 @@ class Tally:
         """The site that a launch is counted for: the record has no line, so they take turns."""
         self._turn += 1
         return self.sites[self._turn % len(self.sites)] if self.sites else None
+
+
+class Cycles:
+    """Numbers the steps that launches belong to: the runtime works through them long after the host
+    has called their operators, whose order they keep.
+
+    The first operator of torch's optimizers ends one. Without an optimizer the host's are taken.
+    """
+
+    def __init__(self) -> None:
+        self.site: int | None = None  # of the line that ends steps, once it is known
+        self._marker = ""
+        self._seen = self._each = 0  # launches of the marker: in all, and in each step
+
+    def step_of(self, name: str, found: Executable | None) -> int | None:
+        """The step of the next launch; None while no operator is known that ends steps."""
+        ends = found is not None and found.place is not None and _OPTIMIZERS in found.place[0]
+        if not self._marker:
+            if not ends:
+                return 0 if self.site is not None else None
+            self._marker = name
+        if name == self._marker:
+            self._seen += 1
+        elif found is not None and not ends and not self._each:
+            self._each = self._seen
+        return (self._seen - (name == self._marker)) // (self._each or self._seen + 1)
 
 
 class Compiling:
@@ -155,13 +193,14 @@ class Launches:
         self._log: tuple[Callable[[dict[str, Any]], None], ...] = ()
         #: By operator and site: the shapes compiled, with their compilations.
         self._known: dict[tuple[str, int | None], dict[tuple[str, ...], Compiling]] = {}
-        self._backward: list[tuple[int, int | None]] = []  # when each began, and its site
+        self._backward: int | None = None  # site of the latest
         self._taken: list[dict[str, Any]] = []  # events of new executables
         self._pending: list[Compiling] = []
         self._misses = 0  # seen
         self._asked = 0  # executables that were ever pending
         self._timed = (0, 0.0)  # executables whose compilation had ended, and nanoseconds in all
         self._ended = (0, 0.0)  # of these, not recorded yet
+        self.cycles = Cycles()
         #: By operator.
         self.operators: dict[str, Tally] = {}
         self.dropped = 0
@@ -186,8 +225,7 @@ class Launches:
 
     def backward(self, site: int | None) -> None:
         """A backward pass begins at a line: its operators have none of their own."""
-        self._backward.append((clock.time_ns(), site))
-        del self._backward[:-8]
+        self._backward = site
 
     def empty(self) -> None:
         """Take what is in the buffer, on any thread."""
@@ -207,6 +245,9 @@ class Launches:
         if event["reason"] == _COMPILED:
             return False
         name = event["name"].removeprefix(_PREFIX)
+        found = None if event["cache_hit"] else executable(event["aten_graph"], name)
+        event["executable"] = found
+        event["step"] = self.cycles.step_of(name, found)
         tally = self.operators.setdefault(name, Tally())
         launches, site = self._calls.sites.launches, tally.next_site()
         launches[site] = launches.get(site, 0) + 1
@@ -215,11 +256,12 @@ class Launches:
 
     # -- compilations ------------------------------------------------------------------------
 
-    def look(self, waited_ns: int = 0) -> None:
+    def look(self, waited_ns: int = 0, last: bool = False) -> None:
         """Record what was compiled since the last look, on the thread of the program.
 
         Args:
             waited_ns: how long the host has just waited for a value.
+            last: whether nothing comes any more.
         """
         misses = self._counters.misses()
         if misses == self._misses and not (self._pending or self._taken):
@@ -229,7 +271,7 @@ class Launches:
         with self._lock:
             new, self._taken = self._taken, []
         state = self._recorder.thread()
-        self._add(new, state)
+        self._add(new, state, last)
         ended, total = self._counters.compile_statistics()
         spent = max(0.0, total - self._timed[1])
         self._ended = self._ended[0] + ended - self._timed[0], self._ended[1] + spent
@@ -241,55 +283,97 @@ class Launches:
     def finish(self) -> None:
         """Record what is left, at the program's end."""
         self.empty()
-        self.look()
+        self.look(last=True)
         pending = sum(each.executables for each in self._pending)
         self._ended = max(self._ended[0], pending), self._ended[1]
         self._record(self._recorder.thread(), "launch")
 
-    def _add(self, events: list[dict[str, Any]], state: ThreadState) -> None:
+    def _add(self, events: list[dict[str, Any]], state: ThreadState, last: bool) -> None:
         """Put together what one change has made necessary, and what is new at a line."""
-        new: dict[int | None, Compiling] = {}
-        for event in events:
-            found = executable(event["aten_graph"], event["name"].removeprefix(_PREFIX))
-            site = self._site(found.place, event["ts_us"] * 1000)
-            self._launch_of(found, site)
-            known = self._known.setdefault((found.operator, site), {})
-            against, changes = _changed(found, known, state.index)
+        sites, unknown = self._sites(events)
+        if unknown and not last:  # the line of what follows is not known yet
+            events, later = events[:-unknown], events[-unknown:]
+            with self._lock:
+                self._taken[:0] = later
+        new: dict[tuple[int, int | None], Compiling] = {}
+        for event, guess in zip(events, sites):
+            name = event["name"].removeprefix(_PREFIX)
+            found = event["executable"]
+            step = state.index if event["step"] is None else event["step"]
+            tally = self.operators[name]
+            site = guess
+            if not self._is_named(found.place):  # lines that have compiled it are likelier
+                changed = (at for at in tally.sites if self._changes(name, at, found, step))
+                site = next(changed, guess)
+            against, changes = _changed(found, self._known.get((name, site), {}), step)
+            self._launch_at(tally, site)
+            known = self._known.setdefault((name, site), {})
             if changes:
-                group = next((each for each in self._pending if each.changes), None)
+                group = next(
+                    (each for each in self._pending if each.changes and each.step == step), None
+                )
             else:
-                group = new.get(site)
+                group = new.get((step, site))
             if group is None:
                 group = Compiling()
-                group.site, group.step, group.operator = site, state.index, found.operator
+                group.site, group.step, group.operator = site, step, found.operator
                 group.against, group.changes = against, changes
-                group.ordinal = state.index if known else 0
+                group.ordinal = step if known else 0
                 self._pending.append(group)
                 if not changes:
-                    new[site] = group
+                    new[step, site] = group
             group.add(event)
             if len(known) < _MOST_SHAPES:
                 known[found.shapes] = group
         self._asked += len(events)
-        of_functions = self._misses - self._asked
+        of_functions = self._misses - self._asked - len(self._taken)
         if of_functions > 0 and self._latest() is not None:
             group = Compiling()
             group.function, group.executables = True, of_functions
             self._pending.append(group)
             self._asked += of_functions
 
-    def _launch_of(self, found: Executable, site: int | None) -> None:
-        tally = self.operators[found.operator]
+    def _is_named(self, place: tuple[str, int, str] | None) -> bool:
+        """Whether a line is one of the program, or of a library that it uses."""
+        return place is not None and self._calls.sites.kind(place[0]) in (USER, LIBRARY)
+
+    def _changes(self, name: str, site: int | None, found: Executable, step: int) -> bool:
+        return bool(_changed(found, self._known.get((name, site), {}), step)[1])
+
+    def _launch_at(self, tally: Tally, site: int | None) -> None:
         if len(tally.sites) < _MOST_SITES:
             tally.sites.append(site)
             self._calls.sites.operations.add(site)
 
-    def _site(self, place: tuple[str, int, str] | None, at_ns: int) -> int | None:
+    def _sites(self, events: list[dict[str, Any]]) -> tuple[list[int | None], int]:
+        """The site of each executable, and how many of the last ones are not known.
+
+        The record has the innermost line, which may be one of torch's. Of its optimizers it stands
+        for the line that asks for the update, of the backward pass for that which begins it. Of
+        its layers, the next operator with a line of the program is the closest that is known.
+        """
         sites = self._calls.sites
-        if place is not None and sites.kind(place[0]) in (USER, LIBRARY):
-            return sites.intern((*place, None, None, None, ""))
-        begun = [site for began, site in self._backward if began <= at_ns]
-        return begun[-1] if begun else None
+        found: list[int | None] = []
+        waiting: list[int] = []
+        for event in events:
+            place = event["executable"].place
+            site = None
+            if place is not None and self._is_named(place):
+                site = sites.intern((*place, None, None, None, ""))
+                for earlier in waiting:
+                    found[earlier] = site
+                waiting.clear()
+            elif place is None or _AUTOGRAD in place[0]:
+                site = self._backward
+                waiting.clear()
+            elif _OPTIMIZERS in place[0]:
+                site = self.cycles.site
+                waiting.clear()
+            else:
+                site = next((known for known in reversed(found) if known is not None), None)
+                waiting.append(len(found))
+            found.append(site)
+        return found, len(waiting)
 
     def _record(self, state: ThreadState, during: str) -> None:
         """Record compilations that have ended, in the order in which they were asked for."""
@@ -314,7 +398,7 @@ class Launches:
             lasted,
             {
                 "step": group.step,
-                "function": group.operator.partition(".")[0],
+                "function": group.operator,
                 "ordinal": group.ordinal,
                 "against": against or None,
                 "changes": [[*change] for change in group.changes] if against else [],
@@ -342,8 +426,11 @@ def _changed(
     At one line an operator may be that of several layers: a change has to be the same in all
     inputs, such as another size of the batch.
     """
+    if (same := known.get(found.shapes)) is not None:
+        if len(found.shapes) > found.inputs:
+            return same, (("offset", f"the slice that {found.operator} reads", "", ""),)
+        return same, (("static", f"a Python number given to {found.operator}", "", ""),)
     best: tuple[int, Compiling | None, tuple[Change, ...]] = (0, None, ())
-    name = found.operator.partition(".")[0]
     for shapes, group in known.items():
         if group.step >= step or [*map(_rank, shapes)] != [*map(_rank, found.shapes)]:
             continue
@@ -356,7 +443,12 @@ def _changed(
         if len(pairs) > _MOST_CHANGES and all(was != now for was, now in pairs):
             continue  # weights and all: another layer
         changes = tuple(
-            ("type" if _type(was) != _type(now) else "shape", f"input {n} of {name}", was, now)
+            (
+                "type" if _type(was) != _type(now) else "shape",
+                f"{f'input {n}' if n < found.inputs else 'a slice'} of {found.operator}",
+                was,
+                now,
+            )
             for n, (was, now) in enumerate(pairs)
             if was != now
         )

@@ -1,0 +1,38 @@
+"""Trains operator by operator on batches of changing size: each new size compiles most operators."""
+
+import torch
+
+WIDTH = 32
+STEPS = 60
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(WIDTH, WIDTH)
+        self.last = torch.nn.Linear(WIDTH, 1)
+
+    def forward(self, x):
+        return self.last(torch.relu(self.first(x)))
+
+
+def train(model):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    total = torch.zeros((), device="tpu")
+    for step in range(STEPS):
+        batch = torch.randn(8 + step * 7 % 24, WIDTH)
+        loss = model(batch.to("tpu")).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.detach()
+    return total / STEPS
+
+
+def main():
+    torch.manual_seed(0)
+    print(f"final loss {train(Model().to('tpu')).item():.6g}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""Chooses the least on the device."""
+
+import torch
+
+WIDTH = 64
+STEPS = 120
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(WIDTH, WIDTH)
+        self.last = torch.nn.Linear(WIDTH, 1)
+
+    def forward(self, x):
+        return self.last(torch.relu(self.first(x)))
+
+
+def train(model):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    compute_loss = torch.compile(lambda x: model(x).square().mean())
+    best = torch.full((), torch.inf, device="tpu")
+    for _ in range(STEPS):
+        batch = torch.randn(64, WIDTH).to("tpu")
+        loss = compute_loss(batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        best = torch.minimum(best, loss.detach())
+    return best
+
+
+def main():
+    torch.manual_seed(0)
+    print(f"final loss {train(Model().to('tpu')).item():.6g}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""Keeps the losses on the device until after the loop."""
+
+import torch
+
+WIDTH = 64
+STEPS = 120
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(WIDTH, WIDTH)
+        self.last = torch.nn.Linear(WIDTH, 1)
+
+    def forward(self, x):
+        return self.last(torch.relu(self.first(x)))
+
+
+def train(model):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    compute_loss = torch.compile(lambda x: model(x).square().mean())
+    losses = []
+    for _ in range(STEPS):
+        batch = torch.randn(64, WIDTH).to("tpu")
+        loss = compute_loss(batch)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.detach())
+    return torch.stack(losses).mean()
+
+
+def main():
+    torch.manual_seed(0)
+    print(f"final loss {train(Model().to('tpu')).item():.6g}")
+
+
+if __name__ == "__main__":
+    main()
