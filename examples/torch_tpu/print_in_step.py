@@ -16,7 +16,7 @@ def score(x, weight):
 def run():
     weight = torch.randn(WIDTH, WIDTH).to("tpu")
     total = torch.zeros((), device="tpu")
-    for step in range(STEPS):
+    for _ in range(STEPS):
         total += score(torch.randn(32, WIDTH).to("tpu"), weight)
     return total
 

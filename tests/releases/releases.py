@@ -57,13 +57,15 @@ PROGRAMS = {
     ),
     "torch_tpu": (
         Sick("torch_tpu/changing_batches.py", "XD101", "return self.last(torch.relu", ("run",)),
-        Sick("torch_tpu/changing_lengths.py", "XD101", "total += score(", ("run", "trace")),
+        Sick("torch_tpu/changing_lengths.py", "XD101", "total += score(", ("run",)),
+        Sick("torch_tpu/changing_lengths.py", "XD101", "def score(", ("trace",)),
         Sick("torch_tpu/counting_attribute.py", "XD104", "return (self.layer(x)", ("run",)),
         Sick("torch_tpu/loss_read.py", "XD201", "total += loss.item()", ("run",)),
-        Sick("torch_tpu/operators_one_by_one.py", "XD311", "loss = model(batch)", ("run",)),
+        Sick("torch_tpu/operators_one_by_one.py", "XD311", "loss.backward()", ("run",)),
         Sick("torch_tpu/print_in_step.py", "XD314", 'print("hidden"', ("run", "trace")),
         Sick("torch_tpu/printing.py", "XD202", 'print(f"step', ("run",)),
-        Sick("torch_tpu/slices.py", "XD119", "total += score(", ("run", "trace")),
+        Sick("torch_tpu/slices.py", "XD119", "total += score(", ("run",)),
+        Sick("torch_tpu/slices.py", "XD119", "def score(", ("trace",)),
         Sick("torch_tpu/tensor_condition.py", "XD206", "if loss < best", ("run",)),
         Sick("torch_tpu/tensor_transfer.py", "XD203", "losses.append(", ("run",)),
     ),
@@ -108,12 +110,13 @@ def test_release(release: Release, sick: Sick, by: str, tmp_path: Path) -> None:
 
     report = diagnosis(release, program, by, tmp_path)
 
-    (found, *_) = [f for f in report["findings"] if f["rule"] == sick.rule] or [None]
+    found = [finding for finding in report["findings"] if finding["rule"] == sick.rule]
     assert found, (report["findings"], report["warnings"])
+    assert all(finding["locations"] for finding in found)
     if sick.line:
-        places = [(Path(place["file"]).name, place["line"]) for place in found["locations"]]
-        assert places[0] == (program.name, line_of(program, sick.line))
-    assert found["locations"]
+        first = [finding["locations"][0] for finding in found]
+        places = {(Path(place["file"]).name, place["line"]) for place in first}
+        assert (program.name, line_of(program, sick.line)) in places
     _read.setdefault(release, set()).add(by)
 
 

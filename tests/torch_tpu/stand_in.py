@@ -14,7 +14,7 @@ from pathlib import Path
 REQUIREMENTS = ("torch==2.13.0", "lammps-jax-pjrt-cpu==0.11.2")
 
 _SOURCE = Path(__file__).with_name("plugin.c")
-_LIBRARY = "tpu_stand_in.so"
+_LIBRARY = "libtpu_stand_in.so"
 _MODULE = "tpu_stand_in"
 _COUNT = '''\
 import importlib.abc, importlib.util, sys

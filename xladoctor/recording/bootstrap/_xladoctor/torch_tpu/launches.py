@@ -162,6 +162,7 @@ class Compiling:
         against: the compilation that the first is compared with.
         changes: what is new since then.
         number: of this compilation, once it is recorded.
+        keys: operators, sites and shapes of its executables.
     """
 
     function = False
@@ -170,6 +171,9 @@ class Compiling:
     operator = ""
     against: Compiling | None = None
     changes: tuple[Change, ...] = ()
+
+    def __init__(self) -> None:
+        self.keys: set[Any] = set()
 
     def add(self, event: dict[str, Any]) -> None:
         """Add an executable."""
@@ -308,9 +312,15 @@ class Launches:
             against, changes = _changed(found, self._known.get((name, site), {}), step)
             self._launch_at(tally, site)
             known = self._known.setdefault((name, site), {})
+            key = name, site, found.shapes  # the same again is another change
             if changes:
                 group = next(
-                    (each for each in self._pending if each.changes and each.step == step), None
+                    (
+                        each
+                        for each in self._pending
+                        if each.changes and each.step == step and key not in each.keys
+                    ),
+                    None,
                 )
             else:
                 group = new.get((step, site))
@@ -323,6 +333,7 @@ class Launches:
                 if not changes:
                     new[step, site] = group
             group.add(event)
+            group.keys.add(key)
             if len(known) < _MOST_SHAPES:
                 known[found.shapes] = group
         self._asked += len(events)
