@@ -21,6 +21,7 @@ from .counters import Counters
 from .launches import Launches
 
 _TRACING = "torch_tpu._internal.tracing"
+_SWITCHES = "torch_tpu._internal.compile.tpu_torch_compile"
 _DEVICE = "torch_tpu._internal.device._device_module"
 
 
@@ -48,6 +49,7 @@ class Adapter(adapter.Adapter):
         ):
             self._try(name, install)
         for name, module, hook in (
+            ("lines of operators", _SWITCHES, self.launches.switch_lines),
             ("launches of operators", _TRACING, self._install_launches),
             ("counts of compilations", _DEVICE, self._install_counters),
         ):
@@ -69,6 +71,7 @@ class Adapter(adapter.Adapter):
 
     def _install_counters(self, module: Any) -> None:
         self._cache.attach(module._device_ops_backend)
+        self.launches.forget_the_past()
 
     def _latest_number(self) -> int | None:
         return max(self._latest.values(), default=None)
@@ -104,6 +107,7 @@ class Adapter(adapter.Adapter):
         if not launched:  # an optimizer has
             self.launches.cycles.site = site
         self._calls.note(self.launches.look)
+        self._calls.note(self.launches.step_ended)
         requests = self._cache.requests()
         state.step.executions += max(0, requests - self._requests)
         self._requests = requests

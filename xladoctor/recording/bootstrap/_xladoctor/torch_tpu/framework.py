@@ -54,14 +54,11 @@ class ImportedTorchTpu(ImportedTorch):
 
 
 class _Buffer(NoModules):
-    """No compiled modules are kept; what is emptied as often is the buffer of launches."""
+    """No compiled modules are kept; what is collected at the end are the launches."""
 
     def __init__(self, adapter: Adapter) -> None:
         super().__init__()
         self._launches = adapter.launches
-
-    def tick(self) -> None:
-        self._launches.empty()
 
     def collect(self) -> None:
         self._launches.finish()

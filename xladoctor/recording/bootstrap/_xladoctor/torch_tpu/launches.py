@@ -2,9 +2,14 @@
 
 TorchTPU keeps a record of each launch in a buffer, for the log that ``TORCH_TRACE`` asks for: the
 operator, whether its executable was in the cache, why it was launched, and of a new executable the
-operators and shapes in it with the lines of the program. The buffer is switched on without the log,
-and emptied four times a second, and where something was compiled. What is in it goes to the log as
-well, if the program asked for one.
+operators and shapes in it with the lines of the program. The buffer is switched on without the log.
+It holds the latest 10,000 launches, and taking them out costs some 5 µs each: that is done only
+where something was compiled, and at the end, when the latest stand for all. What is in it goes to
+the log as well, if the program asked for one.
+
+That each operator notes its line costs 8 µs, nearly as much as calling it. So lines are noted until
+nothing has been compiled for some hundred steps, and again once something is; what is compiled late
+gets the line at which the operator was compiled before.
 
 Executables are compiled on threads of the runtime: the host goes on, and waits where it reads a
 value. Their times come from the cache's statistics, which have no names: executables that were
@@ -39,6 +44,7 @@ _TYPE = re.compile(r"\w+\[[^\]]*\]")
 #: Parts of the paths of torch's own files.
 _AUTOGRAD, _OPTIMIZERS = "/torch/autograd/", "/torch/optim/"
 _INPUT, _VIEW = "input", "as_strided"
+_QUIET_STEPS = 200
 _MOST_SITES = 256  # of an operator
 _MOST_SHAPES = 64  # of an operator at a line, compared with a new one
 _MOST_CHANGES = 2  # of sizes and types; more are those of another layer
@@ -63,6 +69,9 @@ class Executable(NamedTuple):
     place: tuple[str, int, str] | None
     inputs: int
     shapes: tuple[str, ...]
+
+
+def _nothing() -> None: ...
 
 
 def switch_on() -> None:
@@ -132,6 +141,12 @@ class Cycles:
         self.site: int | None = None  # of the line that ends steps, once it is known
         self._marker = ""
         self._seen = self._each = 0  # launches of the marker: in all, and in each step
+        self._long = self._since = 0  # launches of a step, and since its begin
+
+    def skip(self, launches: int) -> None:
+        """So many launches are not in the record; their steps are counted by the others' length."""
+        if launches and self._each and self._long:
+            self._seen += self._each * round(launches / self._long)
 
     def step_of(self, name: str, found: Executable | None) -> int | None:
         """The step of the next launch; None while no operator is known that ends steps."""
@@ -140,8 +155,11 @@ class Cycles:
             if not ends:
                 return 0 if self.site is not None else None
             self._marker = name
+        self._since += 1
         if name == self._marker:
             self._seen += 1
+            if self._each and self._seen % self._each == 0:
+                self._long, self._since = self._since, 0
         elif found is not None and not ends and not self._each:
             self._each = self._seen
         return (self._seen - (name == self._marker)) // (self._each or self._seen + 1)
@@ -194,12 +212,17 @@ class Launches:
         self._latest = latest
         self._lock = threading.Lock()
         self._drain: Callable[[], dict[str, Any]] | None = None
+        self._switch: tuple[Callable[[bool], Any], Callable[[], Any]] | None = None
+        self._lines = True
+        self._quiet = 0  # steps without a compilation
         self._log: tuple[Callable[[dict[str, Any]], None], ...] = ()
         #: By operator and site: the shapes compiled, with their compilations.
         self._known: dict[tuple[str, int | None], dict[tuple[str, ...], Compiling]] = {}
         self._backward: int | None = None  # site of the latest
         self._taken: list[dict[str, Any]] = []  # events of new executables
         self._pending: list[Compiling] = []
+        self._shares: dict[int | None, float] = {}  # launches by site
+        self._functions: int | None = None  # the latest compilation of a function that was seen
         self._misses = 0  # seen
         self._asked = 0  # executables that were ever pending
         self._timed = (0, 0.0)  # executables whose compilation had ended, and nanoseconds in all
@@ -207,7 +230,7 @@ class Launches:
         self.cycles = Cycles()
         #: By operator.
         self.operators: dict[str, Tally] = {}
-        self.dropped = 0
+        self._scale = 1.0  # launches for which each of the latest stands
 
     def install(self, tracing: Any, patches: Patches) -> None:
         """Take what comes from now on.
@@ -225,7 +248,25 @@ class Launches:
         self._drain = buffer._drain_structured_log_buffer
         if users:
             self._log = (tracing._emit_chromium, tracing._emit_event_artifacts)
-        patches.put(tracing, "_flush", self.empty)  # which it does every 5 s, and at exit
+        flush = self.empty if users else _nothing
+        patches.put(tracing, "_flush", flush)  # called every 5 s, and at exit
+
+    def switch_lines(self, switches: Any) -> None:
+        """Use TorchTPU's switch for lines: its module of ``torch.compile``."""
+        self._switch = switches.push_enable_tracebacks, switches.pop_enable_tracebacks
+
+    def step_ended(self) -> None:
+        """Called at each step, to note lines only while something is compiled."""
+        self._quiet += 1
+        if self._quiet == _QUIET_STEPS and self._switch is not None and not self._log:
+            self._switch[0](False)
+            self._lines = False
+
+    def _compiled(self) -> None:
+        self._quiet = 0
+        if not self._lines and self._switch is not None:
+            self._lines = True
+            self._switch[1]()
 
     def backward(self, site: int | None) -> None:
         """A backward pass begins at a line: its operators have none of their own."""
@@ -237,8 +278,10 @@ class Launches:
             return
         with self._lock:
             drained = self._drain()
-            self.dropped += int(drained.get("dropped_since_last_drain") or 0)
             events = drained.get("events") or []
+            dropped = int(drained.get("dropped_since_last_drain") or 0)
+            self._scale = (dropped + len(events)) / len(events) if events else 1.0
+            self.cycles.skip(dropped)
             self._taken += [event for event in events if self._count(event)]
         for write in self._log:
             for event in events:
@@ -253,12 +296,18 @@ class Launches:
         event["executable"] = found
         event["step"] = self.cycles.step_of(name, found)
         tally = self.operators.setdefault(name, Tally())
-        launches, site = self._calls.sites.launches, tally.next_site()
-        launches[site] = launches.get(site, 0) + 1
+        site = tally.next_site()
+        self._shares[site] = self._shares.get(site, 0.0) + self._scale
+        self._calls.sites.launches[site] = round(self._shares[site])
         tally.reasons[event["reason"]] = tally.reasons.get(event["reason"], 0) + 1
         return not event["cache_hit"]
 
     # -- compilations ------------------------------------------------------------------------
+
+    def forget_the_past(self) -> None:
+        """Leave out what was compiled before the capture."""
+        self._misses = self._asked = self._counters.misses()
+        self._timed = self._counters.compile_statistics()
 
     def look(self, waited_ns: int = 0, last: bool = False) -> None:
         """Record what was compiled since the last look, on the thread of the program.
@@ -270,6 +319,8 @@ class Launches:
         misses = self._counters.misses()
         if misses == self._misses and not (self._pending or self._taken):
             return
+        if misses != self._misses:
+            self._compiled()
         self._misses = misses
         self.empty()
         with self._lock:
@@ -337,12 +388,16 @@ class Launches:
             if len(known) < _MOST_SHAPES:
                 known[found.shapes] = group
         self._asked += len(events)
-        of_functions = self._misses - self._asked - len(self._taken)
-        if of_functions > 0 and self._latest() is not None:
+        others = self._misses - self._asked - len(self._taken)
+        compiled, self._functions = self._functions, self._latest()
+        of_function = self._functions is not None if self._drain else compiled != self._functions
+        if others > 0 and (of_function or self._drain is None):
             group = Compiling()
-            group.function, group.executables = True, of_functions
+            group.function, group.executables, group.step = of_function, others, state.index
+            group.site = None if of_function else self._calls.line(5)
+            group.operator = "operators"
             self._pending.append(group)
-            self._asked += of_functions
+            self._asked += others
 
     def _is_named(self, place: tuple[str, int, str] | None) -> bool:
         """Whether a line is one of the program, or of a library that it uses."""
