@@ -19,9 +19,11 @@ from ..step import ThreadState
 from ..torch import adapter
 from .counters import Counters
 from .launches import Launches
+from .modes import Modes
 
 _TRACING = "torch_tpu._internal.tracing"
 _DEVICE = "torch_tpu._internal.device._device_module"
+_MODES = "torch_tpu._internal.execution_mode.execution_mode_impl"
 
 
 class Adapter(adapter.Adapter):
@@ -31,6 +33,7 @@ class Adapter(adapter.Adapter):
         super().__init__(torch, counters, calls)
         self._cache = counters
         self.launches = Launches(calls, counters, self._latest_number)
+        self.modes = Modes(calls, counters)
         self._undo: list[Any] = []
         self._requests = 0
         self._read_began = 0
@@ -50,6 +53,7 @@ class Adapter(adapter.Adapter):
         for name, module, hook in (
             ("launches of operators", _TRACING, self._install_launches),
             ("counts of compilations", _DEVICE, self._install_counters),
+            ("eager modes", _MODES, self._install_modes),
         ):
             self._undo.append(when_imported(module, functools.partial(self._try, name, hook)))
 
@@ -69,6 +73,9 @@ class Adapter(adapter.Adapter):
 
     def _install_counters(self, module: Any) -> None:
         self._cache.attach(module._device_ops_backend)
+
+    def _install_modes(self, module: Any) -> None:
+        self.modes.install(module, self._patches)
 
     def _latest_number(self) -> int | None:
         return max(self._latest.values(), default=None)
