@@ -142,6 +142,7 @@ def test_whole_run_fills_every_table_and_leaves_no_note(run: Path) -> None:
         "cut": 0,
         "enclosing_loop": 0,
         "capture_fault": 0,
+        "other_name": 0,
         "compilation": 5,
         "execution": 7,
         "metric": 0,

@@ -32,7 +32,7 @@ class Installed:
             sites=SimpleNamespace(here=lambda: self.place, rows=[row]),
         )
         counters = SimpleNamespace(requests=lambda: self.launched)
-        self.modes = Modes(calls, counters)  # type: ignore[arg-type]
+        self.modes = Modes(calls, counters)
         self.patches = Patches()
         self.modes.install(self.module, self.patches)
 
