@@ -168,6 +168,7 @@ class Vocabulary(BaseModel):
             CPU, as nothing waits there.
         reads_like: the frontend whose frames, reading helpers, reading lines and preparation it
             has, where it has none of its own.
+        texts_like: the frontend whose texts of rules it has, where a rule has none for it.
         words: words for messages: how programs write a barrier; what the host launches, if not a
             graph (``dispatch``); what to do if nothing ran on a device, if it is not one of XLA's
             (``idle``); what logs graphs, and graph breaks (``breaks``); the command that installs
@@ -233,6 +234,7 @@ class Vocabulary(BaseModel):
     records_steps: bool = True
     records_reads: bool = True
     reads_like: str | None = None
+    texts_like: str | None = None
     words: dict[Word, str] = {}
     operators: dict[Trait, tuple[str, ...]] = {}
     own_counters: tuple[str, ...] = ()
