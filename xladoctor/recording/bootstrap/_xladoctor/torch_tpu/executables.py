@@ -20,6 +20,7 @@ _LINE = re.compile(
 _TYPE = re.compile(r"\w+\[[^\]]*\]")
 #: Parts of the paths of torch's own files.
 _AUTOGRAD, _OPTIMIZERS = "/torch/autograd/", "/torch/optim/"
+_OF_ALL = ("_foreach_", "_fused_")  # operators on all parameters at once
 _INPUT, _VIEW = "input", "as_strided"
 _MOST_SITES = 256  # of an operator
 _MOST_SHAPES = 64  # of an operator at a line, compared with a new one
@@ -94,13 +95,27 @@ class Cycles:
     has called their operators, whose order they keep.
 
     The first operator of torch's optimizers ends one. Without an optimizer the host's are taken.
+
+    Attributes:
+        site: of the line that ends steps, once it is known.
+        ended: whether there is an operator that ends steps.
     """
 
     def __init__(self) -> None:
-        self.site: Site = None  # of the line that ends steps, once it is known
+        self.site: Site = None
         self._marker = ""
+        self._updates: set[str] = set()  # operators of optimizers
         self._seen = self._each = 0  # launches of the marker: in all, and in each step
         self._long = self._since = 0  # launches of a step, and since its begin
+
+    @property
+    def ended(self) -> bool:
+        return bool(self._marker)
+
+    @property
+    def count(self) -> int:
+        """Steps that have ended."""
+        return self._seen // (self._each or self._seen or 1)
 
     def skip(self, launches: int) -> None:
         """So many launches are not in the record; their steps are counted by the others' length."""
@@ -109,19 +124,26 @@ class Cycles:
 
     def step_of(self, name: str, found: Executable | None) -> int | None:
         """The step of the next launch; None while no operator is known that ends steps."""
-        ends = found is not None and found.place is not None and _OPTIMIZERS in found.place[0]
-        if not self._marker:
-            if not ends:
-                return 0 if self.site is not None else None
-            self._marker = name
+        if found is not None and _updates(found):
+            self._updates.add(name)
+            self._marker = self._marker or name
+        elif not self._marker:
+            return 0 if self.site is not None else None
         self._since += 1
         if name == self._marker:
             self._seen += 1
             if self._each and self._seen % self._each == 0:
                 self._long, self._since = self._since, 0
-        elif found is not None and not ends and not self._each:
+        elif name not in self._updates and not self._each:
             self._each = self._seen
         return (self._seen - (name == self._marker)) // (self._each or self._seen + 1)
+
+
+def _updates(found: Executable) -> bool:
+    """Whether it is of an optimizer; called outside of functions, its line is the program's."""
+    return found.place is not None and (
+        _OPTIMIZERS in found.place[0] or found.operator.startswith(_OF_ALL)
+    )
 
 
 class Compiling:

@@ -212,7 +212,7 @@ class Launches:
     def _is_named(self, file: str) -> bool:
         return self._calls.sites.kind(file) in (USER, LIBRARY)
 
-    def _site_of(self, place: Place) -> int:
+    def _site_of(self, place: Place) -> int | None:
         return self._calls.sites.intern((*place, None, None, None, ""))
 
     def _record(self, state: ThreadState, during: str) -> None:
