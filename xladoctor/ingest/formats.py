@@ -9,10 +9,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from xladoctor.frontends import part, parts
+from xladoctor.ingest.compiled_calls import Calls
 from xladoctor.ingest.compiler_log import CompilerLog
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.text_reader import TextReader
@@ -26,13 +28,54 @@ class CompilerFile(NamedTuple):
         frontend: the name of the framework's frontend.
         is_one: whether a file that begins with these bytes has this format.
         process_id: returns the id of the process that wrote a file; None if it is unknown.
-        read: fills the tables of a process, given its number.
+        read: fills the tables of a process, given its number; returns the name of the frontend that
+            the file shows, if it is another one.
     """
 
     frontend: str
     is_one: Callable[[bytes], bool]
     process_id: Callable[[Path], int | None]
-    read: Callable[[Path, int, Ingested], None]
+    read: Callable[[Path, int, Ingested], str | None]
+
+
+class LogRecord(Protocol):
+    """A record of a structured log."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Its object."""
+
+    @property
+    def payload(self) -> str:
+        """The text below it."""
+
+    @property
+    def artifact(self) -> str:
+        """The kind of its payload; empty if it has no name."""
+
+
+class LogRecords(Protocol):
+    """Takes the records that a backend adds to the structured log of its framework.
+
+    Attributes:
+        frontend: the name of the backend's frontend, once there are such records.
+    """
+
+    frontend: str | None
+
+    def take(self, record: LogRecord) -> bool:
+        """Take a record; False if it is of another kind."""
+
+    def finish(
+        self, file: Path, first: int, calls: Calls, rows: Gathered, ingested: Ingested
+    ) -> None:
+        """Add rows and notes, after the last record.
+
+        Args:
+            file: the log, for notes.
+            first: the number of the next compilation.
+            calls: calls in a timeline of the process.
+        """
 
 
 class OtherFormat(NamedTuple):
@@ -66,6 +109,7 @@ class Formats:
         graph_log: reads the log of graphs that the capture requested, in a process's folder.
         report: adds the metrics of the report that the capture requested, from a file, for a
             process; returns its counters, None without a report.
+        records: takes what it adds to the structured log of its framework, for a process.
         not_read: other formats of it, the most distinctive first.
     """
 
@@ -75,6 +119,7 @@ class Formats:
     compiler_files: tuple[CompilerFile, ...] = ()
     graph_log: Callable[[Path, Ingested], GraphLog] | None = None
     report: Callable[[Path, int, Ingested], dict[str, int | None] | None] | None = None
+    records: Callable[[int], LogRecords] | None = None
     not_read: tuple[OtherFormat, ...] = ()
 
 

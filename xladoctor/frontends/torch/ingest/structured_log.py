@@ -22,6 +22,7 @@ from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.compiled_calls import Calls, add_placed, calls_of
 from xladoctor.ingest.compiler_log import compilation
 from xladoctor.ingest.compressed import Unpacked
+from xladoctor.ingest.formats import all_formats
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested, IngestError
@@ -79,7 +80,7 @@ def _reasons(payload: str) -> list[str]:
     return [str(reason)[:_LONGEST] for reason in listed]
 
 
-def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
+def read_structured_log(file: Path, process: int, ingested: Ingested) -> str | None:
     """Fill the tables of compilations, of what was new in them, and of graph breaks.
 
     If there is a timeline of the process, compilations are placed in its steps.
@@ -87,15 +88,20 @@ def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
     Args:
         file: the log, compressed or not.
 
+    Returns:
+        the name of the frontend of the backend that has records in it, if there is one.
+
     Raises:
         IngestError: the file cannot be read.
     """
     reader = _Reader(process)
+    backends = [each.records(process) for each in all_formats() if each.records is not None]
     try:
         with io.TextIOWrapper(io.BufferedReader(Unpacked(file)), errors="replace") as lines:
             for record in records(lines, file, ingested):
                 try:
-                    reader.take(record)
+                    if not any(backend.take(record) for backend in backends):
+                        reader.take(record)
                 except _UNREADABLE as error:
                     ingested.lose(
                         f"{file}: a record of compilation {record.id} is none that"
@@ -111,7 +117,13 @@ def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
         ingested.notes.append(
             f"{file}: {count} compilation{'s' * (count > 1)} failed, the first {failure}"
         )
-    add_placed(reader.finish(calls_of(process, ingested)), ingested)
+    calls = calls_of(process, ingested)
+    rows = reader.finish(calls)
+    for backend in backends:
+        compiled = len(rows.table("compilation").get("process", ()))
+        backend.finish(file, compiled, calls, rows, ingested)
+    add_placed(rows, ingested)
+    return next((backend.frontend for backend in backends if backend.frontend), None)
 
 
 class _Reader:
