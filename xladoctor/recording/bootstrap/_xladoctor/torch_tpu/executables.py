@@ -222,7 +222,8 @@ class Grouping:
         """Add launches that needed new executables; those without a line yet are returned.
 
         Args:
-            events: with ``name``, ``executable`` and ``step``, which is None if it is not known.
+            events: with ``name``, ``executable`` and ``step``, which is None if it is not known;
+                ``noted`` is whether lines were noted then.
             now: the step of the host.
             last: whether nothing comes any more.
         """
@@ -301,6 +302,8 @@ class Grouping:
                 site = self._site_of(place)
                 for earlier in waiting:
                     found[earlier] = site
+                waiting.clear()
+            elif place is None and not event.get("noted", True):
                 waiting.clear()
             elif place is None or _AUTOGRAD in place[0]:
                 site = self.backward

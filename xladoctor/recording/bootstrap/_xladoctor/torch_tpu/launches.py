@@ -66,6 +66,7 @@ class Launches:
         self._drain: Callable[[], dict[str, Any]] | None = None
         self._switch: tuple[Callable[[bool], Any], Callable[[], Any]] | None = None
         self._lines = True
+        self._off_ns = self._on_ns = 0  # when lines were noted no more, and again
         self._quiet = 0  # steps without a compilation
         self._log: tuple[Callable[[dict[str, Any]], None], ...] = ()
         self._groups = Grouping(self._is_named, self._site_of, calls.sites.operations.add)
@@ -108,12 +109,12 @@ class Launches:
         self._quiet += 1
         if self._quiet == _QUIET_STEPS and self._switch is not None and not self._log:
             self._switch[0](False)
-            self._lines = False
+            self._lines, self._off_ns = False, clock.time_ns()
 
     def _compiled(self) -> None:
         self._quiet = 0
         if not self._lines and self._switch is not None:
-            self._lines = True
+            self._lines, self._on_ns = True, clock.time_ns()
             self._switch[1]()
 
     def backward(self, site: int | None) -> None:
@@ -143,6 +144,7 @@ class Launches:
         found = None if event["cache_hit"] else executable(event["aten_graph"], name)
         event["executable"] = found
         event["step"] = self.cycles.step_of(name, found)
+        event["noted"] = not self._off_ns <= event["ts_us"] * 1000 < self._on_ns
         tally = self._groups.operators.setdefault(name, Tally())
         site = tally.next_site()
         self._shares[site] = self._shares.get(site, 0.0) + self._scale
