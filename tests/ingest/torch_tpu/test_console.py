@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from xladoctor.evidence.schema import TABLES
 from xladoctor.frontends.torch_tpu.ingest.console import ConsoleLog
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.recorded_elsewhere import read_elsewhere
@@ -90,6 +91,7 @@ def test_warnings_are_counted_by_kind(
     ingested = read(tmp_path, f"epoch 1\n{lines}epoch 2\n")
 
     assert rows(ingested, "logged_warning", "kind", "count", "file", "line") == [expected]
+    assert set(ingested.tables["logged_warning"]) == set(TABLES["logged_warning"].columns)
 
 
 def test_text_of_a_warning_ends_before_the_function(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.compiler_log import CompilerLog, add_process
-from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
+from xladoctor.ingest.frames import NOWHERE, CallSite, Folders
 from xladoctor.ingest.interface import Ingested
 from xladoctor.quantities import whole_number
 
@@ -114,7 +114,7 @@ class ConsoleLog(CompilerLog):
         text = _FUNCTION.sub("", match["text"].strip())[:_LONGEST]
         site = NOWHERE
         if match["file"] and not self._folders.is_machinery(match["file"]):
-            site = self._folders.locate([Frame(match["file"], int(match["line"]), "")])
+            site = CallSite(match["file"], int(match["line"]))
         self._warnings[_Warning(kind, text, site)] += 1
 
     def add(self, process: int, ingested: Ingested) -> None:
