@@ -120,6 +120,13 @@ def test_a_timeline_is_of_the_frontend_whose_names_it_has(
     assert written_in(names) == frontend
 
 
+def test_marks_come_before_the_profiler_that_wrote_a_timeline() -> None:
+    kineto = frozenset(("cpu_op",))
+
+    assert written_in(["aten::relu", "CopyTpuToCpu::MaterializeBase"], kineto) == "torch_tpu"
+    assert written_in(["aten::relu", "ExecutionTask::Run"], kineto) == "torch"
+
+
 @pytest.mark.parametrize(
     ("frontend", "text", "said"),
     [

@@ -483,6 +483,19 @@ class RepeatedLine(_StepLog, example="SELECT file, line, op, copies FROM repeate
     site: Site
 
 
+class LoggedWarning(
+    Fact,
+    source="console log",
+    example="SELECT kind, count, text FROM logged_warning",
+):
+    """A warning that the framework printed about what slows it down."""
+
+    kind: Annotated[str, "what it is about, in the framework's words: Performance/TcMalloc"]
+    count: Annotated[Count, "how often it was printed"]
+    text: Annotated[str, "what it says"]
+    site: Site
+
+
 class Execution(
     Fact,
     source="analysis log of level 2",

@@ -143,9 +143,15 @@ def phase_of(event: str) -> str | None:
 
 
 def written_in(names: Collection[str], categories: frozenset[str] = frozenset()) -> str | None:
-    """The frontend of a timeline with these names: the one whose profiler wrote it, judging by the
-    categories of events; or else the one whose events it has; or else whose modules.
+    """The frontend of a timeline with these names: the one whose marks it has; or else whose
+    profiler wrote it, judging by the categories of events; or else whose events it has; or else
+    whose modules.
     """
+    by_mark = (
+        name
+        for name, words in vocabularies().items()
+        if any(map(methodcaller("startswith", words.marks), names))
+    )
     of: tuple[Callable[[Vocabulary], Iterable[str]], ...] = (
         lambda words: chain(*words.events.values()),
         lambda words: words.modules,
@@ -159,7 +165,7 @@ def written_in(names: Collection[str], categories: frozenset[str] = frozenset())
         for name, words in vocabularies().items()
         if any(map(methodcaller("startswith", tuple(begins(words))), names))
     )
-    return next(by_category, None) or next(by_name, None)
+    return next(by_mark, None) or next(by_category, None) or next(by_name, None)
 
 
 @cache

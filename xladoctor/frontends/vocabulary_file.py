@@ -202,6 +202,7 @@ class Vocabulary(BaseModel):
             function, followed by its compiler's number, FUNCTION/VERSION.
         modules: prefixes of the names of its modules.
         categories: categories of events that its own profiler writes, in lower case.
+        marks: prefixes of events that only its programs have, whichever profiler writes them.
         runtimes: runtimes of devices whose calls the activities name, by their common name: regular
             expression for the whole name of a call.
         strange_runtimes: runtimes whose calls the activities do not name: regular expression for
@@ -244,6 +245,7 @@ class Vocabulary(BaseModel):
     events: dict[Event, tuple[str, ...]] = {}
     modules: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
     runtimes: dict[str, str] = {}
     strange_runtimes: dict[str, str] = {}
     activities: dict[Activity, str] = {}

@@ -79,10 +79,10 @@ def test_changed_sizes_are_named(tmp_path: Path) -> None:
 def test_the_log_is_of_no_time_and_says_so(tmp_path: Path) -> None:
     read(tmp_path, TRAINING)
 
-    with load_evidence(str(tmp_path)) as evidence:
-        assert evidence.frontend == "torch_tpu"
-        assert "step" not in evidence.available
-        (note,) = evidence.notes
+    evidence = load_evidence(str(tmp_path))
+    assert evidence.frontend == "torch_tpu"
+    assert "step" not in evidence.available
+    (note,) = evidence.notes
     assert "84 launches" in note
     assert "neither steps nor how long compiling took" in note
 

@@ -1,0 +1,156 @@
+"""Reads what TorchTPU prints between a program's other output: warnings, statistics of its cache.
+
+Warnings have a category in front (``torch_tpu/_internal/warnings.py``), those of C++ with the
+function behind; at exit, unless ``TF_CPP_MIN_LOG_LEVEL`` hides it, come the statistics::
+
+    /env/torch_tpu/__init__.py:37: UserWarning: <TorchTpu/Performance/TcMalloc/> tcmalloc is not …
+    [W1127 14:19:59.30 env_vars.h:405] Warning: <TorchTpu/ApiStage/…/> the … (function operator())
+    I0000 00:00:1795789210.8 19344 compilation_cache.cc:203] CompilationCache final stats: num_…=12
+    num_cache_hits=5 {41.6%}
+    num_compilations=7
+    peak_compilation_memory_bytes=unknown
+
+What ranks say about a failed agreement (``compile/split_compiler.py``,
+``distributed/handshake.py``) has no category.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.ingest.compiler_log import CompilerLog, add_process
+from xladoctor.ingest.frames import NOWHERE, CallSite, Folders
+from xladoctor.ingest.interface import Ingested
+from xladoctor.quantities import whole_number
+
+FRONTEND = "torch_tpu"
+_STATISTICS = "CompilationCache final stats:"
+_FURTHER = ("num_cache_hits", "num_compilations", "peak_compilation_memory_bytes")
+_COUNT = re.compile(rf"\b(num_cache_reqs|{'|'.join(_FURTHER)})=(\d{{1,18}}|unknown)\b", re.ASCII)
+_CATEGORY = "<TorchTpu/"
+_WARNING = re.compile(
+    r"(?:(?P<file>[^\s:][^:]{0,500}):(?P<line>\d{1,9}): \w{1,60}: )?"
+    r"<TorchTpu/(?P<kind>[\w/]{0,100}?)/?>\s*(?P<text>.{1,2000})",
+    re.ASCII,
+)
+_FUNCTION = re.compile(r" \(function [^)]{1,100}(?:\(\))?\)$")
+_PERFORMANCE, _CORRECTNESS = "Performance", "Correctness"
+_FAILED = "Handshake failed for rank"
+_GROUPS = "We do not support non global PG handshakes"
+#: Texts of those without a category, and what they are about.
+_PLAIN = {_FAILED: "handshake failed", _GROUPS: "handshake of a part of the ranks"}
+_DROPPED = re.compile(r"torch_tpu tracing dropped (\d{1,18}) events")
+_LONGEST = 1_000  # characters of a text
+
+
+@dataclass(frozen=True, slots=True)
+class _Warning:
+    kind: str
+    text: str
+    site: CallSite = NOWHERE
+
+
+class ConsoleLog(CompilerLog):
+    """Collects the messages of one process."""
+
+    NAME = "TorchTPU's messages"
+    LACKING = (
+        "messages of TorchTPU, but neither a warning about performance nor the statistics that it"
+        " prints at exit, which TF_CPP_MIN_LOG_LEVEL=0 shows"
+    )
+    MARKS = (
+        _STATISTICS,
+        *(f"{name}=" for name in _FURTHER),
+        _CATEGORY,
+        *_PLAIN,
+        "torch_tpu tracing dropped ",
+    )
+    supplements = True
+
+    def __init__(self) -> None:
+        self._folders = Folders(framework=vocabulary(FRONTEND).packages)
+        self._blocks: list[dict[str, int]] = []
+        self._warnings: Counter[_Warning] = Counter()
+        self._dropped = 0
+
+    @property
+    def inside(self) -> bool:
+        """Never: each line of the statistics has a mark, as ranks print at the same time."""
+        return False
+
+    @property
+    def has_records(self) -> bool:
+        """Whether there is anything to tell."""
+        return bool(any(self._blocks) or self._warnings or self._dropped)
+
+    def take(self, line: str) -> bool:
+        """Take a line; False if it is not part of the log."""
+        line = line.rstrip()
+        if _STATISTICS in line:
+            self._blocks.append({})
+        if self._blocks and (counts := _COUNT.search(line)):
+            if (value := whole_number(counts[2])) is not None:
+                self._blocks[-1].setdefault(counts[1], value)
+            return True
+        if match := _WARNING.search(line):
+            self._warn(match)
+            return True
+        if match := _DROPPED.search(line):
+            self._dropped += int(match[1])
+            return True
+        for text, kind in _PLAIN.items():
+            if text in line:
+                self._warnings[_Warning(kind, line[line.index(text) :][:_LONGEST])] += 1
+                return True
+        return _STATISTICS in line
+
+    def _warn(self, match: re.Match[str]) -> None:
+        kind = match["kind"]
+        if kind.partition("/")[0] not in (_PERFORMANCE, _CORRECTNESS):
+            return
+        text = _FUNCTION.sub("", match["text"].strip())[:_LONGEST]
+        site = NOWHERE
+        if match["file"] and not self._folders.is_machinery(match["file"]):
+            site = CallSite(match["file"], int(match["line"]))
+        self._warnings[_Warning(kind, text, site)] += 1
+
+    def add(self, process: int, ingested: Ingested) -> None:
+        """Fill ``counter`` and ``logged_warning``."""
+        self._add_process(process, ingested)
+        counts = sum((Counter(block) for block in self._blocks), Counter[str]())
+        for name, value in counts.items():
+            ingested.add("counter", process=process, name=name, value=value)
+        asked, compiled = counts["num_cache_reqs"], counts["num_compilations"]
+        if asked:
+            added = f" of {len(self._blocks)} processes" if len(self._blocks) > 1 else ""
+            ingested.notes.append(
+                f"TorchTPU's cache at exit{added}: {asked:,} executables were looked up,"
+                f" {compiled:,} compiled; it does not say at which lines, or how long that took"
+            )
+        if self._dropped:
+            ingested.notes.append(
+                f"TorchTPU has left {self._dropped:,} launches out of the log of TORCH_TRACE"
+            )
+        for warning, count in self._warnings.items():
+            if warning.kind.partition("/")[0] == _CORRECTNESS:
+                ingested.notes.append(f"TorchTPU warns of wrong results: {warning.text}")
+                continue
+            ingested.add(
+                "logged_warning",
+                process=process,
+                kind=warning.kind,
+                count=count,
+                text=warning.text,
+                **warning.site.columns(),
+            )
+        ingested.table("logged_warning")
+
+    def _add_process(self, process: int, ingested: Ingested) -> None:
+        table = ingested.tables.get("process", {})
+        if process in table.get("process", ()):
+            table["frontend"][table["process"].index(process)] = FRONTEND
+        else:
+            add_process(process, FRONTEND, ingested)
