@@ -250,7 +250,7 @@ class Grouping:
             changed = (at for at in tally.sites if self._changes(name, at, found, step))
             site = next(changed, site)
         against, changes = _changed(found, self._known.get((name, site), {}), step)
-        if len(tally.sites) < _MOST_SITES:
+        if not changes and len(tally.sites) < _MOST_SITES:
             tally.sites.append(site)
             self._launched_at(site)
         known = self._known.setdefault((name, site), {})

@@ -28,6 +28,7 @@ from ..calls import Calls
 from ..facts import Phases
 from ..patches import Patches
 from ..step import ThreadState
+from ..warmup import WARMUP
 from .counters import Counters
 from .executables import COMPILED, PREFIX, Compiling, Grouping, Place, Tally, executable
 
@@ -74,6 +75,7 @@ class Launches:
         self._taken: list[dict[str, Any]] = []  # events of new executables
         self._shares: dict[int | None, float] = {}  # launches by site
         self._functions: int | None = None  # the latest compilation of a function that was seen
+        self._steps = 0  # of the launches counted so far
         self._misses = 0  # seen
         self._asked = 0  # executables that were ever pending
         self._timed = (0, 0.0)  # executables whose compilation had ended, and nanoseconds in all
@@ -144,6 +146,7 @@ class Launches:
         found = None if event["cache_hit"] else executable(event["aten_graph"], name)
         event["executable"] = found
         event["step"] = self.cycles.step_of(name, found)
+        self._steps = max(self._steps, (event["step"] or 0) + 1)
         event["noted"] = not self._off_ns <= event["ts_us"] * 1000 < self._on_ns
         tally = self._groups.operators.setdefault(name, Tally())
         site = tally.next_site()
@@ -241,12 +244,18 @@ class Launches:
             {
                 "step": group.step,
                 "function": group.operator,
-                "ordinal": group.ordinal,
+                "ordinal": self._launches_before(group),
                 "against": against or None,
                 "changes": [[*change] for change in group.changes] if against else [],
             },
             waited=0,
         )
+
+    def _launches_before(self, group: Compiling) -> int:
+        """Launches at its line before, as its steps have so many; in warm-up its steps."""
+        launched = self._calls.sites.launches.get(group.site, 0)
+        each = launched / max(1, self._steps)
+        return group.ordinal if group.ordinal < WARMUP else round(group.ordinal * max(1.0, each))
 
     def _record_function(self, state: ThreadState, spent: int) -> None:
         """Add the time of XLA to the latest compilation of a function."""
