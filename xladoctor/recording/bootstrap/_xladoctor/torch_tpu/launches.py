@@ -19,9 +19,8 @@ compiled together get the mean.
 from __future__ import annotations
 
 import os
-import re
 import threading
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 from .. import clock
 from ..call_site import LIBRARY, USER
@@ -30,45 +29,21 @@ from ..facts import Phases
 from ..patches import Patches
 from ..step import ThreadState
 from .counters import Counters
+from .executables import (
+    AUTOGRAD,
+    COMPILED,
+    MOST_SHAPES,
+    OPTIMIZERS,
+    PREFIX,
+    Change,
+    Executable,
+    changed,
+    executable,
+)
 
 _SWITCH = "TORCH_TRACE"
-_COMPILED = "compile_mode_execution"  # the reason of launches by compiled functions
-_PREFIX = "torchtpu_eager/"
-#: A line of the text: results, their types, and the operator with its arguments, or an input.
-_LINE = re.compile(
-    r"^\t?(?P<results>%\d+(?:, %\d+)*): (?P<types>.+?) = (?P<operator>[\w.:]+)"
-    r"(?:\((?P<arguments>.*?)\))?(?:\s+# (?P<file>.+?):(?P<line>\d+) in (?P<function>.+?))?\s*$",
-    re.MULTILINE,
-)
-_TYPE = re.compile(r"\w+\[[^\]]*\]")
-#: Parts of the paths of torch's own files.
-_AUTOGRAD, _OPTIMIZERS = "/torch/autograd/", "/torch/optim/"
-_INPUT, _VIEW = "input", "as_strided"
 _QUIET_STEPS = 200
 _MOST_SITES = 256  # of an operator
-_MOST_SHAPES = 64  # of an operator at a line, compared with a new one
-_MOST_CHANGES = 2  # of sizes and types; more are those of another layer
-
-
-#: As in :class:`..facts.Compile`: what, the input, was, now.
-Change = tuple[str, str, str, str]
-
-
-class Executable(NamedTuple):
-    """What was compiled for a launch.
-
-    Attributes:
-        operator: the first in it that computes something.
-        place: file, line and function of the first with a line; None if none has one.
-        inputs: how many it has.
-        shapes: types and dimensions of its inputs, such as ``f32[8,16]``, then those of the views
-            that it takes of them.
-    """
-
-    operator: str
-    place: tuple[str, int, str] | None
-    inputs: int
-    shapes: tuple[str, ...]
 
 
 def _nothing() -> None: ...
@@ -87,28 +62,6 @@ def switch_back() -> bool:
     if os.environ.get(_SWITCH) == os.devnull:
         del os.environ[_SWITCH]
     return _SWITCH in os.environ
-
-
-def executable(text: str, operator: str) -> Executable:
-    """Read the text of a graph, as TorchTPU 0.2 writes it.
-
-    Args:
-        operator: the name of the launch, if the text has none.
-    """
-    inputs, views, operators, place = [], [], [], None
-    for match in _LINE.finditer(text):
-        types = [type_.replace(" ", "") for type_ in _TYPE.findall(match["types"])]
-        if match["operator"] == _INPUT and match["arguments"] is None:
-            inputs += types
-            continue
-        if match["operator"] == _VIEW:
-            views += types
-        operators.append(match["operator"].partition(".")[0])
-        if place is None and match["file"]:
-            place = match["file"], int(match["line"]), match["function"]
-    computing = [name for name in operators if name != _VIEW]
-    name = next(iter(computing or operators), operator.partition(".")[0])
-    return Executable(name, place, len(inputs), (*inputs, *views))
 
 
 class Tally:
@@ -150,7 +103,7 @@ class Cycles:
 
     def step_of(self, name: str, found: Executable | None) -> int | None:
         """The step of the next launch; None while no operator is known that ends steps."""
-        ends = found is not None and found.place is not None and _OPTIMIZERS in found.place[0]
+        ends = found is not None and found.place is not None and OPTIMIZERS in found.place[0]
         if not self._marker:
             if not ends:
                 return 0 if self.site is not None else None
@@ -289,9 +242,9 @@ class Launches:
 
     def _count(self, event: dict[str, Any]) -> bool:
         """Count a launch; return whether it needed a new executable."""
-        if event["reason"] == _COMPILED:
+        if event["reason"] == COMPILED:
             return False
-        name = event["name"].removeprefix(_PREFIX)
+        name = event["name"].removeprefix(PREFIX)
         found = None if event["cache_hit"] else executable(event["aten_graph"], name)
         event["executable"] = found
         event["step"] = self.cycles.step_of(name, found)
@@ -352,15 +305,15 @@ class Launches:
                 self._taken[:0] = later
         new: dict[tuple[int, int | None], Compiling] = {}
         for event, guess in zip(events, sites):
-            name = event["name"].removeprefix(_PREFIX)
+            name = event["name"].removeprefix(PREFIX)
             found = event["executable"]
             step = state.index if event["step"] is None else event["step"]
             tally = self.operators[name]
             site = guess
             if not self._is_named(found.place):  # lines that have compiled it are likelier
-                changed = (at for at in tally.sites if self._changes(name, at, found, step))
-                site = next(changed, guess)
-            against, changes = _changed(found, self._known.get((name, site), {}), step)
+                likelier = (at for at in tally.sites if self._changes(name, at, found, step))
+                site = next(likelier, guess)
+            against, changes = changed(found, self._known.get((name, site), {}), step)
             self._launch_at(tally, site)
             known = self._known.setdefault((name, site), {})
             key = name, site, found.shapes  # the same again is another change
@@ -385,7 +338,7 @@ class Launches:
                     new[step, site] = group
             group.add(event)
             group.keys.add(key)
-            if len(known) < _MOST_SHAPES:
+            if len(known) < MOST_SHAPES:
                 known[found.shapes] = group
         self._asked += len(events)
         others = self._misses - self._asked - len(self._taken)
@@ -404,7 +357,7 @@ class Launches:
         return place is not None and self._calls.sites.kind(place[0]) in (USER, LIBRARY)
 
     def _changes(self, name: str, site: int | None, found: Executable, step: int) -> bool:
-        return bool(_changed(found, self._known.get((name, site), {}), step)[1])
+        return bool(changed(found, self._known.get((name, site), {}), step)[1])
 
     def _launch_at(self, tally: Tally, site: int | None) -> None:
         if len(tally.sites) < _MOST_SITES:
@@ -429,10 +382,10 @@ class Launches:
                 for earlier in waiting:
                     found[earlier] = site
                 waiting.clear()
-            elif place is None or _AUTOGRAD in place[0]:
+            elif place is None or AUTOGRAD in place[0]:
                 site = self._backward
                 waiting.clear()
-            elif _OPTIMIZERS in place[0]:
+            elif OPTIMIZERS in place[0]:
                 site = self.cycles.site
                 waiting.clear()
             else:
@@ -482,54 +435,3 @@ class Launches:
                 phases={"xla": spent},
             )
         )
-
-
-def _changed(
-    found: Executable, known: dict[tuple[str, ...], Compiling], step: int
-) -> tuple[Compiling | None, tuple[Change, ...]]:
-    """What is new since the executable of an earlier step that is most alike.
-
-    At one line an operator may be that of several layers: a change has to be the same in all
-    inputs, such as another size of the batch.
-    """
-    if (same := known.get(found.shapes)) is not None:
-        if len(found.shapes) > found.inputs:
-            return same, (("offset", f"the slice that {found.operator} reads", "", ""),)
-        return same, (("static", f"a Python number given to {found.operator}", "", ""),)
-    best: tuple[int, Compiling | None, tuple[Change, ...]] = (0, None, ())
-    for shapes, group in known.items():
-        if group.step >= step or [*map(_rank, shapes)] != [*map(_rank, found.shapes)]:
-            continue
-        pairs = [*zip(shapes, found.shapes)]
-        sizes = {size for was, now in pairs for size in zip(_sizes(was), _sizes(now))}
-        differ = {(was, now) for was, now in sizes if was != now}
-        types = {(_type(was), _type(now)) for was, now in pairs if _type(was) != _type(now)}
-        if not 0 < len(differ) + len(types) <= _MOST_CHANGES:
-            continue
-        if len(pairs) > _MOST_CHANGES and all(was != now for was, now in pairs):
-            continue  # weights and all: another layer
-        changes = tuple(
-            (
-                "type" if _type(was) != _type(now) else "shape",
-                f"{f'input {n}' if n < found.inputs else 'a slice'} of {found.operator}",
-                was,
-                now,
-            )
-            for n, (was, now) in enumerate(pairs)
-            if was != now
-        )
-        if best[1] is None or len(changes) < best[0]:
-            best = len(changes), group, changes
-    return best[1:]
-
-
-def _type(shape: str) -> str:
-    return shape.partition("[")[0]
-
-
-def _sizes(shape: str) -> list[str]:
-    return shape.partition("[")[2].rstrip("]").split(",")
-
-
-def _rank(shape: str) -> int:
-    return shape.count(",") + (not shape.endswith("[]"))
