@@ -9,9 +9,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from xladoctor.frontends import part, parts
+from xladoctor.ingest.compiled_calls import Calls
 from xladoctor.ingest.compiler_log import CompilerLog
 from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.interface import Ingested
@@ -33,6 +34,27 @@ class CompilerFile(NamedTuple):
     is_one: Callable[[bytes], bool]
     process_id: Callable[[Path], int | None]
     read: Callable[[Path, int, Ingested], None]
+
+
+class LogReader(Protocol):
+    """Takes the records that a framework adds to another compiler's structured log.
+
+    Attributes:
+        FRONTEND: the name of the framework's frontend.
+        begun: whether any record was the framework's.
+    """
+
+    FRONTEND: str
+    begun: bool
+
+    def __init__(self, file: Path, process: int) -> None:
+        """``file`` is the log, for notes."""
+
+    def take(self, record: Any) -> bool:
+        """Take a record; False if it is not the framework's. Raises as parsing does."""
+
+    def finish(self, first: int, calls: Calls, ingested: Ingested) -> None:
+        """Fill the tables, with compilations numbered from ``first``."""
 
 
 class OtherFormat(NamedTuple):
@@ -63,6 +85,7 @@ class Formats:
         logs: readers of its compilers' logs in text, recognised by their marks.
         text: makes a reader of what else its programs print, for a text with this name.
         compiler_files: formats of files that its compiler writes.
+        log_reader: reads what it adds to the structured log of PyTorch's compiler.
         graph_log: reads the log of graphs that the capture requested, in a process's folder.
         report: adds the metrics of the report that the capture requested, from a file, for a
             process; returns its counters, None without a report.
@@ -73,6 +96,7 @@ class Formats:
     logs: tuple[type[CompilerLog], ...] = ()
     text: Callable[[str], TextReader] | None = None
     compiler_files: tuple[CompilerFile, ...] = ()
+    log_reader: type[LogReader] | None = None
     graph_log: Callable[[Path, Ingested], GraphLog] | None = None
     report: Callable[[Path, int, Ingested], dict[str, int | None] | None] | None = None
     not_read: tuple[OtherFormat, ...] = ()
