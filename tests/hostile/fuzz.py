@@ -116,7 +116,7 @@ def torch_log(random: Random) -> None:
     whole = random.choice(
         (
             sample_of_torch("graph_breaks/torch_trace.log.gz"),
-            *(gzip.decompress(path.read_bytes()) for path in sorted(of_tpu.iterdir())),
+            *(gzip.decompress(path.read_bytes()) for path in sorted(of_tpu.glob("*.log.gz"))),
         )
     )
     begin = whole.rindex(b"\nV", 0, random.randrange(1000, len(whole))) + 1

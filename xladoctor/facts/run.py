@@ -128,6 +128,19 @@ class Environment(_Process, example="SELECT name, value, set_by FROM environment
     function: Annotated[str, "function that the line is in"]
 
 
+class FrameworkWarning(
+    Fact,
+    source="console log",
+    example="SELECT kind, count, text FROM framework_warning",
+):
+    """A warning about performance that the framework printed."""
+
+    kind: Annotated[str, "its category, such as Performance/TcMalloc, or handshake, split, …"]
+    text: Annotated[str, "its words"]
+    count: Annotated[Size, "how often it was printed"]
+    site: Site
+
+
 class TriedPatch(
     Fact,
     process=False,

@@ -77,7 +77,7 @@ class _Compilation:
 
     def __init__(self, number: int, step: int, site: CallSite, miss: _Miss) -> None:
         self.number = number
-        self.step = step  # a turn of the loop
+        self.step = step  # an iteration of the loop
         self.site = site
         self.first = miss
         self.ordinal = 0
@@ -294,7 +294,7 @@ class EagerLaunches:
             " executables were compiled"
         )
         if turns:
-            text += f"; by the operators that recur, {turns:,} turns of a loop"
+            text += f"; by the operators that recur, {turns:,} iterations of a loop"
         ingested.notes.append(text)
 
     def _note_failed(self, ingested: Ingested) -> None:

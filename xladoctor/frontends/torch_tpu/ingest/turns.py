@@ -1,4 +1,4 @@
-"""Divides launches into turns of the loop, by the operators that recur.
+"""Divides launches into iterations of the loop, by the operators that recur.
 
 A log has no steps. Most operators run once in each, or as often as there are layers; the rarest of
 those that recur evenly begin turns. That is a guess, so turns tell earlier from later
@@ -21,7 +21,7 @@ _COMMON = 0.5  # share of the operators of the commonest number
 
 
 class Turns:
-    """The turns of the loop, from 0; launches before the first belong to it."""
+    """The iterations of the loop, from 0; launches before the first belong to it."""
 
     def __init__(self, launches: Sequence[int]) -> None:
         """``launches``: the number of the operator of each, in order."""
