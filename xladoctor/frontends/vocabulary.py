@@ -143,8 +143,9 @@ def phase_of(event: str) -> str | None:
 
 
 def written_in(names: Collection[str], categories: frozenset[str] = frozenset()) -> str | None:
-    """The frontend of a timeline with these names: the one whose profiler wrote it, judging by the
-    categories of events; or else the one whose events it has; or else whose modules.
+    """The frontend of a timeline with these names: the one whose marks it has; or else the one
+    whose profiler wrote it, judging by the categories of events; or else the one whose events it
+    has; or else whose modules.
     """
     of: tuple[Callable[[Vocabulary], Iterable[str]], ...] = (
         lambda words: chain(*words.events.values()),
@@ -159,7 +160,15 @@ def written_in(names: Collection[str], categories: frozenset[str] = frozenset())
         for name, words in vocabularies().items()
         if any(map(methodcaller("startswith", tuple(begins(words))), names))
     )
-    return next(by_category, None) or next(by_name, None)
+    return marked(names) or next(by_category, None) or next(by_name, None)
+
+
+def marked(names: Iterable[str]) -> str | None:
+    """The frontend whose marks these names have; None without any."""
+    text = "\n".join(names)
+    return next(
+        (name for name, each in vocabularies().items() if re.search(each.marks, text)), None
+    )
 
 
 @cache

@@ -200,12 +200,16 @@ class Vocabulary(BaseModel):
             runs; ``collective``: a device exchanges data with others; ``part``: part of a compiled
             function, followed by its compiler's number, FUNCTION/VERSION.
         modules: prefixes of the names of its modules.
+        marks: regular expression for a part of a name that only its timelines have, whatever
+            profiler writes them.
         categories: categories of events that its own profiler writes, in lower case.
         runtimes: runtimes of devices whose calls the activities name, by their common name: regular
             expression for the whole name of a call.
         strange_runtimes: runtimes whose calls the activities do not name: regular expression for
             the whole category of events, in lower case.
         activities: by activity of the host, regular expression for the whole name of its events.
+        waiting: regular expression for the whole name of events that wait for the device, whatever
+            runs within them, in timelines with its marks.
         phases: phases of compiling, each with a regular expression for the whole name of its
             events; each event of the first is a compilation.
         files: names of the framework's own Python files, without the suffix.
@@ -239,10 +243,12 @@ class Vocabulary(BaseModel):
     causes: dict[Cause, str] = {}
     events: dict[Event, tuple[str, ...]] = {}
     modules: tuple[str, ...] = ()
+    marks: str = _NONE
     categories: tuple[str, ...] = ()
     runtimes: dict[str, str] = {}
     strange_runtimes: dict[str, str] = {}
     activities: dict[Activity, str] = {}
+    waiting: str = _NONE
     phases: dict[str, str] = {}
     files: tuple[str, ...] = ()
     own_events: str = _NONE

@@ -193,8 +193,10 @@ def test_any_console_is_read(lines: list[list[str]]) -> None:
 @given(st.integers(0, 10**9), st.integers(0, 10**9))
 def test_counts_are_read_as_they_are_printed(hits: int, compiled: int) -> None:
     console = Console()
-    text = STATISTICS.replace("compilations=8", f"compilations={compiled}")
-    for line in text.replace("118", str(hits)).splitlines():
+    text = STATISTICS.replace("hits=118", f"hits={hits}").replace(
+        "compilations=8", f"compilations={compiled}"
+    )
+    for line in text.splitlines():
         console.take(line)
     ingested = Ingested()
     console.add(0, ingested)

@@ -61,7 +61,7 @@ class _Warning(NamedTuple):
 class Console(CompilerLog):
     """Collects the counts and warnings of one process.
 
-    Of several counts the largest are used: processes whose lines are not told apart print the same.
+    Of several counts the largest are used: processes whose lines look alike print the same.
     """
 
     NAME = "what TorchTPU prints"
