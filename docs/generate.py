@@ -45,6 +45,7 @@ from xladoctor.evidence.schema import (
     Column,
 )
 from xladoctor.fixes import registry
+from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest import run_records
 from xladoctor.report import comparison_json, terminal
 from xladoctor.report.interface import Report, Style
@@ -88,6 +89,7 @@ FAMILIES = {
 CONFIGURATION = DOCS / "configuration.md"
 PRESCRIPTIONS = DOCS / "prescriptions.md"
 TROUBLESHOOTING = DOCS / "troubleshooting.md"
+TORCH_TPU = DOCS / "torchtpu.md"
 FIXES = DOCS / "fixes.md"
 CASES = DOCS / "rule-cases.md"
 RULES = DOCS / "rule-files.md"
@@ -217,6 +219,15 @@ def kinds_table() -> str:
     return f"| Kind | What it does | Rules |\n| --- | --- | --- |\n{''.join(rows)}"
 
 
+def names_table() -> str:
+    """What takes the place of the names of the package that TorchTPU has replaced."""
+    by_instead: dict[str, list[str]] = {}
+    for name, instead in vocabulary("torch_tpu").replaced.items():
+        by_instead.setdefault(instead, []).append(f"`{name}`")
+    rows = [f"| {', '.join(names)} | {instead} |" for instead, names in by_instead.items()]
+    return "\n".join(["| Name | In its place |", "| --- | --- |", *rows]) + "\n"
+
+
 def tried_patches() -> str:
     """What came of the patches of the sick examples, as `python -m benchmarks.fixes` kept it."""
     kept = json.loads(fixes.KEPT.read_text(encoding="utf-8"))
@@ -318,6 +329,7 @@ def committed() -> dict[Path, str]:
         TROUBLESHOOTING: filled(TROUBLESHOOTING, releases=releases_table()),
         PRESCRIPTIONS: filled(PRESCRIPTIONS, tried=tried_table(), journeys=journeys_table()),
         FIXES: filled(FIXES, kinds=kinds_table(), tried=tried_patches()),
+        TORCH_TPU: filled(TORCH_TPU, names=names_table()),
         CASES: filled(CASES, defaults=row_defaults(), values=expected_values()),
         DOCS / "rule.schema.json": json.dumps(rule_schema.schema(), indent=1) + "\n",
         DOCS / "configuration.schema.json": json.dumps(configuration.schema(), indent=1) + "\n",

@@ -1,4 +1,4 @@
-"""Trains operator by operator on batches of changing size: each new size compiles most operators."""
+"""Trains operator by operator: each new size of a batch compiles most operators anew."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The same, with batches padded on the host to one size, and a loss that leaves out what was added."""
+"""Pads batches on the host to one size; the loss leaves out what was added."""
 
 import torch
 

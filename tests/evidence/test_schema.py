@@ -68,6 +68,7 @@ def written(tmp_path: Path) -> Ingested:
     write(tmp_path / "run.json", MANIFEST)
     folder = add_process(tmp_path, 42, windows=[WINDOW])
     write(folder / "faults.log", FAULT)
+    write(tmp_path / "python.log", "42 1 uses torch_xla.sync 9 main /home/ada/train.py\n")
     patch = {"rule": "XD301", "fingerprint": "0", "kind": "odd", "title": "t", "outcome": "holds"}
     (tmp_path / "fixes.json").write_text(json.dumps([patch]))
     (folder / "processor.jsonl").write_text("[1, 10, 20, 30]\n")

@@ -112,7 +112,7 @@ def trace(random: Random) -> None:
 
 def torch_log(random: Random) -> None:
     """A mutated part of a TORCH_TRACE log, down to its tables."""
-    of_tpu = SAMPLES.parent / "tests/ingest/torch_tpu/recorded"
+    of_tpu = SAMPLES.parent / "tests/ingest/torch_tpu"
     whole = random.choice(
         (
             sample_of_torch("graph_breaks/torch_trace.log.gz"),

@@ -142,6 +142,7 @@ def test_whole_run_fills_every_table_and_leaves_no_note(run: Path) -> None:
         "cut": 0,
         "enclosing_loop": 0,
         "capture_fault": 0,
+        "other_name": 0,
         "compilation": 5,
         "execution": 7,
         "metric": 0,
@@ -467,6 +468,45 @@ def test_program_that_left_no_folder(
     with pytest.raises(IngestError, match=message) as caught:
         read(tmp_path)
     assert hint in caught.value.hint
+
+
+USES = """\
+42 7 uses torch_xla 2 <module> /home/ada/a train.py
+42 7 uses torch_xla.core.xla_model.mark_step 9 main /home/ada/a train.py
+42 7 uses torch_xla.unheard_of 10 main /home/ada/a train.py
+43 42 uses torch_xla.sync 9 main /home/ada/other.py
+"""
+
+
+def test_names_of_a_replaced_package_are_those_of_processes_with_evidence(run: Path) -> None:
+    write(run / "python.log", f"42 7 started\n{USES}")
+    names = read(run).tables["other_name"]
+    assert names["process"] == [0, 0, 0]
+    assert names["name"][1] == "torch_xla.core.xla_model.mark_step"
+    assert (names["line"], names["function"]) == ([2, 9, 10], ["<module>", "main", "main"])
+    assert set(names["file"]) == {"/home/ada/a train.py"}
+
+
+def test_program_that_a_replaced_package_has_ended(tmp_path: Path) -> None:
+    write(tmp_path / "run.json", MANIFEST)
+    write(tmp_path / "python.log", f"42 7 imported torch\n42 7 imported torch_tpu\n{USES}{USES}")
+    with pytest.raises(IngestError, match="imported torch_tpu, but no computation") as caught:
+        read(tmp_path)
+    told = caught.value.hint.splitlines()[1:]
+    assert told[0] == "its code was written for torch_xla, which TorchTPU replaces:"
+    assert told[1].startswith("  /home/ada/a train.py:2 torch_xla: import torch")
+    assert told[2].startswith(
+        "  /home/ada/a train.py:9 torch_xla.core.xla_model.mark_step: nothing, as no barrier"
+    )
+    assert len(told) == 4  # not what nothing is known of, and nothing twice
+
+
+def test_names_that_the_framework_has_not_replaced_are_not_told(tmp_path: Path) -> None:
+    write(tmp_path / "run.json", MANIFEST)
+    write(tmp_path / "python.log", f"42 7 imported torch_xla\n{USES}")
+    with pytest.raises(IngestError) as caught:
+        read(tmp_path)
+    assert "train.py" not in caught.value.hint
 
 
 @pytest.mark.parametrize("name", ["analysis.log", "steps.jsonl", "metrics.txt", "call_sites.json"])

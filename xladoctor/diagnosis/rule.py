@@ -331,9 +331,11 @@ class Rule(BaseModel):
         """The rule with the texts of this frontend alone; None if it does not apply to it."""
         if name not in self.applies_to.frontends:
             return None
+        words = vocabulary(name)
+        closest = name if name in self.per_frontend else words.texts_like
         texts = [
             self.per_frontend[key]
-            for key in (*sorted(vocabulary(name).all_traits), name)
+            for key in (*sorted(words.all_traits), closest)
             if key in self.per_frontend
         ]
         own: dict[str, Any] = {k: in_words(text, name) for k, text in self._worded.items()}

@@ -27,7 +27,7 @@ class Framework:
         unset: variables that make it write files.
         checks: by name, each after the ones that it depends on.
         settings: environment variables that hurt.
-        unless: a package whose checks replace these if it is installed.
+        unless: packages whose checks replace these if one of them is installed.
     """
 
     package: str
@@ -36,12 +36,12 @@ class Framework:
     unset: Sequence[str]
     checks: Mapping[str, Callable[[Outcomes], Check]]
     settings: Sequence[Setting] = ()
-    unless: str | None = None
+    unless: Sequence[str] = ()
 
     @property
     def installed(self) -> bool:
         """Whether there is anything to check."""
-        instead = self.unless is not None and find_spec(self.unless) is not None
+        instead = any(find_spec(package) is not None for package in self.unless)
         return find_spec(self.package) is not None and not instead
 
     def probing(self) -> AbstractContextManager[child.Probe]:

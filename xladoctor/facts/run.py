@@ -117,6 +117,17 @@ class CaptureFault(Fact, source="faults.log", example="SELECT text, log FROM cap
     log: Annotated[str, "path of the file with the details"]
 
 
+class OtherName(
+    Fact, source="python.log", example="SELECT name, file, line FROM other_name ORDER BY line"
+):
+    """A line of the program's files that uses a name of the package that its framework replaced."""
+
+    name: Annotated[str, "the name in full; of an import, the package"]
+    file: Annotated[str, "the line's file"]
+    line: Annotated[Number, "the line"]
+    function: Annotated[str, "function that the line is in"]
+
+
 class Environment(_Process, example="SELECT name, value, set_by FROM environment"):
     """User settings that change how XLA works."""
 

@@ -90,3 +90,10 @@ class Replacement(_Vocabulary, example="SELECT op, instead FROM replacement"):
     call: Annotated[str, "code that uses it"]
     instead: Annotated[str, "code that gives the same values, and is lowered"]
     given: Annotated[str, "what defines its names, if anything"]
+
+
+class ReplacedName(_Vocabulary, example="SELECT name, instead FROM replaced_name"):
+    """What takes the place of names of the package that the framework has replaced."""
+
+    name: Annotated[str, "the name in full"]
+    instead: Annotated[str, "what takes its place, or what to do without it"]

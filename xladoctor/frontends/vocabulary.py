@@ -254,6 +254,10 @@ def tables(frontend: str) -> dict[str, dict[str, list[Any]]]:
             "instead": [each.instead for each in words.replacements.values()],
             "given": [each.where or None for each in words.replacements.values()],
         },
+        "replaced_name": {
+            "name": list(words.replaced),
+            "instead": list(words.replaced.values()),
+        },
         "unrecorded": {"what": [] if words.records_reads else ["read"]},
         "preparation": {"file": list(words.preparation)},
         "reading_line": {

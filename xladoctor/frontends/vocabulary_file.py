@@ -168,6 +168,7 @@ class Vocabulary(BaseModel):
             CPU, as nothing waits there.
         reads_like: the frontend whose frames, reading helpers, reading lines and preparation it
             has, where it has none of its own.
+        texts_like: the frontend whose texts of rules it has, where a rule has none for it.
         words: words for messages: how programs write a barrier; what the host launches, if not a
             graph (``dispatch``); what to do if nothing ran on a device, if it is not one of XLA's
             (``idle``); what logs graphs, and graph breaks (``breaks``); the command that installs
@@ -219,6 +220,8 @@ class Vocabulary(BaseModel):
         frames: what frames mean; the first match counts.
         reading_helpers: helpers of the framework and of libraries; the first match counts.
         replacements: for operators without a lowering, by name without the overload.
+        replaced: names of the package that it has replaced, as programs may still use them, each
+            with what takes its place.
         reading_lines: lines of the program, or of libraries, if no helper matches; the first match
             counts.
         preparation: regular expressions for part of the path of files that decode, resize, augment
@@ -235,6 +238,7 @@ class Vocabulary(BaseModel):
     records_steps: bool = True
     records_reads: bool = True
     reads_like: str | None = None
+    texts_like: str | None = None
     words: dict[Word, str] = {}
     operators: dict[Trait, tuple[str, ...]] = {}
     own_counters: tuple[str, ...] = ()
@@ -256,6 +260,7 @@ class Vocabulary(BaseModel):
     frames: tuple[FramePattern, ...] = ()
     reading_helpers: tuple[ReadingHelper, ...] = ()
     replacements: dict[str, Replacement] = {}
+    replaced: dict[str, str] = {}
     reading_lines: tuple[ReadingLine, ...] = ()
     preparation: tuple[str, ...] = ()
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from xladoctor.frontends import part, parts
 from xladoctor.ingest.compiled_calls import Calls
 from xladoctor.ingest.compiler_log import CompilerLog
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.text_reader import TextReader
@@ -27,34 +28,54 @@ class CompilerFile(NamedTuple):
         frontend: the name of the framework's frontend.
         is_one: whether a file that begins with these bytes has this format.
         process_id: returns the id of the process that wrote a file; None if it is unknown.
-        read: fills the tables of a process, given its number.
+        read: fills the tables of a process, given its number; returns the name of the frontend that
+            the file shows, if it is another one.
     """
 
     frontend: str
     is_one: Callable[[bytes], bool]
     process_id: Callable[[Path], int | None]
-    read: Callable[[Path, int, Ingested], None]
+    read: Callable[[Path, int, Ingested], str | None]
 
 
-class LogReader(Protocol):
-    """Takes the records that a framework adds to another compiler's structured log.
+class LogRecord(Protocol):
+    """A record of a structured log."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Its object."""
+
+    @property
+    def payload(self) -> str:
+        """The text below it."""
+
+    @property
+    def artifact(self) -> str:
+        """The kind of its payload; empty if it has no name."""
+
+
+class LogRecords(Protocol):
+    """Takes the records that a backend adds to the structured log of its framework.
 
     Attributes:
-        FRONTEND: the name of the framework's frontend.
-        begun: whether any record was the framework's.
+        frontend: the name of the backend's frontend, once there are such records.
     """
 
-    FRONTEND: str
-    begun: bool
+    frontend: str | None
 
-    def __init__(self, file: Path, process: int) -> None:
-        """``file`` is the log, for notes."""
+    def take(self, record: LogRecord) -> bool:
+        """Take a record; False if it is of another kind."""
 
-    def take(self, record: Any) -> bool:
-        """Take a record; False if it is not the framework's. Raises as parsing does."""
+    def finish(
+        self, file: Path, first: int, calls: Calls, rows: Gathered, ingested: Ingested
+    ) -> None:
+        """Add rows and notes, after the last record.
 
-    def finish(self, first: int, calls: Calls, ingested: Ingested) -> None:
-        """Fill the tables, with compilations numbered from ``first``."""
+        Args:
+            file: the log, for notes.
+            first: the number of the next compilation.
+            calls: calls in a timeline of the process.
+        """
 
 
 class OtherFormat(NamedTuple):
@@ -85,10 +106,10 @@ class Formats:
         logs: readers of its compilers' logs in text, recognised by their marks.
         text: makes a reader of what else its programs print, for a text with this name.
         compiler_files: formats of files that its compiler writes.
-        log_reader: reads what it adds to the structured log of PyTorch's compiler.
         graph_log: reads the log of graphs that the capture requested, in a process's folder.
         report: adds the metrics of the report that the capture requested, from a file, for a
             process; returns its counters, None without a report.
+        records: takes what it adds to the structured log of its framework, for a process.
         not_read: other formats of it, the most distinctive first.
     """
 
@@ -96,9 +117,9 @@ class Formats:
     logs: tuple[type[CompilerLog], ...] = ()
     text: Callable[[str], TextReader] | None = None
     compiler_files: tuple[CompilerFile, ...] = ()
-    log_reader: type[LogReader] | None = None
     graph_log: Callable[[Path, Ingested], GraphLog] | None = None
     report: Callable[[Path, int, Ingested], dict[str, int | None] | None] | None = None
+    records: Callable[[int], LogRecords] | None = None
     not_read: tuple[OtherFormat, ...] = ()
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from xladoctor.frontends.vocabulary import captured, vocabulary
 from xladoctor.frontends.vocabulary_file import Vocabulary
@@ -13,11 +14,33 @@ from xladoctor.ingest.process_record import first_fault
 from xladoctor.ingest.regular import read_text
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact_text
 
+_USE = re.compile(r"^(\d+) \d+ uses (\S+) (\d+) (\S+) (.*)$", re.MULTILINE)
+
 LAYOUT = "a run directory holds run.json and a folder process-<pid> for each process"
 _HINT_WHERE_LOST = (
     f"{LAYOUT}; if the disk was full, or something removed these files, run it again with --output"
     " on another disk"
 )
+
+
+class OtherName(NamedTuple):
+    """A line that uses a name of a package that the framework has replaced; from ``python.log``."""
+
+    pid: int
+    name: str
+    line: int
+    function: str
+    file: str
+
+
+def other_names(started: str) -> Iterator[OtherName]:
+    """The lines in ``python.log``, each process's in the order of its files.
+
+    Args:
+        started: from :func:`read_python_log`.
+    """
+    for pid, name, line, function, file in _USE.findall(started):
+        yield OtherName(int(pid), name, int(line), function, file)
 
 
 def read_python_log(path: Path, ingested: Ingested) -> str | None:
@@ -64,7 +87,7 @@ def nothing_captured(
             f"{path}: the program imported {_names(used, 'and')},"
             f" {used[0].words.get('idle', 'but no computation ran on an XLA device')}"
             f"{failed and f'; it {failed}'}",
-            "\n".join(each.words["unused"] for each in used),
+            "\n".join((*(each.words["unused"] for each in used), *_replaced(used, started or ""))),
         )
     if started is not None:
         return (
@@ -78,6 +101,18 @@ def nothing_captured(
         "an interpreter started with -E, -I or -S, or without its PYTHONPATH, cannot be captured"
         ' from outside, only from inside: with xladoctor.capture("out"): …',
     )
+
+
+def _replaced(used: Iterable[Vocabulary], started: str) -> Iterator[str]:
+    """The lines that use a package which a framework has replaced, and what takes its place."""
+    uses = list(dict.fromkeys(use[1:] for use in other_names(started)))
+    for frontend in used:
+        known = [use for use in uses if use[0] in frontend.replaced]
+        if known:
+            package = known[0][0].partition(".")[0]
+            yield f"its code was written for {package}, which {frontend.title} replaces:"
+        for name, line, _, file in known:
+            yield f"  {file}:{line} {name}: {frontend.replaced[name]}"
 
 
 def _names(frontends: Iterable[Vocabulary], joint: str) -> str:

@@ -140,8 +140,14 @@ def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -
                 ingested.notes.append(f"{file}: {_no_timeline(origin)}; taken as another process")
         processes.pop(number, None)
         logged.add(number)
-        known.read(file, number, ingested)
+        if frontend := known.read(file, number, ingested):
+            _name_frontend(number, frontend, ingested)
     return logged
+
+
+def _name_frontend(number: int, frontend: str, ingested: Ingested) -> None:
+    table = ingested.tables["process"]
+    table["frontend"][table["process"].index(number)] = frontend
 
 
 #: A process's id and its rank; None if unknown.

@@ -16,6 +16,7 @@ from xladoctor.ingest.nothing_captured import (
     LAYOUT,
     faults_at_start,
     nothing_captured,
+    other_names,
     read_python_log,
 )
 from xladoctor.ingest.process_folder import read_process
@@ -78,6 +79,7 @@ def read_run_directory(
         raise IngestError(
             *nothing_captured(path, folders, started, ingested.notes, _failed(manifest))
         )
+    _add_other_names(started or "", ingested)
     ended = manifest.ended
     processes = ingested.tables["process"]
     processes["stopped"] = [bool(ended and ended.timeout_s)] * len(processes["process"])
@@ -128,6 +130,23 @@ def _add_sources(path: Path, ingested: Ingested) -> None:
     for line in _rows(path, ingested, "texts of lines may be missing", "source_line"):
         columns = row(line, SourceLine)
         ingested.add("source_line", **columns | {"text": redact_code(line.text)})
+
+
+def _add_other_names(started: str, ingested: Ingested) -> None:
+    """Names of a package that the framework has replaced, of the processes with evidence."""
+    processes = ingested.tables["process"]
+    numbers = dict(zip(processes["pid"], processes["process"], strict=True))
+    ingested.table("other_name")
+    for use in other_names(started):
+        if use.pid in numbers:
+            ingested.add(
+                "other_name",
+                process=numbers[use.pid],
+                name=use.name,
+                file=use.file,
+                line=use.line,
+                function=use.function,
+            )
 
 
 def _add_tried(path: Path, ingested: Ingested) -> None:

@@ -95,12 +95,18 @@ def find_devices(timeline: Timeline) -> list[Device]:
     return devices or _cpu(timeline, codes)
 
 
-def sparse_cores(timeline: Timeline) -> int:
-    """How many SparseCores did anything."""
-    return sum(
+def uncounted(timeline: Timeline) -> list[str]:
+    """Notes on parts of devices whose work is not counted."""
+    cores = sum(
         bool(_SPARSE_CORE.fullmatch(plane.name)) and any(line.count for line in plane.lines)
         for plane in timeline.space.planes
     )
+    if not cores:
+        return []
+    return [
+        f"{timeline.space.path}: what {cores} SparseCore{'s' * (cores > 1)} of TPUs ran is not"
+        " counted; a device may be shown as idle meanwhile"
+    ]
 
 
 def _named(timeline: Timeline, beginnings: tuple[str, ...]) -> list[int]:

@@ -156,5 +156,5 @@ FRAMEWORK = Framework(
     ("TORCH_TRACE", "TORCH_LOGS", "TORCH_LOGS_OUT", "TORCH_COMPILE_DEBUG"),
     _CHECKS,
     HINDERING,
-    unless="torch_xla",
+    unless=("torch_xla", "torch_tpu"),
 )

@@ -3,7 +3,7 @@
 Each record is a line: a head in the style of glog, then a JSON object. Its payload, if it has one,
 follows on lines that begin with a tab. File names are numbers, defined by earlier records. Of the
 many kinds of records, only those about a compilation are read: what requested it and why, how long
-it took, and where the graph broke. Backends add records of their own, which their frontends read.
+it took, and where the graph broke.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from xladoctor.frontends.torch.ingest.failed_guards import FailedGuards, used_at
 from xladoctor.frontends.torch.ingest.structured_records import TABLES, Record, records
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.compiled_calls import Calls, add_placed, calls_of
-from xladoctor.ingest.compiler_log import compilation, name_frontend
+from xladoctor.ingest.compiler_log import compilation
 from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.formats import all_formats
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
@@ -80,7 +80,7 @@ def _reasons(payload: str) -> list[str]:
     return [str(reason)[:_LONGEST] for reason in listed]
 
 
-def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
+def read_structured_log(file: Path, process: int, ingested: Ingested) -> str | None:
     """Fill the tables of compilations, of what was new in them, and of graph breaks.
 
     If there is a timeline of the process, compilations are placed in its steps.
@@ -88,22 +88,24 @@ def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
     Args:
         file: the log, compressed or not.
 
+    Returns:
+        the name of the frontend of the backend that has records in it, if there is one.
+
     Raises:
         IngestError: the file cannot be read.
     """
     reader = _Reader(process)
-    kinds = [each.log_reader for each in all_formats() if each.log_reader is not None]
-    others = [kind(file, process) for kind in kinds]
+    backends = [each.records(process) for each in all_formats() if each.records is not None]
     try:
         with io.TextIOWrapper(io.BufferedReader(Unpacked(file)), errors="replace") as lines:
             for record in records(lines, file, ingested):
                 try:
-                    if not any(other.take(record) for other in others):
+                    if not any(backend.take(record) for backend in backends):
                         reader.take(record)
                 except _UNREADABLE as error:
-                    of = f" of compilation {record.id}" if "frame_id" in record.fields else ""
                     ingested.lose(
-                        f"{file}: a record{of} is none that PyTorch writes ({error!r}); skipped",
+                        f"{file}: a record of compilation {record.id} is none that"
+                        f" PyTorch writes ({error!r}); skipped",
                         *TABLES,
                     )
     except (OSError, EOFError) as error:
@@ -116,11 +118,12 @@ def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
             f"{file}: {count} compilation{'s' * (count > 1)} failed, the first {failure}"
         )
     calls = calls_of(process, ingested)
-    add_placed(reader.finish(calls), ingested)
-    for other in others:
-        if other.begun:
-            name_frontend(process, other.FRONTEND, ingested)
-            other.finish(reader.compilations, calls, ingested)
+    rows = reader.finish(calls)
+    for backend in backends:
+        compiled = len(rows.table("compilation").get("process", ()))
+        backend.finish(file, compiled, calls, rows, ingested)
+    add_placed(rows, ingested)
+    return next((backend.frontend for backend in backends if backend.frontend), None)
 
 
 class _Reader:
@@ -146,11 +149,6 @@ class _Reader:
         self._defined: list[str] = []  # the files that define the functions
         self._breaks: dict[tuple[str, int, str], dict[str, Any]] = {}
         self.failures: list[str] = []
-
-    @property
-    def compilations(self) -> int:
-        """How many there are so far."""
-        return len(self._compilations)
 
     def take(self, record: Record) -> None:
         fields = record.fields

@@ -50,6 +50,8 @@ class Frontend(Protocol):
         entries: its functions that do not name a call, and neither does what they call.
         wrappers: its functions that do not name a call, while what they call may.
         logs: whether it can log its compilations.
+        replaces: the package that its programs may still name, as they were written for it; None
+            if there is none.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Frontend(Protocol):
     entries: frozenset[str]
     wrappers: frozenset[str]
     logs: bool
+    replaces: str | None
 
     def before_import(self) -> None:
         """Called before the module runs, to set what it reads then."""

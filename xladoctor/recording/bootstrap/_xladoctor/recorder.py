@@ -115,9 +115,11 @@ class Recorder:
             self._cut(state, None, clock.perf_counter_ns())
 
     def note_compilations(self) -> None:
-        """The same for the log alone, on another thread, while the main thread is in no call."""
+        """The same for the log alone, on another thread, while no thread is in a timed call or
+        looks for the lines of fallbacks: they know the line that compiled.
+        """
         threads = list(self.threads)
-        if threads and not any(state.inside for state in threads):
+        if threads and not any(state.inside or state.probed for state in threads):
             self.compilations.log_ended(threads[0])
 
     # -- what happened ---------------------------------------------------------------------

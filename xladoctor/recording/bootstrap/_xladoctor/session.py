@@ -8,6 +8,7 @@ starts asleep too, and becomes a captured process of its own if it uses a device
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import platform
 import socket
@@ -16,8 +17,8 @@ import threading
 from dataclasses import replace
 from typing import Any, Callable
 
-from . import clock, disguise, frontend, options, process, settings
-from .call_site import CallSites
+from . import clock, disguise, frontend, options, other_names, process, settings
+from .call_site import USER, CallSites
 from .calls import Calls
 from .compilation_log import CompilationLog
 from .events import Events
@@ -34,6 +35,7 @@ from .writer import Writer
 
 #: Frameworks may crash the program if they record lines of such a file.
 _UNDECODABLE = "the name of {} is not UTF-8; so the lines of operations are missing, too"
+_MOST_NAMES = 500  # noted at most
 _LATE = "graphs had been compiled before the capture began"
 
 
@@ -59,6 +61,8 @@ class Session:
         self._frontend = frontend.load(framework)
         self._settings = settings.users(self._frontend.recorded)
         known = self._frontend
+        #: A frontend that is not part of the package may be older than this attribute.
+        self._replaces: str | None = getattr(known, "replaces", None)
         self._sites = CallSites(known.packages, known.entries, known.wrappers)
         self.awake_once = self._gone = False
         self._main = process.main_file()
@@ -98,6 +102,8 @@ class Session:
             framework.install(Calls(self._recorder, self._sites, self._events))
             self._profiler.hand_over(self._give_way, self._take)
             captures.append(self)
+            if self._replaces and not self._options.counts_only:
+                process.at_exit(self._note_names)
         except Exception as fault:
             announce(self._run, f"fault {fault!r}")
             for action in reversed(undo):
@@ -106,7 +112,7 @@ class Session:
 
     def _reset(self) -> None:
         """Create everything that needs no files or threads: the state while asleep."""
-        self._finished = False
+        self._finished = self._named = False
         self._unnoted: Exception | None = None
         self._exit_ns: int | None = None
         self._pid = os.getpid()
@@ -324,12 +330,24 @@ class Session:
             self._run_queue.write,
             records.write_call_sites,
             records.write_samples,
+            self._note_names,
             lambda: records.write_process(ended=True),
         ):
             self._guarded(action)
         if self._unnoted is not None:
             self._note(self._unnoted)
         give_room_back(self._folder)
+
+    def _note_names(self) -> None:
+        """Note where the program uses names of a package that its framework has replaced; also if
+        it used no device, as those names may be what ended it.
+        """
+        package, self._named = None if self._named else self._replaces, True
+        if package is None or self._gone or os.getpid() != self._pid:
+            return
+        own = other_names.uses(package, self._main, lambda file: self._sites.kind(file) == USER)
+        for use in itertools.islice(own, _MOST_NAMES):
+            announce(self._run, f"uses {use.name} {use.line} {use.function} {use.file}")
 
     def uninstall(self) -> None:
         """Remove the wrappers, if the program outlives its capture."""

@@ -26,6 +26,7 @@ class Jax:
     entries = settings.ENTRIES
     wrappers = settings.WRAPPERS
     logs = False
+    replaces: str | None = None
 
     def before_import(self) -> None: ...
 

@@ -25,6 +25,7 @@ class TorchTpu:
     entries = settings.ENTRIES
     wrappers = settings.WRAPPERS
     logs = False
+    replaces: str | None = "torch_xla"
 
     def before_import(self) -> None:
         """See :class:`..frontend.Frontend`. Torch is there, unless the program imports it later."""

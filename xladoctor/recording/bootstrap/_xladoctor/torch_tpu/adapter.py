@@ -19,10 +19,12 @@ from ..step import ThreadState
 from ..torch import adapter
 from .counters import Counters
 from .launches import Launches
+from .modes import Modes
 
 _TRACING = "torch_tpu._internal.tracing"
 _SWITCHES = "torch_tpu._internal.compile.tpu_torch_compile"
 _DEVICE = "torch_tpu._internal.device._device_module"
+_MODES = "torch_tpu._internal.execution_mode.execution_mode_impl"
 
 
 class Adapter(adapter.Adapter):
@@ -32,6 +34,7 @@ class Adapter(adapter.Adapter):
         super().__init__(torch, counters, calls)
         self._cache = counters
         self.launches = Launches(calls, counters, self._latest_number)
+        self.modes = Modes(calls, counters)
         self._undo: list[Any] = []
         self._requests = 0
         self._read_began = 0
@@ -52,6 +55,7 @@ class Adapter(adapter.Adapter):
             ("lines of operators", _SWITCHES, self.launches.switch_lines),
             ("launches of operators", _TRACING, self._install_launches),
             ("counts of compilations", _DEVICE, self._install_counters),
+            ("eager modes", _MODES, self._install_modes),
         ):
             self._undo.append(when_imported(module, functools.partial(self._try, name, hook)))
 
@@ -72,6 +76,9 @@ class Adapter(adapter.Adapter):
     def _install_counters(self, module: Any) -> None:
         self._cache.attach(module._device_ops_backend)
         self.launches.forget_the_past()
+
+    def _install_modes(self, module: Any) -> None:
+        self.modes.install(module, self._patches)
 
     def _latest_number(self) -> int | None:
         return max(self._latest.values(), default=None)

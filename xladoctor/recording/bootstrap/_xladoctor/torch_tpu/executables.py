@@ -1,35 +1,30 @@
-"""What TorchTPU compiled for an operator, as the text of its graph says, and why it was needed::
+"""What TorchTPU's record of launches says, and which executables belong together.
 
-    # Graph: 1 ops, 2 inputs, reason: debug_mode
-    %0: f32[8, 16] = input
-    %1: f32[32, 16] = input
-    %2: f32[8, 32] = linear(%0, %1)    # /home/ada/train.py:11 in <module>
-    return %2
-
-The capture reads it from a buffer, the reader of logs from the files of ``TORCH_TRACE``.
+The capture reads the record from TorchTPU's buffer; where a program has it written to the log that
+``TORCH_TRACE`` asks for, it is read from there. Depends on neither.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Mapping, NamedTuple, Protocol, TypeVar
+from typing import Any, Callable, NamedTuple
 
-#: Begins the names of launches.
+COMPILED = "compile_mode_execution"  # the reason of launches by compiled functions
 PREFIX = "torchtpu_eager/"
-#: The reason of launches by compiled functions.
-COMPILED = "compile_mode_execution"
-#: Parts of the paths of torch's own files.
-AUTOGRAD, OPTIMIZERS = "/torch/autograd/", "/torch/optim/"
-#: Shapes of an operator at a line that a new one is compared with, at most.
-MOST_SHAPES = 64
-
 _TYPE = re.compile(r"(?<!\w)\w{1,40}\[[^\[\]]{0,400}\]")
 _PLACE = re.compile(r"(.+):(\d{1,9}) in (.+)")
+#: Parts of the paths of torch's own files.
+_AUTOGRAD, _OPTIMIZERS = "/torch/autograd/", "/torch/optim/"
+_OF_ALL = ("_foreach_", "_fused_")  # operators on all parameters at once
 _INPUT, _VIEW = "input", "as_strided"
+_MOST_SITES = 256  # of an operator
+_MOST_SHAPES = 64  # of an operator at a line, compared with a new one
 _MOST_CHANGES = 2  # of sizes and types; more are those of another layer
 
 #: As in :class:`..facts.Compile`: what, the input, was, now.
 Change = tuple[str, str, str, str]
+#: File, line and function.
+Place = tuple[str, int, str]
 
 
 class Executable(NamedTuple):
@@ -44,30 +39,24 @@ class Executable(NamedTuple):
     """
 
     operator: str
-    place: tuple[str, int, str] | None
+    place: Place | None
     inputs: int
     shapes: tuple[str, ...]
 
 
-class Compiled(Protocol):
-    """A compilation, as far as others are compared with it: the step that it was for."""
-
-    step: int
-
-
-_C = TypeVar("_C", bound=Compiled)
-
-
 def executable(text: str, operator: str) -> Executable:
-    """Read the text of a graph, as TorchTPU 0.2 writes it.
+    """Read the text of a graph, as TorchTPU 0.2 writes it::
+
+        %0: f32[8, 16] = input
+        %1: f32[8, 16] = relu(%0)    # /home/ada/train.py:11 in <module>
+
+    Not a regular expression for lines, which would try each bracket with each colon of a damaged
+    one.
 
     Args:
         operator: the name of the launch, if the text has none.
     """
-    inputs: list[str] = []
-    views: list[str] = []
-    operators: list[str] = []
-    place = None
+    inputs, views, operators, place = [], [], [], None
     for line in text.splitlines():
         results, equals, made = line.strip().partition(" = ")
         names, colon, types = results.partition(": ")
@@ -89,9 +78,256 @@ def executable(text: str, operator: str) -> Executable:
     return Executable(name, place, len(inputs), (*inputs, *views))
 
 
-def changed(
-    found: Executable, known: Mapping[tuple[str, ...], _C], step: int
-) -> tuple[_C | None, tuple[Change, ...]]:
+class Tally:
+    """Launches of an operator.
+
+    Attributes:
+        sites: for each executable, the site of its line.
+        reasons: why it was launched, and how often.
+    """
+
+    def __init__(self) -> None:
+        self.sites: list[Site] = []
+        self.reasons: dict[str, int] = {}
+        self._turn = 0
+
+    def next_site(self) -> Site:
+        """The site that a launch is counted for: the record has no line, so they take turns."""
+        self._turn += 1
+        return self.sites[self._turn % len(self.sites)] if self.sites else None
+
+
+class Cycles:
+    """Numbers the steps that launches belong to: the runtime works through them long after the host
+    has called their operators, whose order they keep.
+
+    The first operator of torch's optimizers ends one. Without an optimizer the host's are taken.
+
+    Attributes:
+        site: of the line that ends steps, once it is known.
+        ended: whether there is an operator that ends steps.
+    """
+
+    def __init__(self) -> None:
+        self.site: Site = None
+        self._marker = ""
+        self._updates: set[str] = set()  # operators of optimizers
+        self._seen = self._each = 0  # launches of the marker: in all, and in each step
+        self._long = self._since = 0  # launches of a step, and since its begin
+
+    @property
+    def ended(self) -> bool:
+        return bool(self._marker)
+
+    @property
+    def count(self) -> int:
+        """Steps that have ended."""
+        return self._seen // (self._each or self._seen or 1)
+
+    def skip(self, launches: int) -> None:
+        """So many launches are not in the record; their steps are counted by the others' length."""
+        if launches and self._each and self._long:
+            self._seen += self._each * round(launches / self._long)
+
+    def step_of(self, name: str, found: Executable | None) -> int | None:
+        """The step of the next launch; None while no operator is known that ends steps."""
+        if found is not None and _updates(found):
+            self._updates.add(name)
+            self._marker = self._marker or name
+        elif not self._marker:
+            return 0 if self.site is not None else None
+        self._since += 1
+        if name == self._marker:
+            self._seen += 1
+            if self._each and self._seen % self._each == 0:
+                self._long, self._since = self._since, 0
+        elif name not in self._updates and not self._each:
+            self._each = self._seen
+        return (self._seen - (name == self._marker)) // (self._each or self._seen + 1)
+
+
+def _updates(found: Executable) -> bool:
+    """Whether it is of an optimizer; called outside of functions, its line is the program's."""
+    return found.place is not None and (
+        _OPTIMIZERS in found.place[0] or found.operator.startswith(_OF_ALL)
+    )
+
+
+class Compiling:
+    """Executables that one change has made necessary, or that are the first at a line.
+
+    Attributes:
+        site: of the line of the first; None for those of compiled functions.
+        function: whether a compiled function needs them.
+        step: of the program, when they were asked for.
+        ordinal: steps since the first was compiled there for other shapes; 0 if it never was.
+        began_ns: when the first was asked for.
+        executables: how many.
+        own_ns: what preparing them has taken on the host.
+        operator: the first of the first.
+        against: the compilation that the first is compared with.
+        changes: what is new since then.
+        number: of this compilation, once it is recorded.
+        keys: operators, sites and shapes of its executables.
+    """
+
+    function = False
+    site: Site = None
+    step = ordinal = began_ns = executables = own_ns = number = 0
+    operator = ""
+    against: Compiling | None = None
+    changes: tuple[Change, ...] = ()
+
+    def __init__(self) -> None:
+        self.keys: set[Any] = set()
+
+    def add(self, event: dict[str, Any]) -> None:
+        """Add an executable."""
+        began = event["ts_us"] * 1000
+        self.began_ns = min(self.began_ns or began, began)
+        self.executables += 1
+        self.own_ns += event["dur_us"] * 1000
+
+
+#: A line of the program, as the caller has it; None if it is not known.
+Site = Any
+
+
+class Grouping:
+    """Puts together what one change has made necessary, and what is new at a line.
+
+    Attributes:
+        cycles: numbers the steps.
+        operators: launches, by operator.
+        backward: the site of the latest backward pass: its operators have no line of their own.
+        pending: compilations, in the order in which they were asked for; the caller removes them.
+    """
+
+    def __init__(
+        self,
+        is_named: Callable[[str], bool],
+        site_of: Callable[[Place], Site],
+        launched_at: Callable[[Site], None],
+    ) -> None:
+        """
+        Args:
+            is_named: whether a file is one of the program, or of a library that it uses.
+            site_of: the site of a place.
+            launched_at: called for each site at which an operator was launched.
+        """
+        self._is_named = is_named
+        self._site_of = site_of
+        self._launched_at = launched_at
+        self.cycles = Cycles()
+        self.operators: dict[str, Tally] = {}
+        self.backward: Site = None
+        self.pending: list[Compiling] = []
+        #: By operator and site: the shapes compiled, with their compilations.
+        self._known: dict[tuple[str, Site], dict[tuple[str, ...], Compiling]] = {}
+
+    def add(self, events: list[dict[str, Any]], now: int, last: bool) -> list[dict[str, Any]]:
+        """Add launches that needed new executables; those without a line yet are returned.
+
+        Args:
+            events: with ``name``, ``executable`` and ``step``, which is None if it is not known;
+                ``noted`` is whether lines were noted then.
+            now: the step of the host.
+            last: whether nothing comes any more.
+        """
+        sites, unknown = self.sites(events)
+        later: list[dict[str, Any]] = []
+        if unknown and not last:  # the line of what follows is not known yet
+            events, later = events[:-unknown], events[-unknown:]
+        new: dict[tuple[int, Site], Compiling] = {}
+        for event, guess in zip(events, sites):
+            self._add(event, guess, now if event["step"] is None else event["step"], new)
+        return later
+
+    def _add(
+        self,
+        event: dict[str, Any],
+        site: Site,
+        step: int,
+        new: dict[tuple[int, Site], Compiling],
+    ) -> None:
+        name = event["name"].removeprefix(PREFIX)
+        found = event["executable"]
+        tally = self.operators.setdefault(name, Tally())
+        if not self.has_line(found):  # lines that have compiled it are likelier
+            changed = (at for at in tally.sites if self._changes(name, at, found, step))
+            site = next(changed, site)
+        against, changes = _changed(found, self._known.get((name, site), {}), step)
+        if len(tally.sites) < _MOST_SITES:
+            tally.sites.append(site)
+            self._launched_at(site)
+        known = self._known.setdefault((name, site), {})
+        key = name, site, found.shapes  # the same again is another change
+        if changes:
+            group = next(
+                (
+                    each
+                    for each in self.pending
+                    if each.changes and each.step == step and key not in each.keys
+                ),
+                None,
+            )
+        else:
+            group = new.get((step, site))
+        if group is None:
+            group = Compiling()
+            group.site, group.step, group.operator = site, step, found.operator
+            group.against, group.changes = against, changes
+            group.ordinal = step if known else 0
+            self.pending.append(group)
+            if not changes:
+                new[step, site] = group
+        group.add(event)
+        group.keys.add(key)
+        if len(known) < _MOST_SHAPES:
+            known[found.shapes] = group
+
+    def _changes(self, name: str, site: Site, found: Executable, step: int) -> bool:
+        return bool(_changed(found, self._known.get((name, site), {}), step)[1])
+
+    def has_line(self, found: Executable) -> bool:
+        """Whether it has a line of the program, or of a library that it uses."""
+        return found.place is not None and self._is_named(found.place[0])
+
+    def sites(self, events: list[dict[str, Any]]) -> tuple[list[Site], int]:
+        """The site of each executable, and how many of the last ones are not known.
+
+        The record has the innermost line, which may be one of torch's. Of its optimizers it stands
+        for the line that asks for the update, of the backward pass for that which begins it. Of
+        its layers, the next operator with a line of the program is the closest that is known.
+        """
+        found: list[Site] = []
+        waiting: list[int] = []
+        for event in events:
+            place = event["executable"].place
+            site: Site = None
+            if place is not None and self._is_named(place[0]):
+                site = self._site_of(place)
+                for earlier in waiting:
+                    found[earlier] = site
+                waiting.clear()
+            elif place is None and not event.get("noted", True):
+                waiting.clear()
+            elif place is None or _AUTOGRAD in place[0]:
+                site = self.backward
+                waiting.clear()
+            elif _OPTIMIZERS in place[0]:
+                site = self.cycles.site
+                waiting.clear()
+            else:
+                site = next((known for known in reversed(found) if known is not None), None)
+                waiting.append(len(found))
+            found.append(site)
+        return found, len(waiting)
+
+
+def _changed(
+    found: Executable, known: dict[tuple[str, ...], Compiling], step: int
+) -> tuple[Compiling | None, tuple[Change, ...]]:
     """What is new since the executable of an earlier step that is most alike.
 
     At one line an operator may be that of several layers: a change has to be the same in all
@@ -101,7 +337,7 @@ def changed(
         if len(found.shapes) > found.inputs:
             return same, (("offset", f"the slice that {found.operator} reads", "", ""),)
         return same, (("static", f"a Python number given to {found.operator}", "", ""),)
-    best: tuple[int, _C | None, tuple[Change, ...]] = (0, None, ())
+    best: tuple[int, Compiling | None, tuple[Change, ...]] = (0, None, ())
     for shapes, group in known.items():
         if group.step >= step or [*map(_rank, shapes)] != [*map(_rank, found.shapes)]:
             continue

@@ -33,6 +33,9 @@ class ImportedTorchTpu(ImportedTorch):
     def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> NoModules:
         return NoModules() if self._adapter is None else _Buffer(self._adapter)
 
+    def settings(self) -> dict[str, Any]:
+        return {} if self._adapter is None else self._adapter.modes.settings()
+
     def versions(self) -> dict[str, str]:
         found = {"torch": self._module.__version__}
         for package in _PACKAGES:

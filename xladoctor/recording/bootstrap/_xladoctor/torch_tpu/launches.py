@@ -29,21 +29,10 @@ from ..facts import Phases
 from ..patches import Patches
 from ..step import ThreadState
 from .counters import Counters
-from .executables import (
-    AUTOGRAD,
-    COMPILED,
-    MOST_SHAPES,
-    OPTIMIZERS,
-    PREFIX,
-    Change,
-    Executable,
-    changed,
-    executable,
-)
+from .executables import COMPILED, PREFIX, Compiling, Grouping, Place, Tally, executable
 
 _SWITCH = "TORCH_TRACE"
 _QUIET_STEPS = 200
-_MOST_SITES = 256  # of an operator
 
 
 def _nothing() -> None: ...
@@ -64,96 +53,6 @@ def switch_back() -> bool:
     return _SWITCH in os.environ
 
 
-class Tally:
-    """Launches of an operator.
-
-    Attributes:
-        sites: for each executable, the site of its line.
-        reasons: why it was launched, and how often.
-    """
-
-    def __init__(self) -> None:
-        self.sites: list[int | None] = []
-        self.reasons: dict[str, int] = {}
-        self._turn = 0
-
-    def next_site(self) -> int | None:
-        """The site that a launch is counted for: the record has no line, so they take turns."""
-        self._turn += 1
-        return self.sites[self._turn % len(self.sites)] if self.sites else None
-
-
-class Cycles:
-    """Numbers the steps that launches belong to: the runtime works through them long after the host
-    has called their operators, whose order they keep.
-
-    The first operator of torch's optimizers ends one. Without an optimizer the host's are taken.
-    """
-
-    def __init__(self) -> None:
-        self.site: int | None = None  # of the line that ends steps, once it is known
-        self._marker = ""
-        self._seen = self._each = 0  # launches of the marker: in all, and in each step
-        self._long = self._since = 0  # launches of a step, and since its begin
-
-    def skip(self, launches: int) -> None:
-        """So many launches are not in the record; their steps are counted by the others' length."""
-        if launches and self._each and self._long:
-            self._seen += self._each * round(launches / self._long)
-
-    def step_of(self, name: str, found: Executable | None) -> int | None:
-        """The step of the next launch; None while no operator is known that ends steps."""
-        ends = found is not None and found.place is not None and OPTIMIZERS in found.place[0]
-        if not self._marker:
-            if not ends:
-                return 0 if self.site is not None else None
-            self._marker = name
-        self._since += 1
-        if name == self._marker:
-            self._seen += 1
-            if self._each and self._seen % self._each == 0:
-                self._long, self._since = self._since, 0
-        elif found is not None and not ends and not self._each:
-            self._each = self._seen
-        return (self._seen - (name == self._marker)) // (self._each or self._seen + 1)
-
-
-class Compiling:
-    """Executables that one change has made necessary, or that are the first at a line.
-
-    Attributes:
-        site: of the line of the first; None for those of compiled functions.
-        function: whether a compiled function needs them.
-        step: of the program, when they were asked for.
-        ordinal: steps since the first was compiled there for other shapes; 0 if it never was.
-        began_ns: when the first was asked for.
-        executables: how many.
-        own_ns: what preparing them has taken on the host.
-        operator: the first of the first.
-        against: the compilation that the first is compared with.
-        changes: what is new since then.
-        number: of this compilation, once it is recorded.
-        keys: operators, sites and shapes of its executables.
-    """
-
-    function = False
-    site: int | None = None
-    step = ordinal = began_ns = executables = own_ns = number = 0
-    operator = ""
-    against: Compiling | None = None
-    changes: tuple[Change, ...] = ()
-
-    def __init__(self) -> None:
-        self.keys: set[Any] = set()
-
-    def add(self, event: dict[str, Any]) -> None:
-        """Add an executable."""
-        began = event["ts_us"] * 1000
-        self.began_ns = min(self.began_ns or began, began)
-        self.executables += 1
-        self.own_ns += event["dur_us"] * 1000
-
-
 class Launches:
     """Empties the buffer, and reports what was compiled to the recorder."""
 
@@ -167,22 +66,19 @@ class Launches:
         self._drain: Callable[[], dict[str, Any]] | None = None
         self._switch: tuple[Callable[[bool], Any], Callable[[], Any]] | None = None
         self._lines = True
+        self._off_ns = self._on_ns = 0  # when lines were noted no more, and again
         self._quiet = 0  # steps without a compilation
         self._log: tuple[Callable[[dict[str, Any]], None], ...] = ()
-        #: By operator and site: the shapes compiled, with their compilations.
-        self._known: dict[tuple[str, int | None], dict[tuple[str, ...], Compiling]] = {}
-        self._backward: int | None = None  # site of the latest
+        self._groups = Grouping(self._is_named, self._site_of, calls.sites.operations.add)
+        self._pending = self._groups.pending
         self._taken: list[dict[str, Any]] = []  # events of new executables
-        self._pending: list[Compiling] = []
         self._shares: dict[int | None, float] = {}  # launches by site
         self._functions: int | None = None  # the latest compilation of a function that was seen
         self._misses = 0  # seen
         self._asked = 0  # executables that were ever pending
         self._timed = (0, 0.0)  # executables whose compilation had ended, and nanoseconds in all
         self._ended = (0, 0.0)  # of these, not recorded yet
-        self.cycles = Cycles()
-        #: By operator.
-        self.operators: dict[str, Tally] = {}
+        self.cycles = self._groups.cycles
         self._scale = 1.0  # launches for which each of the latest stands
 
     def install(self, tracing: Any, patches: Patches) -> None:
@@ -213,17 +109,17 @@ class Launches:
         self._quiet += 1
         if self._quiet == _QUIET_STEPS and self._switch is not None and not self._log:
             self._switch[0](False)
-            self._lines = False
+            self._lines, self._off_ns = False, clock.time_ns()
 
     def _compiled(self) -> None:
         self._quiet = 0
         if not self._lines and self._switch is not None:
-            self._lines = True
+            self._lines, self._on_ns = True, clock.time_ns()
             self._switch[1]()
 
     def backward(self, site: int | None) -> None:
         """A backward pass begins at a line: its operators have none of their own."""
-        self._backward = site
+        self._groups.backward = site
 
     def empty(self) -> None:
         """Take what is in the buffer, on any thread."""
@@ -248,7 +144,8 @@ class Launches:
         found = None if event["cache_hit"] else executable(event["aten_graph"], name)
         event["executable"] = found
         event["step"] = self.cycles.step_of(name, found)
-        tally = self.operators.setdefault(name, Tally())
+        event["noted"] = not self._off_ns <= event["ts_us"] * 1000 < self._on_ns
+        tally = self._groups.operators.setdefault(name, Tally())
         site = tally.next_site()
         self._shares[site] = self._shares.get(site, 0.0) + self._scale
         self._calls.sites.launches[site] = round(self._shares[site])
@@ -297,50 +194,12 @@ class Launches:
         self._record(self._recorder.thread(), "launch")
 
     def _add(self, events: list[dict[str, Any]], state: ThreadState, last: bool) -> None:
-        """Put together what one change has made necessary, and what is new at a line."""
-        sites, unknown = self._sites(events)
-        if unknown and not last:  # the line of what follows is not known yet
-            events, later = events[:-unknown], events[-unknown:]
+        """Group new executables; add those of compiled functions, which have no record."""
+        later = self._groups.add(events, state.index, last)
+        if later:
             with self._lock:
                 self._taken[:0] = later
-        new: dict[tuple[int, int | None], Compiling] = {}
-        for event, guess in zip(events, sites):
-            name = event["name"].removeprefix(PREFIX)
-            found = event["executable"]
-            step = state.index if event["step"] is None else event["step"]
-            tally = self.operators[name]
-            site = guess
-            if not self._is_named(found.place):  # lines that have compiled it are likelier
-                likelier = (at for at in tally.sites if self._changes(name, at, found, step))
-                site = next(likelier, guess)
-            against, changes = changed(found, self._known.get((name, site), {}), step)
-            self._launch_at(tally, site)
-            known = self._known.setdefault((name, site), {})
-            key = name, site, found.shapes  # the same again is another change
-            if changes:
-                group = next(
-                    (
-                        each
-                        for each in self._pending
-                        if each.changes and each.step == step and key not in each.keys
-                    ),
-                    None,
-                )
-            else:
-                group = new.get((step, site))
-            if group is None:
-                group = Compiling()
-                group.site, group.step, group.operator = site, step, found.operator
-                group.against, group.changes = against, changes
-                group.ordinal = step if known else 0
-                self._pending.append(group)
-                if not changes:
-                    new[step, site] = group
-            group.add(event)
-            group.keys.add(key)
-            if len(known) < MOST_SHAPES:
-                known[found.shapes] = group
-        self._asked += len(events)
+        self._asked += len(events) - len(later)
         others = self._misses - self._asked - len(self._taken)
         compiled, self._functions = self._functions, self._latest()
         of_function = self._functions is not None if self._drain else compiled != self._functions
@@ -352,47 +211,11 @@ class Launches:
             self._pending.append(group)
             self._asked += others
 
-    def _is_named(self, place: tuple[str, int, str] | None) -> bool:
-        """Whether a line is one of the program, or of a library that it uses."""
-        return place is not None and self._calls.sites.kind(place[0]) in (USER, LIBRARY)
+    def _is_named(self, file: str) -> bool:
+        return self._calls.sites.kind(file) in (USER, LIBRARY)
 
-    def _changes(self, name: str, site: int | None, found: Executable, step: int) -> bool:
-        return bool(changed(found, self._known.get((name, site), {}), step)[1])
-
-    def _launch_at(self, tally: Tally, site: int | None) -> None:
-        if len(tally.sites) < _MOST_SITES:
-            tally.sites.append(site)
-            self._calls.sites.operations.add(site)
-
-    def _sites(self, events: list[dict[str, Any]]) -> tuple[list[int | None], int]:
-        """The site of each executable, and how many of the last ones are not known.
-
-        The record has the innermost line, which may be one of torch's. Of its optimizers it stands
-        for the line that asks for the update, of the backward pass for that which begins it. Of
-        its layers, the next operator with a line of the program is the closest that is known.
-        """
-        sites = self._calls.sites
-        found: list[int | None] = []
-        waiting: list[int] = []
-        for event in events:
-            place = event["executable"].place
-            site = None
-            if place is not None and self._is_named(place):
-                site = sites.intern((*place, None, None, None, ""))
-                for earlier in waiting:
-                    found[earlier] = site
-                waiting.clear()
-            elif place is None or AUTOGRAD in place[0]:
-                site = self._backward
-                waiting.clear()
-            elif OPTIMIZERS in place[0]:
-                site = self.cycles.site
-                waiting.clear()
-            else:
-                site = next((known for known in reversed(found) if known is not None), None)
-                waiting.append(len(found))
-            found.append(site)
-        return found, len(waiting)
+    def _site_of(self, place: Place) -> int | None:
+        return self._calls.sites.intern((*place, None, None, None, ""))
 
     def _record(self, state: ThreadState, during: str) -> None:
         """Record compilations that have ended, in the order in which they were asked for."""

@@ -23,6 +23,7 @@ class TorchXla:
     entries: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     logs = True
+    replaces: str | None = None
 
     def before_import(self) -> None: ...
 

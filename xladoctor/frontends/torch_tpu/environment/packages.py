@@ -1,0 +1,134 @@
+"""Checks that torch, TorchTPU and libtpu are there, and made for each other.
+
+TorchTPU holds libraries for several releases of torch, named after them, and loads the newest that
+is not newer than the torch that is there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+from xladoctor.environment import faults, steps
+from xladoctor.environment.child import Outcomes
+from xladoctor.environment.interface import Check, failure, ok, skipped, warning
+
+_AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+_LIBRARY = re.compile(r"env_(\d+)_(\d+)_(\d+)\.so")
+_TCMALLOC = "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"  # as TorchTPU's warning names it
+
+Release = tuple[int, ...]
+
+
+def torch(outcomes: Outcomes) -> Check:
+    """Whether torch can be imported by itself."""
+    outcome = outcomes["torch"]
+    if outcome.done:
+        return ok("torch", str(outcome.facts["version"]))
+    cure = faults.advice(outcome, f"import os; os.environ['{_AUTOLOAD}'] = '0'; import torch")
+    return failure("torch", f"cannot be imported: {outcome.error}", cure)
+
+
+def torch_tpu(outcomes: Outcomes) -> Check:
+    """Whether TorchTPU can be imported, and torch may do so by itself."""
+    name, outcome = "torch_tpu", outcomes["torch_tpu"]
+    version = steps.installed("torch_tpu") or "of an unknown version"
+    if outcome.state == "unreached":
+        return skipped(name, "needs torch")
+    if not outcome.done:
+        cure = faults.advice(outcome, "import torch_tpu")
+        return failure(name, f"{version} cannot be imported: {outcome.error}", cure)
+    if os.environ.get(_AUTOLOAD, "1") != "1":
+        found = f'{version}; {_AUTOLOAD}={os.environ[_AUTOLOAD]}: programs have no device "tpu"'
+        return warning(name, found, "unset it: torch then loads TorchTPU by itself")
+    if any("UNOPTIMIZED BUILD" in text for text in outcome.facts["warnings"]):
+        return warning(
+            name,
+            f"{version}, built without optimization, which makes it slow",
+            "build it with `-c opt`, or install the wheel: pip install torch_tpu",
+        )
+    return ok(name, f"{version}: programs that use its device can be captured")
+
+
+def versions(outcomes: Outcomes) -> Check:
+    """Whether TorchTPU has libraries for the torch that is there."""
+    name, built = "versions", libraries()
+    found = outcomes["torch"].facts.get("version") or steps.installed("torch")
+    ours = _release(str(found or ""))
+    if not built or not ours:
+        return skipped(name, "the libraries of torch_tpu do not say for which torch they are")
+    oldest, newest = _text(built[0]), _text(built[-1])
+    has = f"torch {found} with torch_tpu, which has libraries for torch {oldest} to {newest}"
+    cure = f"pip install 'torch>={oldest},<={newest}'"
+    if ours < built[0]:
+        return failure(name, has, cure)
+    used = max(release for release in built if release <= ours)
+    if ours[:2] > built[-1][:2]:
+        judge = warning if outcomes["torch_tpu"].done else failure
+        return judge(name, f"{has}: torch is newer than these", cure)
+    return ok(name, f"{has}: it loads those for {_text(used)}")
+
+
+def libtpu(outcomes: Outcomes) -> Check:
+    """Whether libtpu is there, in a version that TorchTPU accepts."""
+    name, own = "libtpu", os.environ.get("TPU_LIBRARY_PATH")
+    if own:
+        if Path(own).is_file():
+            return ok(name, f"TPU_LIBRARY_PATH={own}")
+        return failure(name, f"TPU_LIBRARY_PATH={own} is not a file", "unset it")
+    installed, least = steps.installed(name), _least_libtpu()
+    wanted = f"pip install 'libtpu{least and f'>={least}'}'"
+    if installed is None:
+        return failure(name, "not installed", wanted)
+    if least and _release(installed) < _release(least):
+        return warning(name, f"{installed}; torch_tpu needs {least} or later", wanted)
+    return ok(name, f"{installed}{least and f'; torch_tpu needs {least} or later'}")
+
+
+def tcmalloc(outcomes: Outcomes) -> Check:
+    """Whether tcmalloc allocates memory, which TorchTPU warns of if not."""
+    name, outcome = "tcmalloc", outcomes["torch_tpu"]
+    if not outcome.done:
+        return skipped(name, "needs a working torch_tpu")
+    if not any("TcMalloc/" in text for text in outcome.facts["warnings"]):
+        return ok(name, "loaded")
+    if not outcomes["TPU"].facts.get("devices"):
+        return skipped(name, "not loaded, which matters only where there is a TPU")
+    install = "" if Path(_TCMALLOC).exists() else "apt-get install libtcmalloc-minimal4\n"
+    return warning(
+        name,
+        "not loaded: threads of TorchTPU wait for each other when they allocate memory",
+        f"{install}export LD_PRELOAD={_TCMALLOC}",
+    )
+
+
+def libraries() -> list[Release]:
+    """The releases of torch that TorchTPU has libraries for, the oldest first."""
+    spec = find_spec("torch_tpu")
+    places = (spec and spec.submodule_search_locations) or []
+    names = [file.name for place in places for file in Path(place, "_internal").glob("env_*.so")]
+    matches = filter(None, map(_LIBRARY.fullmatch, names))
+    return sorted(tuple(map(int, match.groups())) for match in matches)
+
+
+def _least_libtpu() -> str:
+    """The oldest libtpu that TorchTPU accepts; empty if it does not say."""
+    try:
+        requirements = metadata.requires("torch_tpu") or []
+    except metadata.PackageNotFoundError:
+        return ""
+    matches = [re.match(r"libtpu\s*\(?>=([\d.]+)", requirement) for requirement in requirements]
+    return next((match[1] for match in matches if match), "")
+
+
+def _release(version: str) -> Release:
+    """The numbers of a version without what follows: 2, 13, 0 for ``2.13.0+cpu``."""
+    match = re.match(r"\d+(\.\d+)*", version)
+    return tuple(map(int, match[0].split("."))) if match else ()
+
+
+def _text(release: Release) -> str:
+    return ".".join(map(str, release))

@@ -1,0 +1,314 @@
+"""Reads the launches of operators that TorchTPU adds to the log in the folder of ``TORCH_TRACE``.
+
+For each launch outside of compiled functions it writes an event with the operator's name, whether
+its executable was in the cache, and why it was launched; then, of a new executable, the text of its
+graph, with shapes and lines. An executable is compiled on a thread of the runtime: the event's
+duration is not that of compiling, which the log does not tell. Nor has it steps, or the lines of
+launches whose executable was there.
+
+TorchTPU keeps the latest 10,000 launches between two writings, which are 5 s apart, and drops
+earlier ones without a word in the log.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.ingest.compiled_calls import Calls
+from xladoctor.ingest.compiler_log import compilation
+from xladoctor.ingest.formats import LogRecord
+from xladoctor.ingest.frames import NOWHERE, CallSite, Folders
+from xladoctor.ingest.gathered import Gathered
+from xladoctor.ingest.interface import Ingested
+from xladoctor.recording.bootstrap._xladoctor.torch_tpu.executables import (
+    COMPILED,
+    PREFIX,
+    Grouping,
+    Place,
+    Tally,
+    executable,
+)
+
+FRONTEND = "torch_tpu"
+TABLES = ("launch", "compilation", "key_change")
+_OWN = "torchtpu_"
+_GRAPH, _MODULE = "torchtpu_eager_aten_graph", "torchtpu_eager_stablehlo"
+#: Artifacts of compiled functions, of which PyTorch's own records tell.
+_OF_FUNCTIONS = frozenset(("torchtpu_fx_graph", "torchtpu_stablehlo_graph"))
+_END = "return"  # the last line of a graph's text
+_LONG = 90_000  # characters; of a longer text the end is not read
+_BACKWARD = "_make_grads"  # autograd's function, in the name of the module that begins a pass
+_UNREADABLE = (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError)
+_MOST_US = 2**53
+
+
+class LaunchRecords:
+    """Collects the launches of a process."""
+
+    def __init__(self, process: int) -> None:
+        self._process = process
+        self._folders = Folders(framework=vocabulary(FRONTEND).packages)
+        self._names: dict[str, int] = {}
+        self._order = array("q")  # of each launch its operator, or of a new executable -1 - number
+        self._new: list[dict[str, Any]] = []
+        self._open: dict[str, Any] | None = None  # the launch whose graph comes next
+        self._latest: dict[str, Any] | None = None  # the executable whose module comes next
+        self._functions = 0  # launches of compiled functions
+        self._failed: list[str] = []
+        self._damaged = self._without_graph = 0
+        self._unknown: Counter[str] = Counter()
+        self.frontend: str | None = None
+
+    # -- records -----------------------------------------------------------------------------
+
+    def take(self, record: LogRecord) -> bool:
+        """See :class:`xladoctor.ingest.formats.LogRecords`."""
+        artifact = record.artifact
+        if artifact.startswith(_OWN):
+            self.frontend = FRONTEND
+            self._artifact(artifact, record)
+            return True
+        if "chromium_event" in record.fields and PREFIX in record.payload:
+            self.frontend = FRONTEND
+            self._close()
+            try:
+                self._open = _launch(json.loads(record.payload))
+            except _UNREADABLE:
+                self._damaged += 1
+            return True
+        return False
+
+    def _artifact(self, artifact: str, record: LogRecord) -> None:
+        if artifact == _MODULE:
+            if self._latest is not None and _BACKWARD in record.payload.partition("\n")[0]:
+                self._latest["backward"] = True
+            self._latest = None
+        elif artifact != _GRAPH:
+            if artifact not in _OF_FUNCTIONS:
+                self._unknown[artifact] += 1
+        else:
+            self._graph(record)
+
+    def _graph(self, record: LogRecord) -> None:
+        fields = record.fields["artifact"]
+        if self._open is None or self._open["name"] != fields.get("op_name"):
+            self._close()  # its event is lost: the graph's own fields say the same
+            try:
+                self._open = _launch({"name": fields["op_name"], "args": fields})
+            except _UNREADABLE:
+                self._damaged += 1
+                return
+        text = record.payload
+        if text.startswith(_END) or f"\n{_END}" in text or len(text) > _LONG:
+            self._open["executable"] = executable(text, self._open["name"].removeprefix(PREFIX))
+        self._close()
+
+    def _close(self) -> None:
+        """Count the open launch."""
+        event, self._open, self._latest = self._open, None, None
+        if event is None:
+            return
+        name = event["name"].removeprefix(PREFIX)
+        if event["compile_failed"]:
+            self._failed.append(name)
+        elif event["reason"] == COMPILED:
+            self._functions += 1
+        elif not event["cache_hit"] and event["executable"] is not None:
+            self._order.append(-1 - len(self._new))
+            self._new.append(event)
+            self._latest = event
+        else:
+            self._without_graph += not event["cache_hit"]
+            self._order.append(self._names.setdefault(name, len(self._names)))
+
+    # -- tables ------------------------------------------------------------------------------
+
+    def finish(
+        self, file: Path, first: int, calls: Calls, rows: Gathered, ingested: Ingested
+    ) -> None:
+        """See :class:`xladoctor.ingest.formats.LogRecords`."""
+        self._close()
+        self._note(file, ingested)
+        if not self._order and not self._functions:
+            return
+        grouping = Grouping(self._is_named, self._site_of, _ignore)
+        batches = [*self._batches(grouping)]
+        launched, passes = self._count(grouping, batches)
+        for batch, backward in batches:
+            grouping.backward = backward
+            grouping.add(batch, 0, last=True)
+        for number, group in enumerate(grouping.pending, first):
+            group.number = number
+            site = group.site or NOWHERE
+            placed = calls.place({"end_ns": group.began_ns or None, "compile_id": "", "ordinal": 1})
+            row = compilation(
+                self._process,
+                number,
+                group.operator,
+                group.ordinal,
+                site,
+                launches=grouping.cycles.count or passes[site],
+                compile_id=None,
+                end_ns=None,
+                duration_ns=None,
+            )
+            rows.add("compilation", **{**row, **placed})
+            for nth, change in enumerate(group.changes if group.against else ()):
+                what, argument, was, now = change
+                rows.add(
+                    "key_change",
+                    process=self._process,
+                    index=number,
+                    nth=nth,
+                    against=group.against.number if group.against else None,
+                    what=what,
+                    argument=argument,
+                    was=was,
+                    now=now,
+                    hint=None,
+                    role=None,
+                    **NOWHERE.columns(),
+                )
+        for site, count in launched.items():
+            self._add_launches(site, count, True, rows)
+        if self._functions:
+            self._add_launches(NOWHERE, self._functions, False, rows)
+
+    def _add_launches(self, site: CallSite, count: int, operations: bool, rows: Gathered) -> None:
+        rows.add(
+            "launch",
+            process=self._process,
+            count=count,
+            work=None,
+            steps=0,
+            operations=operations,
+            parts=None,
+            **site.columns(),
+        )
+
+    def _batches(self, grouping: Grouping) -> list[tuple[list[dict[str, Any]], CallSite | None]]:
+        """New executables with the site of the latest backward pass; each such pass begins one."""
+        batches: list[tuple[list[dict[str, Any]], CallSite | None]] = [([], None)]
+        for event in self._new:
+            place = event["executable"].place
+            if event["backward"] and place is not None and self._is_named(place[0]):
+                batches.append(([], self._site_of(place, via="backward")))
+            batches[-1][0].append(event)
+        return batches
+
+    def _count(
+        self,
+        grouping: Grouping,
+        batches: list[tuple[list[dict[str, Any]], CallSite | None]],
+    ) -> tuple[Counter[CallSite], Counter[CallSite]]:
+        """Launches at each line, and how often the program came there; numbers their steps.
+
+        The lines of an operator that was in the cache take turns. Without an optimizer, a line's
+        steps are counted by how often it follows another, or if it never does, by its operators.
+        """
+        sites: list[CallSite] = []
+        for batch, backward in batches:
+            grouping.backward = backward
+            sites += [site or NOWHERE for site in grouping.sites(batch)[0]]
+        names = [*self._names]
+        tallies: dict[str, Tally] = {}
+        launched: Counter[CallSite] = Counter()
+        passes: Counter[CallSite] = Counter()
+        operators: Counter[tuple[str, CallSite]] = Counter()
+        before: CallSite | None = None
+        for number in self._order:
+            event = self._new[-1 - number] if number < 0 else None
+            name = event["name"].removeprefix(PREFIX) if event else names[number]
+            tally = tallies.setdefault(name, Tally())
+            if event is None:
+                site = tally.next_site() or NOWHERE
+            else:
+                site = sites[-1 - number]
+                tally.sites.append(site)
+            launched[site] += 1
+            passes[site] += site != before
+            before = site
+            operators[name, site] += 1
+            step = grouping.cycles.step_of(name, event["executable"] if event else None)
+            if event is not None:
+                event["step"] = step
+                event["pass"] = site, passes[site] - 1, operators[name, site] - 1
+        alone = {site for site, count in passes.items() if count == 1}
+        for event in self._new:
+            site, of_line, of_operator = event["pass"]
+            if not grouping.cycles.ended:
+                event["step"] = of_operator if site in alone else of_line
+        for (_, site), count in operators.items():
+            if site in alone:
+                passes[site] = max(passes[site], count)
+        return launched, passes
+
+    def _is_named(self, file: str) -> bool:
+        return self._folders.kind(file) != "machinery"
+
+    def _site_of(self, place: Place, via: str = "") -> CallSite:
+        return CallSite(*place, via=via)
+
+    # -- notes -------------------------------------------------------------------------------
+
+    def _note(self, file: Path, ingested: Ingested) -> None:
+        if self._order:
+            ingested.notes.append(
+                f"{file}: {len(self._order):,} launches of operators outside of compiled functions,"
+                f" {len(self._new):,} of them with a new executable; the log tells neither"
+                " steps nor how long compiling took, and of lines only those that compiled"
+            )
+        if self._failed:
+            ingested.notes.append(
+                f"{file}: {len(self._failed)} executables could not be compiled, the first of"
+                f" {self._failed[0]}"
+            )
+        for name, count in self._unknown.items():
+            ingested.notes.append(f"{file}: {count} records {name}, which are not read")
+        if self._damaged:
+            ingested.lose(
+                f"{file}: {self._damaged} launches are none that TorchTPU writes; skipped", *TABLES
+            )
+        if self._without_graph:
+            ingested.lose(
+                f"{file}: {self._without_graph} new executables have no text of their graph;"
+                " counted as launches only",
+                "compilation",
+                "key_change",
+            )
+        compiled = {event["name"].removeprefix(PREFIX) for event in self._new}
+        lost = [name for name in self._names if name not in compiled]
+        if lost:
+            names = ", ".join(lost[:3]) + (" and others" if len(lost) > 3 else "")
+            ingested.lose(
+                f"{file}: what was compiled for {names} is missing: TorchTPU drops all but the"
+                " latest 10,000 launches of each 5 s",
+                *TABLES,
+            )
+
+
+def _ignore(site: CallSite) -> None:
+    """Sites are collected with the launches."""
+
+
+def _launch(event: dict[str, Any]) -> dict[str, Any]:
+    """A launch, in the form of TorchTPU's buffer. Raises one of ``_UNREADABLE`` for others."""
+    args = event["args"]
+    if not isinstance(args["cache_hit"], bool):
+        raise TypeError(args["cache_hit"])
+    return {
+        "name": str(event["name"]),
+        "cache_hit": args["cache_hit"],
+        "compile_failed": args.get("compile_failed") is True,
+        "reason": str(args.get("reason")),
+        "ts_us": max(0, min(int(event.get("ts") or 0), _MOST_US)),
+        "dur_us": 0,
+        "executable": None,
+        "step": None,
+        "backward": False,
+    }
