@@ -39,9 +39,10 @@ TIMELINE = {
     "host_segment",
     "device_execution",
 }
-#: These, what a program's labels and the sampler give, what the diagnosis writes, and the
-#: frontend's vocabulary.
+#: These, what a program's labels and the sampler give, what the diagnosis writes, the frontend's
+#: vocabulary, and what only a log of the console has.
 ELSEWHERE = TIMELINE | {
+    "logged_warning",
     "region",
     "host_op",
     "eager_op",

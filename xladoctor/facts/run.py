@@ -139,19 +139,6 @@ class Environment(_Process, example="SELECT name, value, set_by FROM environment
     function: Annotated[str, "function that the line is in"]
 
 
-class FrameworkWarning(
-    Fact,
-    source="console log",
-    example="SELECT kind, count, text FROM framework_warning",
-):
-    """A warning about performance that the framework printed."""
-
-    kind: Annotated[str, "its category, such as Performance/TcMalloc, or handshake, split, …"]
-    text: Annotated[str, "its words"]
-    count: Annotated[Size, "how often it was printed"]
-    site: Site
-
-
 class TriedPatch(
     Fact,
     process=False,
@@ -493,6 +480,19 @@ class RepeatedLine(_StepLog, example="SELECT file, line, op, copies FROM repeate
     copies: Annotated[int, "how many, about"]
     operations: Annotated[int, "operations of the function before optimization"]
     part: Annotated[float, "share of them that is repeated about as often"]
+    site: Site
+
+
+class LoggedWarning(
+    Fact,
+    source="console log",
+    example="SELECT kind, count, text FROM logged_warning",
+):
+    """A warning that the framework printed about what slows it down."""
+
+    kind: Annotated[str, "what it is about, in the framework's words: Performance/TcMalloc"]
+    count: Annotated[Count, "how often it was printed"]
+    text: Annotated[str, "what it says"]
     site: Site
 
 

@@ -143,9 +143,9 @@ def phase_of(event: str) -> str | None:
 
 
 def written_in(names: Collection[str], categories: frozenset[str] = frozenset()) -> str | None:
-    """The frontend of a timeline with these names: the one whose marks it has; or else the one
-    whose profiler wrote it, judging by the categories of events; or else the one whose events it
-    has; or else whose modules.
+    """The frontend of a timeline with these names: the one whose marks it has; or else whose
+    profiler wrote it, judging by the categories of events; or else whose events it has; or else
+    whose modules.
     """
     of: tuple[Callable[[Vocabulary], Iterable[str]], ...] = (
         lambda words: chain(*words.events.values()),
@@ -163,12 +163,14 @@ def written_in(names: Collection[str], categories: frozenset[str] = frozenset())
     return marked(names) or next(by_category, None) or next(by_name, None)
 
 
-def marked(names: Iterable[str]) -> str | None:
+def marked(names: Collection[str]) -> str | None:
     """The frontend whose marks these names have; None without any."""
-    text = "\n".join(names)
-    return next(
-        (name for name, each in vocabularies().items() if re.search(each.marks, text)), None
+    by_mark = (
+        name
+        for name, words in vocabularies().items()
+        if any(map(methodcaller("startswith", words.marks), names))
     )
+    return next(by_mark, None)
 
 
 @cache

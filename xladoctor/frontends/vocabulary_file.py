@@ -201,9 +201,8 @@ class Vocabulary(BaseModel):
             runs; ``collective``: a device exchanges data with others; ``part``: part of a compiled
             function, followed by its compiler's number, FUNCTION/VERSION.
         modules: prefixes of the names of its modules.
-        marks: regular expression for a part of a name that only its timelines have, whatever
-            profiler writes them.
         categories: categories of events that its own profiler writes, in lower case.
+        marks: prefixes of events that only its programs have, whichever profiler writes them.
         runtimes: runtimes of devices whose calls the activities name, by their common name: regular
             expression for the whole name of a call.
         strange_runtimes: runtimes whose calls the activities do not name: regular expression for
@@ -247,8 +246,8 @@ class Vocabulary(BaseModel):
     causes: dict[Cause, str] = {}
     events: dict[Event, tuple[str, ...]] = {}
     modules: tuple[str, ...] = ()
-    marks: str = _NONE
     categories: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
     runtimes: dict[str, str] = {}
     strange_runtimes: dict[str, str] = {}
     activities: dict[Activity, str] = {}

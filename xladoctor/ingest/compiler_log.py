@@ -88,14 +88,6 @@ def add_process(
     )
 
 
-def name_frontend(number: int, frontend: str, ingested: Ingested) -> None:
-    """Set the framework of a process, which its log has shown."""
-    table = ingested.tables.get("process", {})
-    for row, process in enumerate(table.get("process", ())):
-        if process == number:
-            table["frontend"][row] = frontend
-
-
 def compilation(
     process: int, index: int, function: str, ordinal: int, site: CallSite, **columns: Any
 ) -> dict[str, Any]:

@@ -1,5 +1,5 @@
-"""What TorchTPU prints: counts of its cache, and warnings. The recorded console is of torch_tpu
-0.2.0 over a CPU; warnings of several processes are as its source has them.
+"""What TorchTPU prints: ``console.log`` as torch_tpu 0.2.0 did on a CPU; other lines as its source
+has them.
 """
 
 from __future__ import annotations
@@ -11,195 +11,175 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xladoctor.diagnosis.engine import diagnose
-from xladoctor.diagnosis.pack import load_rules
-from xladoctor.doctor import load_evidence
-from xladoctor.frontends.torch_tpu.ingest.console import Console
+from xladoctor.evidence.schema import TABLES
+from xladoctor.frontends.torch_tpu.ingest.console import ConsoleLog
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.recorded_elsewhere import read_elsewhere
 
-RECORDED = Path(__file__).parent / "recorded" / "console.txt"
-STATISTICS = """\
-I0000 00:00:17.0 24159 compilation_cache.cc:203] CompilationCache final stats: num_cache_reqs=126
-num_cache_hits=118 {93.6%}
-num_compilations=8
-peak_compilation_memory_bytes=unknown
-
+CONSOLE = (Path(__file__).parent / "console.log").read_text(encoding="utf-8")
+BUILD = (
+    "/env/lib/python3.11/site-packages/torch_tpu/_loader.py:183: UserWarning:"
+    " <TorchTpu/Performance/UnoptimizedBuild/> [UNOPTIMIZED BUILD] TorchTPU was compiled in an"
+    " unoptimized mode.\n"
+)
+OF_C = (
+    "[W1127 14:19:59.306568923 env_vars.h:405] Warning: <TorchTpu/Performance/> slow"
+    " (function operator())\n"
+)
+OF_PROGRAM = "/home/ada/train.py:31: UserWarning: <TorchTpu/Performance/Layout/> slow\n"
+FAILED = (
+    "WARNING:absl:Handshake failed for rank 3 with executable fingerprint 5 and"
+    " pg_to_num_collectives {(0, 1): 2}\n"
+)
+WRONG = "/home/ada/train.py:31: UserWarning: <TorchTpu/Correctness/> DTensor.from_local is uneven\n"
+STAGE = "[W1127 env_vars.h:405] Warning: <TorchTpu/ApiStage/ExperimentalApi/> may change\n"
+STATISTICS = """{0}I0000 0 0 cache.cc:203] CompilationCache final stats: num_cache_reqs=4
+{0}num_cache_hits=1 {{25.0%}}
+{0}num_compilations=3
+{0}peak_compilation_memory_bytes=1024
 """
-HANDSHAKE = """\
-W1127 14:16:29.469124 140 split_compiler.py:123] Handshake failed for rank 1 with executable \
-fingerprint 17 and pg_to_num_collectives {global: 2}
-W1127 14:16:29.469130 140 split_compiler.py:130] Handshake failed on rank 1 for graph module:
---- [BEGIN GRAPH MODULE: 17] ---
-class GraphModule(torch.nn.Module):
---- [END GRAPH MODULE: 17] ---
-"""
-
-
-def rows(ingested: Ingested, table: str, *names: str) -> list[tuple[Any, ...]]:
-    columns = ingested.tables[table]
-    return [*zip(*(columns[name] for name in names), strict=True)] if columns else []
 
 
 def read(folder: Path, text: str) -> Ingested:
-    (folder / "console.log").write_text(text)
+    (folder / "console.log").write_text(text, encoding="utf-8")
     return read_elsewhere([folder / "console.log"])
 
 
-def test_a_recorded_console_has_counts_and_a_warning() -> None:
-    ingested = read_elsewhere([RECORDED])
+def rows(ingested: Ingested, table: str, *names: str) -> list[tuple[Any, ...]]:
+    columns = ingested.tables.get(table)
+    return [*zip(*(columns[name] for name in names), strict=True)] if columns else []
 
-    assert rows(ingested, "counter", "name", "value") == [
-        ("num_cache_reqs", 120),
-        ("num_cache_hits", 102),
-        ("num_compilations", 18),
-    ]
-    assert rows(ingested, "framework_warning", "kind", "count", "file") == [
-        ("Performance/TcMalloc", 1, None)
+
+def test_statistics_are_counters(tmp_path: Path) -> None:
+    ingested = read(tmp_path, CONSOLE)
+
+    assert rows(ingested, "counter", "process", "name", "value") == [
+        (0, "num_cache_reqs", 84),
+        (0, "num_cache_hits", 49),
+        (0, "num_compilations", 35),
     ]
     assert ingested.tables["process"]["frontend"] == ["torch_tpu"]
-    assert any("TORCH_TPU_TIER3_COMPILATION_CACHE_ROOT" in note for note in ingested.notes)
+    assert "84 executables were looked up, 35 compiled" in "\n".join(ingested.notes)
 
 
-def test_the_warning_becomes_a_finding_with_its_cure() -> None:
-    found = diagnose(load_evidence(str(RECORDED)), load_rules()).findings
-
-    assert [finding.rule for finding in found] == ["XD708"]
-    assert "LD_PRELOAD" in found[0].fix
-
-
-def test_counts_stand_between_other_output(tmp_path: Path) -> None:
-    ingested = read(tmp_path, f"loss 1.2\n{STATISTICS}done\n")
-
-    assert rows(ingested, "counter", "name", "value") == [
-        ("num_cache_reqs", 126),
-        ("num_cache_hits", 118),
-        ("num_compilations", 8),
-    ]
-    assert any("126 launches and 8 executables" in note for note in ingested.notes)
-
-
-@pytest.mark.parametrize("lines", range(1, 5))
-def test_counts_may_be_cut(lines: int, tmp_path: Path) -> None:
-    ingested = read(tmp_path, "\n".join(STATISTICS.splitlines()[:lines]))
-
-    assert len(rows(ingested, "counter", "name")) == min(lines, 3)
-
-
-def test_counts_of_ranks_are_told_apart(tmp_path: Path) -> None:
-    text = "".join(
-        f"[rank{rank}]: {line}\n" for rank in (0, 1) for line in STATISTICS.splitlines()[:3]
+def test_warning_about_the_allocator_is_kept_with_its_cure(tmp_path: Path) -> None:
+    ((kind, count, text, file),) = rows(
+        read(tmp_path, CONSOLE), "logged_warning", "kind", "count", "text", "file"
     )
 
-    ingested = read(tmp_path, text)
-
-    assert rows(ingested, "counter", "process", "value") == [
-        (process, value) for process in (0, 1) for value in (126, 118, 8)
-    ]
-
-
-def test_failed_handshakes_are_counted(tmp_path: Path) -> None:
-    ingested = read(tmp_path, HANDSHAKE * 2)
-
-    assert rows(ingested, "framework_warning", "kind", "count") == [("handshake", 2)]
-
-
-def test_graphs_that_were_split_are_counted_by_their_parts(tmp_path: Path) -> None:
-    text = "".join(
-        f"I1 split_compiler.py:682] Split graph into {n} partitions\n" for n in (1, 3, 3)
-    )
-
-    ingested = read(tmp_path, text)
-
-    assert rows(ingested, "framework_warning", "text", "count") == [
-        ("Split graph into 3 partitions", 2)
-    ]
-
-
-def test_a_warning_of_the_program_has_its_line(tmp_path: Path) -> None:
-    text = "/home/ada/train.py:7: UserWarning: <TorchTpu/Performance/> it may be slow.\n  x.mm(y)\n"
-
-    ingested = read(tmp_path, text)
-
-    names = ("kind", "text", "file", "line")
-    assert rows(ingested, "framework_warning", *names) == [
-        ("Performance", "it may be slow.", "/home/ada/train.py", 7)
-    ]
-
-
-def test_a_warning_of_cxx_has_no_line(tmp_path: Path) -> None:
-    text = (
-        "[W1127 14:16:29.469124037 dot.cc:40] Warning: <TorchTpu/Performance/> it may be slow."
-        " (function operator())\n"
-    )
-
-    ingested = read(tmp_path, text)
-
-    assert rows(ingested, "framework_warning", "text", "file") == [("it may be slow.", None)]
+    assert (kind, count, file) == ("Performance/TcMalloc", 1, None)
+    assert text.startswith("tcmalloc is not loaded;")
+    assert "Preload libtcmalloc" in text
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("lines", "expected"),
     [
-        "/a.py:7: UserWarning: <TorchTpu/ApiStage/ExperimentalApi/> precision is experimental\n",
-        "I00 tier2.cc:80] Tier-2 compilation cache is disabled for world size 1.\n",
-        "Split graph into several\n",
+        (BUILD * 2, ("Performance/UnoptimizedBuild", 2, None, None)),
+        (OF_C, ("Performance", 1, None, None)),
+        (OF_PROGRAM, ("Performance/Layout", 1, "/home/ada/train.py", 31)),
+        (FAILED, ("handshake failed", 1, None, None)),
+        (
+            "W1127 handshake.py:365] We do not support non global PG handshakes: expected only\n",
+            ("handshake of a part of the ranks", 1, None, None),
+        ),
     ],
 )
-def test_what_says_nothing_about_speed_is_no_evidence(text: str, tmp_path: Path) -> None:
-    with pytest.raises(IngestError):
-        read(tmp_path, text)
+def test_warnings_are_counted_by_kind(
+    tmp_path: Path, lines: str, expected: tuple[str, int, str | None, int | None]
+) -> None:
+    ingested = read(tmp_path, f"epoch 1\n{lines}epoch 2\n")
+
+    assert rows(ingested, "logged_warning", "kind", "count", "file", "line") == [expected]
+    assert set(ingested.tables["logged_warning"]) == set(TABLES["logged_warning"].columns)
 
 
-def test_a_cache_in_use_is_not_said_to_be_off(tmp_path: Path) -> None:
-    text = "I00 utils.cc:218] Tier-3 compilation cache root directory: /var/cache\n"
-
-    assert not any("keeps no" in note for note in read(tmp_path, text + STATISTICS).notes)
+def test_text_of_a_warning_ends_before_the_function(tmp_path: Path) -> None:
+    assert rows(read(tmp_path, OF_C), "logged_warning", "text") == [("slow",)]
 
 
-def test_launches_left_out_of_the_log_are_noted(tmp_path: Path) -> None:
-    text = "WARNING:absl:torch_tpu tracing dropped 1200 events since last drain\n"
+def test_warnings_of_wrong_results_are_notes(tmp_path: Path) -> None:
+    ingested = read(tmp_path, WRONG)
 
-    assert any("1,200 launches" in note for note in read(tmp_path, text + STATISTICS).notes)
+    assert ingested.notes == ["TorchTPU warns of wrong results: DTensor.from_local is uneven"]
+    assert not rows(ingested, "logged_warning", "kind")
 
 
-PIECES = st.sampled_from(
-    (
-        *Console.MARKS,
-        "num_cache_hits=",
-        "num_compilations=8",
-        "9",
-        "/> ",
-        "Performance/",
-        "/a.py:7: W: ",
+def test_processes_are_told_apart_by_what_is_in_front(tmp_path: Path) -> None:
+    ingested = read(tmp_path, STATISTICS.format("[rank0] ") + STATISTICS.format("[rank1] "))
+
+    names = ("process", "name", "value")
+    assert {row for row in rows(ingested, "counter", *names) if row[1] == "num_compilations"} == {
+        (0, "num_compilations", 3),
+        (1, "num_compilations", 3),
+    }
+
+
+def test_lines_of_ranks_may_alternate(tmp_path: Path) -> None:
+    blocks = (STATISTICS.format(f"[rank{rank}]: ").splitlines(keepends=True) for rank in (0, 1))
+    ingested = read(tmp_path, "".join(line for pair in zip(*blocks, strict=True) for line in pair))
+
+    assert rows(ingested, "counter", "value") == [(4,), (1,), (3,), (1024,)] * 2
+
+
+def test_statistics_of_processes_without_a_name_are_added_up(tmp_path: Path) -> None:
+    ingested = read(tmp_path, STATISTICS.format("") * 2)
+
+    assert ("num_compilations", 6) in rows(ingested, "counter", "name", "value")
+    assert "of 2 processes: 8 executables were looked up, 6 compiled" in ingested.notes[0]
+
+
+def test_dropped_launches_are_noted(tmp_path: Path) -> None:
+    ingested = read(
+        tmp_path, "WARNING:absl:torch_tpu tracing dropped 7000 events since last drain\n"
     )
-)
+
+    assert ingested.notes == ["TorchTPU has left 7,000 launches out of the log of TORCH_TRACE"]
 
 
-@given(st.lists(st.lists(st.one_of(PIECES, st.text(max_size=9)), max_size=6), max_size=12))
-def test_any_console_is_read(lines: list[list[str]]) -> None:
-    console = Console()
+def test_other_categories_alone_are_no_evidence(tmp_path: Path) -> None:
+    with pytest.raises(IngestError, match="neither a warning about performance nor"):
+        read(tmp_path, STAGE)
+
+
+def test_compilations_of_pytorch_s_own_log_are_kept_beside(tmp_path: Path) -> None:
+    recompiled = (
+        "V1127 14:00:00.0 7 torch/_dynamo/guards.py:3] [0/1] [__recompiles] Recompiling function f"
+        " in /home/ada/train.py:3\n"
+        "V1127 14:00:00.0 7 torch/_dynamo/guards.py:3] [0/1] [__recompiles]     triggered by the"
+        " following guard failure(s):\n"
+        "V1127 14:00:00.0 7 torch/_dynamo/guards.py:3] [0/1] [__recompiles]     - 0/0: x.size()[0]"
+        " == 4\n"
+    )
+    ingested = read(tmp_path, recompiled + STATISTICS.format(""))
+
+    assert ingested.tables["process"]["frontend"] == ["torch_tpu"]
+    assert len(rows(ingested, "compilation", "cause")) == 2
+    assert ("num_compilations", 3) in rows(ingested, "counter", "name", "value")
+
+
+_PIECES = (*CONSOLE.splitlines(), *STATISTICS.format("").splitlines(), BUILD, WRONG, FAILED, OF_C)
+
+
+@given(st.lists(st.sampled_from(_PIECES) | st.text(max_size=80), max_size=30))
+def test_any_order_of_lines_is_read(lines: list[str]) -> None:
+    log = ConsoleLog()
     for line in lines:
-        if console.mark("".join(line)) or console.inside:
-            console.take("".join(line) + "\n")
+        if ConsoleLog.mark(line):
+            log.take(line)
     ingested = Ingested()
-    console.add(0, ingested)
+    if log.has_records:
+        log.add(0, ingested)
 
-    assert console.has_records == bool(
-        ingested.tables.get("counter") or ingested.tables["framework_warning"]
-    )
+    warned = sum("<TorchTpu/Performance/" in line for line in lines)
+    failed = sum("Handshake failed for rank" in line for line in lines)
+    counted = sum(count for (count,) in rows(ingested, "logged_warning", "count"))
+    assert counted == warned + failed
 
 
-@given(st.integers(0, 10**9), st.integers(0, 10**9))
-def test_counts_are_read_as_they_are_printed(hits: int, compiled: int) -> None:
-    console = Console()
-    text = STATISTICS.replace("hits=118", f"hits={hits}").replace(
-        "compilations=8", f"compilations={compiled}"
-    )
-    for line in text.splitlines():
-        console.take(line)
-    ingested = Ingested()
-    console.add(0, ingested)
-
-    counted = dict(rows(ingested, "counter", "name", "value"))
-    assert counted == {"num_cache_reqs": 126, "num_cache_hits": hits, "num_compilations": compiled}
+@given(st.text())
+def test_any_line_may_follow_statistics(line: str) -> None:
+    log = ConsoleLog()
+    assert log.take("CompilationCache final stats: num_cache_reqs=12")
+    log.take(line)
+    assert log.has_records

@@ -80,7 +80,6 @@ def test_the_log_is_of_no_time_and_says_so(tmp_path: Path) -> None:
     read(tmp_path, TRAINING)
 
     evidence = load_evidence(str(tmp_path))
-
     assert evidence.frontend == "torch_tpu"
     assert "step" not in evidence.available
     (note,) = evidence.notes

@@ -53,7 +53,7 @@ def test_items_wait_only_where_the_program_is_of_torch_tpu(marked: bool, tmp_pat
         trace.event("aten::_local_scalar_dense", begin + 101, 398)
         trace.event("aten::to", begin + 102, 390)
         if marked:
-            trace.event("torch_tpu::relu", begin + 600, 10)
+            trace.event("torchtpu_fx_to_mlir", begin + 600, 0.1)
     path = trace.write(tmp_path / "trace.json")
 
     evidence = load_evidence(str(path))

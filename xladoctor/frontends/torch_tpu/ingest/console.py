@@ -1,200 +1,156 @@
-"""Reads what TorchTPU prints between a program's other output: warnings, and at the program's end
-counts of its compilation cache.
+"""Reads what TorchTPU prints between a program's other output: warnings, statistics of its cache.
 
-As of torch_tpu 0.2.0. The counts come from ``compilation_cache.cc``, only if TF_CPP_MIN_LOG_LEVEL
-is 0 or unset::
-
-    I0000 00:00:17 24159 compilation_cache.cc:203] CompilationCache final stats: num_cache_reqs=126
-    num_cache_hits=118 {93.6%}
-    num_compilations=8
-    peak_compilation_memory_bytes=unknown
-
-Warnings of Python and of C++ have their category in front, ``torch_tpu/_internal/warnings.py``::
+Warnings have a category in front (``torch_tpu/_internal/warnings.py``), those of C++ with the
+function behind; at exit, unless ``TF_CPP_MIN_LOG_LEVEL`` hides it, come the statistics::
 
     /env/torch_tpu/__init__.py:37: UserWarning: <TorchTpu/Performance/TcMalloc/> tcmalloc is not …
-    [W1127 14:16:29.46 env_vars.h:405] Warning: <TorchTpu/ApiStage/InternalApi/> … (function f)
+    [W1127 14:19:59.30 env_vars.h:405] Warning: <TorchTpu/ApiStage/…/> the … (function operator())
+    I0000 00:00:1795789210.8 19344 compilation_cache.cc:203] CompilationCache final stats: num_…=12
+    num_cache_hits=5 {41.6%}
+    num_compilations=7
+    peak_compilation_memory_bytes=unknown
 
-Those of compiled functions of several processes have none: ``_internal/distributed/handshake.py``,
-``_internal/compile/split_compiler.py``.
+What ranks say about a failed agreement (``compile/split_compiler.py``,
+``distributed/handshake.py``) has no category.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from xladoctor.frontends.vocabulary import vocabulary
-from xladoctor.ingest.compiler_log import CompilerLog, add_process, name_frontend
+from xladoctor.ingest.compiler_log import CompilerLog, add_process
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders
 from xladoctor.ingest.interface import Ingested
+from xladoctor.quantities import whole_number
 
 FRONTEND = "torch_tpu"
 _STATISTICS = "CompilationCache final stats:"
-_COUNT = re.compile(r"\b(num_cache_reqs|num_cache_hits|num_compilations)=(\d{1,18})\b", re.ASCII)
-_MOST_LINES = 4  # of the statistics
+_FURTHER = ("num_cache_hits", "num_compilations", "peak_compilation_memory_bytes")
+_COUNT = re.compile(rf"\b(num_cache_reqs|{'|'.join(_FURTHER)})=(\d{{1,18}}|unknown)\b", re.ASCII)
 _CATEGORY = "<TorchTpu/"
-_WARNING = re.compile(r"<TorchTpu/((?:\w{1,60}/){0,5})> ?(.*)")
-_WHERE = re.compile(r"(\S.*):(\d{1,9}): \w+: $")
-_FUNCTION = re.compile(r" \(function [^()]{1,200}(?:\(\))?\)$")
-_SOURCE = re.compile(r"^(?:[\[(]?\w+[-_ ]?\d*[\])]?:\s*)*(?=[/~.])")  # a rank before the path
-_LONGEST = 1000  # characters of a warning
-_OF_SPEED = "Performance"
-#: Warnings without a category, by the name of their kind.
-_OTHERS = {
-    "handshake": "Handshake failed for rank ",
-    "process_group": "We do not support non global PG handshakes",
-    "split": "Split graph into ",
-}
-_PARTS = re.compile(r"Split graph into (\d{1,9}) partitions")
-_TIER = re.compile(r"Tier-[23] compilation cache|tier-3 cache is disabled")
-_ROOT = re.compile(r"Tier-3 compilation cache root directory: *(.*)")
+_WARNING = re.compile(
+    r"(?:(?P<file>[^\s:][^:]{0,500}):(?P<line>\d{1,9}): \w{1,60}: )?"
+    r"<TorchTpu/(?P<kind>[\w/]{0,100}?)/?>\s*(?P<text>.{1,2000})",
+    re.ASCII,
+)
+_FUNCTION = re.compile(r" \(function [^)]{1,100}(?:\(\))?\)$")
+_PERFORMANCE, _CORRECTNESS = "Performance", "Correctness"
+_FAILED = "Handshake failed for rank"
+_GROUPS = "We do not support non global PG handshakes"
+#: Texts of those without a category, and what they are about.
+_PLAIN = {_FAILED: "handshake failed", _GROUPS: "handshake of a part of the ranks"}
 _DROPPED = re.compile(r"torch_tpu tracing dropped (\d{1,18}) events")
+_LONGEST = 1_000  # characters of a text
 
 
-class _Warning(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Warning:
     kind: str
     text: str
-    site: CallSite
+    site: CallSite = NOWHERE
 
 
-class Console(CompilerLog):
-    """Collects the counts and warnings of one process.
+class ConsoleLog(CompilerLog):
+    """Collects the messages of one process."""
 
-    Of several counts the largest are used: processes whose lines look alike print the same.
-    """
-
-    NAME = "what TorchTPU prints"
+    NAME = "TorchTPU's messages"
     LACKING = (
-        "what TorchTPU prints, but neither the counts of its compilation cache at the end nor a"
-        " warning about performance"
+        "messages of TorchTPU, but neither a warning about performance nor the statistics that it"
+        " prints at exit, which TF_CPP_MIN_LOG_LEVEL=0 shows"
     )
     MARKS = (
         _STATISTICS,
+        *(f"{name}=" for name in _FURTHER),
         _CATEGORY,
-        *_OTHERS.values(),
-        "Tier-2 compilation cache",
-        "Tier-3 compilation cache",
-        "torch_tpu tracing dropped",
+        *_PLAIN,
+        "torch_tpu tracing dropped ",
     )
+    supplements = True
 
     def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
-        self._warnings: Counter[_Warning] = Counter()
-        self._further = 0  # lines of statistics that may follow
-        self._off = False  # the cache for later runs
-        self._dropped = 0
         self._folders = Folders(framework=vocabulary(FRONTEND).packages)
+        self._blocks: list[dict[str, int]] = []
+        self._warnings: Counter[_Warning] = Counter()
+        self._dropped = 0
 
     @property
     def inside(self) -> bool:
-        """Whether counts may follow."""
-        return self._further > 0
+        """Never: each line of the statistics has a mark, as ranks print at the same time."""
+        return False
 
     @property
     def has_records(self) -> bool:
-        """Whether there are counts, or warnings about performance."""
-        return bool(self._counts or self._warnings)
+        """Whether there is anything to tell."""
+        return bool(any(self._blocks) or self._warnings or self._dropped)
 
     def take(self, line: str) -> bool:
-        """Take a line; False if it is not one of these."""
-        line = line.rstrip("\r\n")
+        """Take a line; False if it is not part of the log."""
+        line = line.rstrip()
         if _STATISTICS in line:
-            self._further = _MOST_LINES
-        if self._further:
-            self._further -= 1
-            return self._count(line)
-        if _CATEGORY in line:
-            return self._warn(line)
-        return self._warn_of_graphs(line) or self._note(line)
+            self._blocks.append({})
+        if self._blocks and (counts := _COUNT.search(line)):
+            if (value := whole_number(counts[2])) is not None:
+                self._blocks[-1].setdefault(counts[1], value)
+            return True
+        if match := _WARNING.search(line):
+            self._warn(match)
+            return True
+        if match := _DROPPED.search(line):
+            self._dropped += int(match[1])
+            return True
+        for text, kind in _PLAIN.items():
+            if text in line:
+                self._warnings[_Warning(kind, line[line.index(text) :][:_LONGEST])] += 1
+                return True
+        return _STATISTICS in line
 
-    def _count(self, line: str) -> bool:
-        found = _COUNT.findall(line)
-        for name, value in found:
-            self._counts[name] = max(self._counts.get(name, 0), int(value))
-        if not found and "peak_compilation_memory_bytes" not in line:
-            self._further = 0
-            return False
-        return True
-
-    def _warn(self, line: str) -> bool:
-        match = _WARNING.search(line)
-        if match is None:
-            return False
-        kind = match[1].rstrip("/")
-        if kind.partition("/")[0] == _OF_SPEED:
-            text = _FUNCTION.sub("", match[2].strip()[:_LONGEST])
-            self._warnings[_Warning(kind, text, self._site(line[: match.start()]))] += 1
-        return True
-
-    def _warn_of_graphs(self, line: str) -> bool:
-        """Take a warning about compiled functions of several processes, which has no category."""
-        kind = next((kind for kind, begin in _OTHERS.items() if begin in line), None)
-        if kind is None:
-            return False
-        text = line[line.index(_OTHERS[kind]) :]
-        if kind == "handshake":
-            text = _OTHERS[kind]  # what follows differs each time
-        elif kind == "split":
-            match = _PARTS.match(text)
-            if match is None or int(match[1]) <= 1:
-                return match is not None
-            text = match[0]
-        self._warnings[_Warning(kind, text.strip()[:_LONGEST], NOWHERE)] += 1
-        return True
-
-    def _note(self, line: str) -> bool:
-        """Take a line about what is switched off or left out."""
-        root, dropped = _ROOT.search(line), _DROPPED.search(line)
-        if root and not root[1].strip():
-            self._off = True
-        if dropped:
-            self._dropped += int(dropped[1])
-        return bool(root or dropped or _TIER.search(line))
-
-    def _site(self, before: str) -> CallSite:
-        """The line of the program that a warning is placed at."""
-        match = _WHERE.match(_SOURCE.sub("", before))
-        if match is None or self._folders.is_machinery(match[1]):
-            return NOWHERE
-        return CallSite(match[1], int(match[2]))
+    def _warn(self, match: re.Match[str]) -> None:
+        kind = match["kind"]
+        if kind.partition("/")[0] not in (_PERFORMANCE, _CORRECTNESS):
+            return
+        text = _FUNCTION.sub("", match["text"].strip())[:_LONGEST]
+        site = NOWHERE
+        if match["file"] and not self._folders.is_machinery(match["file"]):
+            site = CallSite(match["file"], int(match["line"]))
+        self._warnings[_Warning(kind, text, site)] += 1
 
     def add(self, process: int, ingested: Ingested) -> None:
-        """Fill ``counter`` and ``framework_warning`` of a process."""
-        if process not in ingested.tables.get("process", {}).get("process", ()):
-            add_process(process, FRONTEND, ingested)
-        name_frontend(process, FRONTEND, ingested)
-        for name, value in self._counts.items():
+        """Fill ``counter`` and ``logged_warning``."""
+        self._add_process(process, ingested)
+        counts = sum((Counter(block) for block in self._blocks), Counter[str]())
+        for name, value in counts.items():
             ingested.add("counter", process=process, name=name, value=value)
-        ingested.table("framework_warning")
-        for warning, count in self._warnings.items():
-            ingested.add(
-                "framework_warning",
-                process=process,
-                kind=warning.kind,
-                text=warning.text,
-                count=count,
-                **warning.site.columns(),
-            )
-        ingested.notes += self._notes()
-
-    def _notes(self) -> list[str]:
-        notes = []
-        requests = self._counts.get("num_cache_reqs")
-        compiled = self._counts.get("num_compilations")
-        if requests is not None and compiled is not None:
-            notes.append(
-                f"TorchTPU counts {requests:,} launches and {compiled:,} executables compiled for"
-                " them, but prints neither their lines nor their times"
-            )
-        if self._off:
-            notes.append(
-                "TorchTPU keeps no executables for later runs, as no folder for them is set:"
-                " TORCH_TPU_TIER3_COMPILATION_CACHE_ROOT"
+        asked, compiled = counts["num_cache_reqs"], counts["num_compilations"]
+        if asked:
+            added = f" of {len(self._blocks)} processes" if len(self._blocks) > 1 else ""
+            ingested.notes.append(
+                f"TorchTPU's cache at exit{added}: {asked:,} executables were looked up,"
+                f" {compiled:,} compiled; it does not say at which lines, or how long that took"
             )
         if self._dropped:
-            notes.append(
-                f"TorchTPU left {self._dropped:,} launches out of its log in the folder of"
-                " TORCH_TRACE"
+            ingested.notes.append(
+                f"TorchTPU has left {self._dropped:,} launches out of the log of TORCH_TRACE"
             )
-        return notes
+        for warning, count in self._warnings.items():
+            if warning.kind.partition("/")[0] == _CORRECTNESS:
+                ingested.notes.append(f"TorchTPU warns of wrong results: {warning.text}")
+                continue
+            ingested.add(
+                "logged_warning",
+                process=process,
+                kind=warning.kind,
+                count=count,
+                text=warning.text,
+                **warning.site.columns(),
+            )
+        ingested.table("logged_warning")
+
+    def _add_process(self, process: int, ingested: Ingested) -> None:
+        table = ingested.tables.get("process", {})
+        if process in table.get("process", ()):
+            table["frontend"][table["process"].index(process)] = FRONTEND
+        else:
+            add_process(process, FRONTEND, ingested)
