@@ -112,7 +112,13 @@ def trace(random: Random) -> None:
 
 def torch_log(random: Random) -> None:
     """A mutated part of a TORCH_TRACE log, down to its tables."""
-    whole = sample_of_torch("graph_breaks/torch_trace.log.gz")
+    of_tpu = SAMPLES.parent / "tests/ingest/torch_tpu"
+    whole = random.choice(
+        (
+            sample_of_torch("graph_breaks/torch_trace.log.gz"),
+            *(gzip.decompress(path.read_bytes()) for path in sorted(of_tpu.glob("*.log.gz"))),
+        )
+    )
     begin = whole.rindex(b"\nV", 0, random.randrange(1000, len(whole))) + 1
     records = whole[begin : begin + random.choice((300, 3000, 20_000))]
     _read("torch_trace.log", whole[: whole.index(b"\nV") + 1] + _damaged(records, random))

@@ -34,8 +34,8 @@ _REPORTED = """
     ORDER BY process, meaning
 """
 _LOGGED = """
-    SELECT process, count(*) AS count, sum(duration_ns) / 1e9 AS seconds,
-           max(duration_ns) / 1e9 AS longest_s,
+    SELECT process, count(*) AS count, count(duration_ns) AS timed,
+           sum(duration_ns) / 1e9 AS seconds, max(duration_ns) / 1e9 AS longest_s,
            arg_max(compiled_function(cause), duration_ns) AS function
     FROM compilation WHERE process NOT IN (SELECT process FROM timeline) GROUP BY process
 """
@@ -114,10 +114,13 @@ def _logged(evidence: Evidence) -> str:
     rows = evidence.database.rows(_LOGGED)
     if len(rows) != 1:
         return ""
-    count, seconds, longest = (rows[0][name] for name in ("count", "seconds", "longest_s"))
+    row = rows[0]
+    count, seconds, longest = row["count"], row["seconds"], row["longest_s"]
     took = duration(seconds) if seconds else ""
-    if seconds and count > 1 and longest > _MOST * seconds and rows[0]["function"]:
-        took += f", {duration(longest)} of {rows[0]['function']}"
+    if seconds and row["timed"] < count:
+        took += f" for {row['timed']} of them"
+    if seconds and count > 1 and longest > _MOST * seconds and row["function"]:
+        took += f", {duration(longest)} of {row['function']}"
     took = f" ({took})" if took else ""
     return f"The log has {count} compilation{'s' * (count != 1)}{took}"
 

@@ -147,11 +147,6 @@ def written_in(names: Collection[str], categories: frozenset[str] = frozenset())
     profiler wrote it, judging by the categories of events; or else whose events it has; or else
     whose modules.
     """
-    by_mark = (
-        name
-        for name, words in vocabularies().items()
-        if any(map(methodcaller("startswith", words.marks), names))
-    )
     of: tuple[Callable[[Vocabulary], Iterable[str]], ...] = (
         lambda words: chain(*words.events.values()),
         lambda words: words.modules,
@@ -165,7 +160,17 @@ def written_in(names: Collection[str], categories: frozenset[str] = frozenset())
         for name, words in vocabularies().items()
         if any(map(methodcaller("startswith", tuple(begins(words))), names))
     )
-    return next(by_mark, None) or next(by_category, None) or next(by_name, None)
+    return marked(names) or next(by_category, None) or next(by_name, None)
+
+
+def marked(names: Collection[str]) -> str | None:
+    """The frontend whose marks these names have; None without any."""
+    by_mark = (
+        name
+        for name, words in vocabularies().items()
+        if any(map(methodcaller("startswith", words.marks), names))
+    )
+    return next(by_mark, None)
 
 
 @cache

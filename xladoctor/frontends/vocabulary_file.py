@@ -208,6 +208,8 @@ class Vocabulary(BaseModel):
         strange_runtimes: runtimes whose calls the activities do not name: regular expression for
             the whole category of events, in lower case.
         activities: by activity of the host, regular expression for the whole name of its events.
+        waiting: regular expression for the whole name of events that wait for the device, whatever
+            runs within them, in timelines with its marks.
         phases: phases of compiling, each with a regular expression for the whole name of its
             events; each event of the first is a compilation.
         files: names of the framework's own Python files, without the suffix.
@@ -249,6 +251,7 @@ class Vocabulary(BaseModel):
     runtimes: dict[str, str] = {}
     strange_runtimes: dict[str, str] = {}
     activities: dict[Activity, str] = {}
+    waiting: str = _NONE
     phases: dict[str, str] = {}
     files: tuple[str, ...] = ()
     own_events: str = _NONE

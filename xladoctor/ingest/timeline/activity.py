@@ -14,10 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from xladoctor.facts.parts import ACTIVITIES, Activity
-from xladoctor.frontends.vocabulary import events, of_known_runtime, vocabularies
+from xladoctor.frontends.vocabulary import (
+    events,
+    marked,
+    of_known_runtime,
+    vocabularies,
+    vocabulary,
+)
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.compiling import calls_that_compiled
-from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.compiled import compiled
 from xladoctor.ingest.xplane.nesting import ordered
@@ -36,6 +42,8 @@ _EVENTS: dict[Activity, str] = {
 }
 _RUNTIME = ("compile", "wait", "upload", "dispatch")
 _COMPILE = ACTIVITIES.index("compile")
+_LAST_WAITS = 4  # one in so many waits is among the last
+_LONGER = 3  # times as long as the longest of these, and a wait is for the compiler
 _LAUNCHING_NS = 200_000  # an operator that hands its work to a device has done so by then
 
 
@@ -105,9 +113,13 @@ def pieces(timeline: Timeline, lines: list[Line]) -> Pieces:
     last compilation.
     """
     kinds = _kinds(timeline.events.names)
+    waiting = _waiting(timeline.events.names)
+    kinds[waiting] = ACTIVITIES.index("wait")
     known = [
         (line, np.flatnonzero(kinds[timeline.events.name[line.events]] >= 0)) for line in lines
     ]
+    if len(waiting):
+        known = [(line, _outside(timeline, line, which, waiting)) for line, which in known]
     computing = _computing(timeline, known)
     known = [
         (line, which[~on_host]) for (line, which), on_host in zip(known, computing, strict=True)
@@ -117,6 +129,10 @@ def pieces(timeline: Timeline, lines: list[Line]) -> Pieces:
     kind = np.concatenate(
         [kinds[timeline.events.name[line.events][which]] for line, which in known]
     )
+    if len(waiting):
+        name = np.concatenate([timeline.events.name[line.events][which] for line, which in known])
+        waits = np.flatnonzero(np.isin(name, waiting))
+        kind[waits[_for_compiler(begin[waits], end[waits])]] = _COMPILE
     compiled = [calls_that_compiled(timeline, line) for line in lines]
     begin = np.concatenate([begin, *(since for since, _ in compiled)])
     end = np.concatenate([end, *(until for _, until in compiled)])
@@ -128,6 +144,36 @@ def pieces(timeline: Timeline, lines: list[Line]) -> Pieces:
     columns = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int8)
     count = _sweep(begin, end, kind, _COMPILE, *columns)
     return Pieces(*(column[:count] for column in columns))
+
+
+def _waiting(names: list[str]) -> wire.Array:
+    """The names of events that wait, whatever runs within them."""
+    frontend = marked(names)
+    if frontend is None:
+        return np.empty(0, np.int64)
+    pattern = re.compile(vocabulary(frontend).waiting)
+    return np.flatnonzero([bool(pattern.fullmatch(name)) for name in names])
+
+
+def _for_compiler(begin: Times, end: Times) -> wire.Array:
+    """Which waits are for an executable that another thread compiles, as far as durations show:
+    those that are far longer than any of the last ones, when all is compiled.
+    """
+    if len(begin) < 2 * _LAST_WAITS:
+        return np.zeros(len(begin), bool)
+    last = np.argsort(begin, kind="stable")[-(len(begin) // _LAST_WAITS) :]
+    longest = int(np.max(end[last] - begin[last]))
+    return np.asarray(end - begin > _LONGER * longest)
+
+
+def _outside(timeline: Timeline, line: Line, which: wire.Array, waiting: wire.Array) -> wire.Array:
+    """The events of a line that are not within one that waits."""
+    waits = np.isin(timeline.events.name[line.events][which], waiting)
+    begin, end = timeline.begins(line, which), timeline.ends(line, which)
+    within = Intervals.union(begin[waits], end[waits])
+    place = covering(within.begin, within.end, begin)
+    inside = (place >= 0) & (end <= np.append(within.end, 0)[place])
+    return which[waits | ~inside]
 
 
 def _computing(timeline: Timeline, known: list[tuple[Line, wire.Array]]) -> list[wire.Array]:

@@ -2,8 +2,10 @@
 
 ``tsl/profiler/utils/xplane_schema.cc`` defines planes and lines. A TPU has a plane
 ``/device:TPU:N`` whose operations are on the line ``XLA Ops``. A GPU has ``/device:GPU:N`` with a
-line for each stream; other lines are views made from those. The CPU client runs its work on threads
-of ``/host:CPU``, in events ``ThunkExecutor::Execute`` and one event for each instruction.
+line for each stream; other lines are views made from those. The SparseCores of a TPU have planes
+of their own, ``/device:TPU:N SparseCore M``, whose work is not counted as that of the device. The
+CPU client runs its work on threads of ``/host:CPU``, in events ``ThunkExecutor::Execute`` and one
+event for each instruction.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from xladoctor.ingest.xplane.space import Line, Plane
 _DEVICE = re.compile(r"/device:(?P<kind>[A-Za-z_]+)(:\d+)?")
 #: Streams with CUPTI's records about memory, which are not work.
 _IDLE_STREAM = re.compile(r"Stream #\d+\((MemoryResidency|UnifiedMemory|Overhead|,)+\)")
+_SPARSE_CORE = re.compile(r"/device:TPU:\d+ SparseCore \d+")
 #: How the names of copies begin.
 COPIES = ("Memcpy", "Memset")
 MOST_DEVICES = 1_000
@@ -90,6 +93,20 @@ def find_devices(timeline: Timeline) -> list[Device]:
                 )
             )
     return devices or _cpu(timeline, codes)
+
+
+def uncounted(timeline: Timeline) -> list[str]:
+    """Notes on parts of devices whose work is not counted."""
+    cores = sum(
+        bool(_SPARSE_CORE.fullmatch(plane.name)) and any(line.count for line in plane.lines)
+        for plane in timeline.space.planes
+    )
+    if not cores:
+        return []
+    return [
+        f"{timeline.space.path}: what {cores} SparseCore{'s' * (cores > 1)} of TPUs ran is not"
+        " counted; a device may be shown as idle meanwhile"
+    ]
 
 
 def _named(timeline: Timeline, beginnings: tuple[str, ...]) -> list[int]:

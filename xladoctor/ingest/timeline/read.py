@@ -23,7 +23,7 @@ from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.compile_phases import compile_phases
 from xladoctor.ingest.timeline.compiled_parts import add_compiled_parts
 from xladoctor.ingest.timeline.dependencies import add_dependencies
-from xladoctor.ingest.timeline.devices import MOST_DEVICES, Device, find_devices
+from xladoctor.ingest.timeline.devices import MOST_DEVICES, Device, find_devices, uncounted
 from xladoctor.ingest.timeline.intervals import Times
 from xladoctor.ingest.timeline.kernel_sites import add_kernel_sites
 from xladoctor.ingest.timeline.launches import add_launches
@@ -102,6 +102,7 @@ def _read(
     doing = activities(timeline, lines)
     devices = find_devices(timeline)
     _note_bounds(space, devices, ingested)
+    ingested.notes += uncounted(timeline)
     del devices[MOST_DEVICES:]
     marked = find_steps(timeline, main, doing.get("compile"), devices, to_the_end=file.alone)
     steps = repeated_steps(timeline, lines, doing, marked)

@@ -18,6 +18,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from xladoctor.frontends.torch_tpu.ingest.iterations import Iterations
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.compiled_calls import Calls
 from xladoctor.ingest.compiler_log import compilation
@@ -208,8 +209,9 @@ class LaunchRecords:
     ) -> tuple[Counter[CallSite], Counter[CallSite]]:
         """Launches at each line, and how often the program came there; numbers their steps.
 
-        The lines of an operator that was in the cache take turns. Without an optimizer, a line's
-        steps are counted by how often it follows another, or if it never does, by its operators.
+        The lines of an operator that was in the cache take turns. Without an optimizer, steps are
+        the iterations of a loop; in a log that shows none, a line's steps are counted by how often
+        it follows another, or if it never does, by its operators.
         """
         sites: list[CallSite] = []
         for batch, backward in batches:
@@ -221,7 +223,7 @@ class LaunchRecords:
         passes: Counter[CallSite] = Counter()
         operators: Counter[tuple[str, CallSite]] = Counter()
         before: CallSite | None = None
-        for number in self._order:
+        for at, number in enumerate(self._order):
             event = self._new[-1 - number] if number < 0 else None
             name = event["name"].removeprefix(PREFIX) if event else names[number]
             tally = tallies.setdefault(name, Tally())
@@ -237,16 +239,34 @@ class LaunchRecords:
             step = grouping.cycles.step_of(name, event["executable"] if event else None)
             if event is not None:
                 event["step"] = step
+                event["at"] = at
                 event["pass"] = site, passes[site] - 1, operators[name, site] - 1
+        if not grouping.cycles.ended:
+            self._number(passes, operators)
+        return launched, passes
+
+    def _number(self, passes: Counter[CallSite], operators: Counter[tuple[str, CallSite]]) -> None:
+        """Number the steps of executables without an optimizer; corrects ``passes``."""
+        iterations = Iterations([self._operator(number) for number in self._order])
         alone = {site for site, count in passes.items() if count == 1}
         for event in self._new:
             site, of_line, of_operator = event["pass"]
-            if not grouping.cycles.ended:
-                event["step"] = of_operator if site in alone else of_line
+            event["step"] = of_operator if site in alone else of_line
+            if len(iterations):
+                event["step"] = iterations.of(event["at"])
         for (_, site), count in operators.items():
             if site in alone:
                 passes[site] = max(passes[site], count)
-        return launched, passes
+        if len(iterations):
+            for site in passes:
+                passes[site] = len(iterations)
+
+    def _operator(self, number: int) -> int:
+        """The number of a launch's operator."""
+        if number >= 0:
+            return number
+        name = self._new[-1 - number]["name"].removeprefix(PREFIX)
+        return self._names.setdefault(name, len(self._names))
 
     def _is_named(self, file: str) -> bool:
         return self._folders.kind(file) != "machinery"

@@ -11,13 +11,8 @@ from typing import Any, Callable, NamedTuple
 
 COMPILED = "compile_mode_execution"  # the reason of launches by compiled functions
 PREFIX = "torchtpu_eager/"
-#: A line of the text: results, their types, and the operator with its arguments, or an input.
-_LINE = re.compile(
-    r"^\t?(?P<results>%\d+(?:, %\d+)*): (?P<types>.+?) = (?P<operator>[\w.:]+)"
-    r"(?:\((?P<arguments>.*?)\))?(?:\s+# (?P<file>.+?):(?P<line>\d+) in (?P<function>.+?))?\s*$",
-    re.MULTILINE,
-)
-_TYPE = re.compile(r"\w+\[[^\]]*\]")
+_TYPE = re.compile(r"(?<!\w)\w{1,40}\[[^\[\]]{0,400}\]")
+_PLACE = re.compile(r"(.+):(\d{1,9}) in (.+)")
 #: Parts of the paths of torch's own files.
 _AUTOGRAD, _OPTIMIZERS = "/torch/autograd/", "/torch/optim/"
 _OF_ALL = ("_foreach_", "_fused_")  # operators on all parameters at once
@@ -50,22 +45,34 @@ class Executable(NamedTuple):
 
 
 def executable(text: str, operator: str) -> Executable:
-    """Read the text of a graph, as TorchTPU 0.2 writes it.
+    """Read the text of a graph, as TorchTPU 0.2 writes it::
+
+        %0: f32[8, 16] = input
+        %1: f32[8, 16] = relu(%0)    # /home/ada/train.py:11 in <module>
+
+    Not a regular expression for lines, which would try each bracket with each colon of a damaged
+    one.
 
     Args:
         operator: the name of the launch, if the text has none.
     """
     inputs, views, operators, place = [], [], [], None
-    for match in _LINE.finditer(text):
-        types = [type_.replace(" ", "") for type_ in _TYPE.findall(match["types"])]
-        if match["operator"] == _INPUT and match["arguments"] is None:
-            inputs += types
+    for line in text.splitlines():
+        results, equals, made = line.strip().partition(" = ")
+        names, colon, types = results.partition(": ")
+        if not (equals and colon and names.startswith("%")):
             continue
-        if match["operator"] == _VIEW:
-            views += types
-        operators.append(match["operator"].partition(".")[0])
-        if place is None and match["file"]:
-            place = match["file"], int(match["line"]), match["function"]
+        call, _, comment = made.partition(" # ")
+        name, called, _ = call.strip().partition("(")
+        shapes = [type_.replace(" ", "") for type_ in _TYPE.findall(types)]
+        if name == _INPUT and not called:
+            inputs += shapes
+            continue
+        if name == _VIEW:
+            views += shapes
+        operators.append(name.partition(".")[0])
+        if place is None and (match := _PLACE.fullmatch(comment.strip())):
+            place = match[1], int(match[2]), match[3]
     computing = [name for name in operators if name != _VIEW]
     name = next(iter(computing or operators), operator.partition(".")[0])
     return Executable(name, place, len(inputs), (*inputs, *views))
