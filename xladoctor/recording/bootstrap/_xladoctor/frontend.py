@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 #: A value that the program's code gave to a setting, and where: file, line and function.
 Setting = tuple[str, tuple[str, int, str]]
 #: All frontends. One whose capture is not beside this file has its folder (``FOLDER/capture``).
-FRONTENDS: dict[str, str | None] = {
-    "torch_xla": None,
-    "jax": None,
-    "torch_tpu": None,
-    "torch": None,
-}
+FRONTENDS: dict[str, str | None] = dict.fromkeys(("torch_xla", "jax", "torch_tpu", "torch"))
 #: Other frontends may be built on this one; it records only if none of them is in use.
 BASE = "torch"
 #: Names the frontends in other folders for child processes: ``NAME=FOLDER``, separated as in
