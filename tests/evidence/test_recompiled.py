@@ -27,6 +27,7 @@ KINDS = [
     "function",
     "member",
     "configuration",
+    "offset",
 ]
 THRESHOLDS = {"buckets": 6, "phases": 3}
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 STEPS = """
+import time
+
 import pytest
 import torch
 import torch_xla
@@ -31,6 +33,7 @@ class Trainer:
 
     def robust(self, batch=8):
         outputs = self.model(torch.randn(batch, 16).to(DEVICE))
+        outputs.register_hook(lambda _: time.sleep(0.5))  # once the backward operator has compiled
         loss = huber_loss(outputs, torch.zeros_like(outputs))
         loss.backward()
         torch_xla.sync()

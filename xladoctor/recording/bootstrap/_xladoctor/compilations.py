@@ -79,19 +79,27 @@ class Compilations:
         state.step.compile_ns += spent
         return spent
 
-    def log_ended(self, state: ThreadState) -> None:
-        """Log compilations that have ended but were not noted by any call, for this thread."""
-        if self._times()[0] > self._timed:
-            self._log(state, "other", None)
+    def log_ended(self, state: ThreadState, until: int) -> None:
+        """Log compilations that were not noted by any call, for this thread.
 
-    def _log(self, state: ThreadState, during: str, site: int | None) -> None:
+        Args:
+            until: the number of the last one to log; it has ended.
+        """
+        if until > self.count:
+            self._log(state, "other", None, until)
+
+    def _log(
+        self, state: ThreadState, during: str, site: int | None, until: int | None = None
+    ) -> None:
         with self._lock:
             timed, _, samples = self._times()
             self._timed = min(self._timed, timed)  # the program cleared them
-            fresh = timed - self._timed
-            self._timed = timed
+            unlogged = timed - self._timed
+            fresh = unlogged if until is None else max(0, min(unlogged, until - self.count))
+            self._timed += fresh
             self.count += fresh
-            new = samples[-fresh:] if fresh > 0 else ()
+            first = len(samples) - unlogged  # negative if the framework has dropped some
+            new = samples[max(0, first) : max(0, first + fresh)]
             numbered = enumerate((ns for _, ns in new), self.count - len(new) + 1)
             self._recent = [*self._recent, *numbered][-_RECENT:]
         jumped = clock.jumped_ns() if new else 0
@@ -168,4 +176,4 @@ class ReportedCompilations(Compilations):
         spent, state.compiling = state.compiling, 0
         return min(spent, within)
 
-    def log_ended(self, state: ThreadState) -> None: ...
+    def log_ended(self, state: ThreadState, until: int) -> None: ...

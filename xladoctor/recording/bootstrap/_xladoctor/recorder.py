@@ -63,6 +63,7 @@ class Recorder:
         self.by_ident: dict[int, ThreadState] = {}  # idents are reused, so this stays small
         self.lines: list[dict[str, Any] | Step] = []
         self.emitted = self._events = 0
+        self._left = 0  # compilations ended when last no thread was in a call that notes its own
         #: How often each call site waited for the device's values, and how, closures left out.
         self.waits: dict[tuple[int | None, str], int] = {}
         self.off = False
@@ -115,12 +116,16 @@ class Recorder:
             self._cut(state, None, clock.perf_counter_ns())
 
     def note_compilations(self) -> None:
-        """The same for the log alone, on another thread, while no thread is in a timed call or
-        looks for the lines of fallbacks: they know the line that compiled.
+        """The same for the log alone, on another thread: what no call has noted, nor will.
+
+        A call notes what it compiled, with its line, only after it has ended, and on a busy machine
+        its thread may be stopped in between. So this logs what had ended the last time that it was
+        called while no thread was in such a call.
         """
-        threads = list(self.threads)
-        if threads and not any(state.inside or state.probed for state in threads):
-            self.compilations.log_ended(threads[0])
+        ended, threads = self.compilations.ended(), list(self.threads)
+        if threads and not any(state.inside or state.watched for state in threads):
+            self.compilations.log_ended(threads[0], self._left)
+            self._left = ended
 
     # -- what happened ---------------------------------------------------------------------
 

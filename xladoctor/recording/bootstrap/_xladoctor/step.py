@@ -95,6 +95,7 @@ class ThreadState:
         self.main = current_thread() is main_thread()
         self.inside = ""  # barrier, read, batch or save: within one, which is being timed
         self.outer = ""  # of what a barrier is part
+        self.watched = False  # within a call that the probe examines: it notes what that compiles
         self.touched = False  # that call met a tensor of the device
         self.closure = False  # within the closures that a barrier runs after itself
         self.index = self.cuts = self.graphs = self.compiled = 0

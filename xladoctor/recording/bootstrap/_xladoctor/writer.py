@@ -1,6 +1,7 @@
 """The background thread, which writes what was recorded and ends the timeline's window on time.
 
-What is written survives however the program ends; at most a quarter of a second is lost.
+What is written survives however the program ends; at most a quarter of a second is lost, and half a
+second of the compilations that no timed call has made.
 """
 
 from __future__ import annotations

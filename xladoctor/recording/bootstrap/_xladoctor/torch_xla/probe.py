@@ -117,11 +117,17 @@ class Probe:
         if not self._counting:
             return func(*args, **kwargs)
         self.calls += 1
-        before = self._tried(self.counts)
+        before, state = self._tried(self.counts), self._tried(self._recorder.thread)
         begin, compiling = clock.perf_counter_ns(), self._tried(self._compile_ns)
-        result = func(*args, **kwargs)
-        self._tried(lambda: self._compare(before, begin, compiling))
-        self._tried(self._place_compilations)
+        if state is None:  # after a fault
+            return func(*args, **kwargs)
+        outer, state.watched = state.watched, True
+        try:
+            result = func(*args, **kwargs)
+            self._tried(lambda: self._compare(before, begin, compiling))
+            self._tried(self._place_compilations)
+        finally:
+            state.watched = outer
         return result
 
     def _tried(self, look: Callable[[], Any]) -> Any:
