@@ -27,6 +27,7 @@ def test_each_rule_was_tried_or_cannot_be() -> None:
         (frontend, rule.for_frontend(frontend))
         for rule in load_rules()
         for frontend in rule.applies_to.frontends
+        if frontend != "torch_tpu"  # tests/releases tries healed twins in its environment
     ]
     due = {
         (rule.id, frontend)

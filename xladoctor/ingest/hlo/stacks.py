@@ -15,7 +15,7 @@ from xladoctor.ingest.frames import Folders, Frame
 from xladoctor.ingest.interface import Columns
 
 #: The capture's wrappers; the earliest captures had no folder per framework.
-_WRAPPERS = re.compile(r"/_xladoctor/(\w+/)?adapter\.py$")
+_WRAPPERS = re.compile(r"/_xladoctor/(\w+/)?(adapter|transfers)\.py$")
 _DEEPEST = 300  # frames of a stack that are looked at; real ones have some hundred
 
 
