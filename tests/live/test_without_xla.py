@@ -24,7 +24,10 @@ USES_NO_JAX = f"import jax\njax.jit(abs)\n{IMPORTS_NOTHING}"
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (IMPORTS_NOTHING, "xladoctor: out: the program never imported torch_xla or jax or torch or torch_tpu,"),
+        (
+            IMPORTS_NOTHING,
+            "xladoctor: out: the program never imported torch_xla or jax or torch or torch_tpu,",
+        ),
         (USES_NO_DEVICE, "xladoctor: out: the program imported torch_xla, but no computation ran"),
         pytest.param(
             COMPILES_NOTHING,

@@ -27,11 +27,11 @@ class Installed:
             _pop_eager_mode=lambda: self.did.append(None),
         )
         row = ("train.py", 7, "main", None, None, None, "")
-        calls = SimpleNamespace(
+        calls: Any = SimpleNamespace(
             note=lambda action, *given: action(*given),
             sites=SimpleNamespace(here=lambda: self.place, rows=[row]),
         )
-        counters = SimpleNamespace(requests=lambda: self.launched)
+        counters: Any = SimpleNamespace(requests=lambda: self.launched)
         self.modes = Modes(calls, counters)
         self.patches = Patches()
         self.modes.install(self.module, self.patches)
