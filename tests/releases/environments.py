@@ -67,7 +67,8 @@ def make(release: Release) -> None:
     """Make its environment with xladoctor and the release in it, unless it is there.
 
     Raises:
-        LookupError: the machine has no such Python, or no C compiler where one is needed.
+        LookupError: the machine has no such Python, or no C compiler where one is needed; or
+            TorchTPU, or what stands in for a TPU, is not to be had for it.
     """
     folder, done = release.interpreter.parents[1], release.interpreter.parents[1] / ".made"
     if release.shared or done.exists():
@@ -76,7 +77,11 @@ def make(release: Release) -> None:
     subprocess.run([interpreter(release.python), "-m", "venv", folder], check=True)
     pip = [str(release.interpreter), "-m", "pip", "--disable-pip-version-check"]
     wanted = (release.requirement, *release.needs)
-    subprocess.run([*pip, "install", "-q", *wanted, "--editable", ROOT], check=True)
+    command = [*pip, "install", "-q", *wanted, "--editable", ROOT]
+    installed = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    if installed.returncode and release.needs and "No matching distribution" in installed.stderr:
+        raise LookupError(installed.stderr.strip().splitlines()[-1])
+    assert installed.returncode == 0, installed.stderr[-2000:]
     if release.module == "torch_tpu":
         stand_in.install(release.interpreter)
     done.touch()
