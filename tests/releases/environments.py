@@ -77,7 +77,7 @@ def make(release: Release) -> None:
     subprocess.run([interpreter(release.python), "-m", "venv", folder], check=True)
     pip = [str(release.interpreter), "-m", "pip", "--disable-pip-version-check"]
     wanted = (release.requirement, *release.needs)
-    command = [*pip, "install", "-q", *wanted, "--editable", ROOT]
+    command = [*pip, "install", "-q", *wanted, "--editable", str(ROOT)]
     installed = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
     if installed.returncode and release.needs and "No matching distribution" in installed.stderr:
         raise LookupError(installed.stderr.strip().splitlines()[-1])
