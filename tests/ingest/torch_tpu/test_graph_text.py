@@ -30,7 +30,31 @@ def test_a_graph_is_read_as_it_is_written(
 
     assert found.operator == name
     assert found.place == ("/a b/in.py", line, "<lambda>")
-    assert found.shapes == tuple(shape.replace(" ", "") for shape in inputs)
+    sized = any("[]" not in shape for shape in inputs)
+    shapes = inputs if sized else [*inputs, result, result]
+    assert found.shapes == tuple(shape.replace(" ", "") for shape in shapes)
+
+
+def test_what_no_input_has_the_size_of_has_that_of_its_result() -> None:
+    zeros = executable("%0: f32[4, 4] = zeros_like()", "zeros_like")
+    random = executable("%0: ui64[2] = input\n%1: f32[8, 3] = normal_(%0)", "normal_")
+    full = executable("%0: f32[] = input\n%1: f32[3] = full(%0)", "full")
+
+    assert [zeros.shapes, zeros.inputs] == [("f32[4,4]",), 0]
+    assert random.shapes == ("ui64[2]", "f32[8,3]")
+    assert full.shapes == ("f32[]", "f32[3]")
+    assert not any(found.sliced for found in (zeros, random, full))
+
+
+def test_reading_and_writing_parts_of_tensors() -> None:
+    inputs = "%0: f32[4, 3] = input\n%1: f32[3] = input\n"
+    read = executable(f"{inputs}%2: f32[3] = as_strided(%0)\n%3: f32[3] = add(%2, %1)", "add")
+    written = executable(f"{inputs}%2: f32[12] = as_strided_inverse(%0, %1)", "as_strided_inverse")
+
+    assert read.sliced
+    assert read.shapes == ("f32[4,3]", "f32[3]", "f32[3]")
+    assert written.sliced
+    assert written.shapes == ("f32[4,3]", "f32[3]")
 
 
 @given(st.text("%0: =#f32[8,1] input()\n.py in", max_size=400))

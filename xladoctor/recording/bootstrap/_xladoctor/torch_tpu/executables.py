@@ -16,7 +16,8 @@ _PLACE = re.compile(r"(.+):(\d{1,9}) in (.+)")
 #: Parts of the paths of torch's own files.
 _AUTOGRAD, _OPTIMIZERS = "/torch/autograd/", "/torch/optim/"
 _OF_ALL = ("_foreach_", "_fused_")  # operators on all parameters at once
-_INPUT, _VIEW = "input", "as_strided"
+_INPUT, _VIEW, _WRITE = "input", "as_strided", "as_strided_inverse"
+_STATE = "ui64[2]"  # of the random number generator
 _MOST_SITES = 256  # of an operator
 _MOST_SHAPES = 64  # of an operator at a line, compared with a new one
 _MOST_CHANGES = 2  # of sizes and types; more are those of another layer
@@ -35,13 +36,15 @@ class Executable(NamedTuple):
         place: file, line and function of the first with a line; None if none has one.
         inputs: how many it has.
         shapes: types and dimensions of its inputs, such as ``f32[8,16]``, then those of the views
-            that it takes of them.
+            that it takes of them; where no input has a size, as in ``zeros``, those of its results.
+        sliced: whether it reads parts of tensors, or writes into them.
     """
 
     operator: str
     place: Place | None
     inputs: int
     shapes: tuple[str, ...]
+    sliced: bool
 
 
 def executable(text: str, operator: str) -> Executable:
@@ -56,13 +59,13 @@ def executable(text: str, operator: str) -> Executable:
     Args:
         operator: the name of the launch, if the text has none.
     """
-    inputs, views, operators, place = [], [], [], None
+    inputs, views, made, operators, place = [], [], [], [], None
     for line in text.splitlines():
-        results, equals, made = line.strip().partition(" = ")
+        results, equals, right = line.strip().partition(" = ")
         names, colon, types = results.partition(": ")
         if not (equals and colon and names.startswith("%")):
             continue
-        call, _, comment = made.partition(" # ")
+        call, _, comment = right.partition(" # ")
         name, called, _ = call.strip().partition("(")
         shapes = [type_.replace(" ", "") for type_ in _TYPE.findall(types)]
         if name == _INPUT and not called:
@@ -70,12 +73,16 @@ def executable(text: str, operator: str) -> Executable:
             continue
         if name == _VIEW:
             views += shapes
+        else:
+            made += shapes
         operators.append(name.partition(".")[0])
         if place is None and (match := _PLACE.fullmatch(comment.strip())):
             place = match[1], int(match[2]), match[3]
     computing = [name for name in operators if name != _VIEW]
     name = next(iter(computing or operators), operator.partition(".")[0])
-    return Executable(name, place, len(inputs), (*inputs, *views))
+    sized = [shape for shape in inputs if shape != _STATE and _rank(shape)]
+    shapes = (*inputs, *views) if sized else (*inputs, *views, *made)
+    return Executable(name, place, len(inputs), shapes, bool(views) or _WRITE in operators)
 
 
 class Tally:
@@ -334,8 +341,9 @@ def _changed(
     inputs, such as another size of the batch.
     """
     if (same := known.get(found.shapes)) is not None:
-        if len(found.shapes) > found.inputs:
-            return same, (("offset", f"the slice that {found.operator} reads", "", ""),)
+        if found.sliced:
+            verb = "writes" if found.operator == _WRITE else "reads"
+            return same, (("offset", f"the slice that {found.operator} {verb}", "", ""),)
         return same, (("static", f"a Python number given to {found.operator}", "", ""),)
     best: tuple[int, Compiling | None, tuple[Change, ...]] = (0, None, ())
     for shapes, group in known.items():
@@ -352,7 +360,7 @@ def _changed(
         changes = tuple(
             (
                 "type" if _type(was) != _type(now) else "shape",
-                f"{f'input {n}' if n < found.inputs else 'a slice'} of {found.operator}",
+                f"{_part(found, n)} of {found.operator}",
                 was,
                 now,
             )
@@ -362,6 +370,12 @@ def _changed(
         if best[1] is None or len(changes) < best[0]:
             best = len(changes), group, changes
     return best[1:]
+
+
+def _part(found: Executable, number: int) -> str:
+    if number < found.inputs:
+        return f"input {number}"
+    return "a slice" if found.sliced else "the result"
 
 
 def _type(shape: str) -> str:
