@@ -16,7 +16,7 @@ from xladoctor.diagnosis.interface import CountName
 from xladoctor.quantities import duration
 from xladoctor.report.interface import Style
 from xladoctor.report.text import plain, write
-from xladoctor.report.words import COUNTS, framework, number
+from xladoctor.report.words import COUNTS, framework, number, times
 
 ADVICE = (
     "This shows that the runs differ, not yet that the programs do: on a busy machine, runs of the"
@@ -162,8 +162,7 @@ def details(finding: FindingChange) -> str:
         inside = f" in {place.function}" if place.function else ""
         parts.append(f"{place.file}:{place.line}{inside}")
     if seen and finding.state in ("new", "fixed") and seen.count > 1:
-        rate = "" if seen.per_step is None else f", {seen.per_step:.2g} a step"
-        parts.append(f"{seen.count} times{rate}")
+        parts.append(times(seen.count, seen.per_step))
     if finding.state not in ("new", "fixed"):
         parts.append(finding.reason)
     if finding.judged_by == "time":

@@ -216,12 +216,19 @@ def cost_of(finding: Finding, base: str) -> str:
         parts.append("another 1,000 steps would lose no more")
     elif saving.basis == "bound" and saving.per_step_ms is not None:
         parts.append(f"a fix saves at most {duration(saving.per_step_ms / 1e3)} a step")
-    per_step = "" if finding.per_step is None else f", {finding.per_step:.2g} a step"
     if finding.count > 1:
-        parts.append(f"{finding.count} times{per_step}")
+        parts.append(times(finding.count, finding.per_step))
     if len(finding.processes) > 1:
         parts.append(f"processes {', '.join(finding.processes)}")
     return "; ".join(parts)
+
+
+def times(count: int, per_step: float | None) -> str:
+    """How often, in all and a step: ``384 times, 3 a step``."""
+    if per_step is None:
+        return f"{count} times"
+    rate = f"{per_step:,.0f}" if per_step >= 10 else f"{per_step:.2g}"
+    return f"{count} times, {rate} a step"
 
 
 def place_of(finding: Finding) -> str | None:
