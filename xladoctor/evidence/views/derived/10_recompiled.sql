@@ -24,6 +24,14 @@ GROUP BY process, thread, file, line, via, cause
 HAVING count(DISTINCT step) = 1 AND count(*) = count(step)
    AND any_value(launches) - max(ordinal) > max(ordinal) - min(ordinal) + 1;
 
+-- Internal: Compilations for slices at other places of a tensor, of lines that compile for many: a few are the parts that a
+-- layer splits its input into, but a loop over rows compiles for each row, be it in one step, in the first, or in an evaluation.
+CREATE TABLE slice_by_slice AS
+SELECT process, index
+FROM compiled_again WHERE kind = 'offset'
+QUALIFY count(*) OVER (PARTITION BY process, thread, file, line, via, cause) >= 8
+    AND row_number() OVER (PARTITION BY process, thread, file, line, via, cause ORDER BY index) >= warmup();
+
 -- Internal: Whether one of these compilations was for types that its function had been compiled for, as a log says
 -- that does not say what else changed.
 CREATE MACRO for_same_types(process_, indices_) AS EXISTS (
@@ -110,6 +118,7 @@ LEFT JOIN (  -- where the loop compiles, but in its last turn
 LEFT JOIN phase_begun b ON b.process = c.process AND b.index = c.index
 LEFT JOIN gone_through v ON v.process = c.process AND v.thread = c.thread AND v.file = c.file
     AND v.line = c.line AND v.via = c.via AND v.cause = c.cause
+LEFT JOIN slice_by_slice y ON y.process = c.process AND y.index = c.index
 LEFT JOIN (SELECT DISTINCT process, index FROM key_change WHERE what = 'same_types') k
     ON k.process = c.process AND k.index = c.index
 LEFT JOIN explaining_log x ON x.process = c.process
@@ -124,7 +133,8 @@ LEFT JOIN (
     SELECT file, line, sum(count) AS reads FROM host_sync WHERE tail GROUP BY file, line
 ) h ON h.file = c.file AND h.line = c.line
 WHERE c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another one
-  AND CASE WHEN w.begin_ns IS NULL THEN (turn >= warmup()
+  AND CASE WHEN y.index IS NOT NULL AND w.begin_ns IS NULL THEN TRUE
+           WHEN w.begin_ns IS NULL THEN (turn >= warmup()
                 -- a program that never left warm-up, in which shapes change all the same
                 OR t.steps BETWEEN 2 AND warmup() AND NOT t.without_barrier AND c.basis = 'hlo' AND c.kind = 'input_shape'
                 -- what a log of compilations alone explains, of which people keep a few lines

@@ -4,6 +4,7 @@
 CREATE TABLE counted_compilation AS
 SELECT c.*, c.process NOT IN (SELECT process FROM missing_barrier) AND (
            c.ordinal < warmup() * coalesce(p.barriers, 1)
+               AND (c.process, c.index) NOT IN (SELECT (process, index) FROM slice_by_slice)
            OR (compiled_function(c.cause) <> '' AND (c.process, c.index) NOT IN (
                SELECT (process, index) FROM late_compilation
            ))
