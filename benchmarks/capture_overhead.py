@@ -56,7 +56,12 @@ OF_JAX = {
     "reading": (6000, 0.25),
     "eager": (2000, 0.25),
 }
-OF = {"torch_xla": ("benchmarks.programs", KINDS), "jax": ("benchmarks.jax_programs", OF_JAX)}
+OF_TORCH_TPU = {"eager": (300, 0.5), "compiled": (400, 0.5), "inference": (600, 0.5)}
+OF = {
+    "torch_xla": ("benchmarks.programs", KINDS),
+    "jax": ("benchmarks.jax_programs", OF_JAX),
+    "torch_tpu": ("benchmarks.torch_tpu_programs", OF_TORCH_TPU),
+}
 AROUND = ("start-up", "of it, command", "finish", "diagnosis")  # the loop: alike for all kinds
 FIGURES = ("step, outside", "time, outside", "step, inside", "window's ends", "warm-up", *AROUND)
 LONG_MS = 10.0  # of a step, from where the stricter target holds

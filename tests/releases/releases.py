@@ -60,6 +60,7 @@ PROGRAMS = {
         Sick("torch_tpu/changing_lengths.py", "XD101", "total += score(", ("run",)),
         Sick("torch_tpu/changing_lengths.py", "XD101", "@torch.compile", ("trace",)),
         Sick("torch_tpu/counting_attribute.py", "XD104", "return (self.layer(x)", ("run",)),
+        Sick("torch_tpu/deferred_reads.py", "XD120", "optimizer.step()", ("run",)),
         Sick("torch_tpu/loss_read.py", "XD201", "total += loss.item()", ("run",)),
         Sick("torch_tpu/operators_one_by_one.py", "XD311", "loss.backward()", ("run",)),
         Sick("torch_tpu/print_in_step.py", "XD314", 'print("hidden"', ("run", "trace")),

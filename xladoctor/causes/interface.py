@@ -25,6 +25,7 @@ Kind = Literal[
     "weak_type",
     "configuration",
     "offset",
+    "chain",
     "leftover",
 ]
 #: key: two keys of a function were compared. hlo: two modules were compared. upload: a new shape

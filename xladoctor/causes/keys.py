@@ -31,6 +31,7 @@ _KINDS: dict[str, Kind] = {
     "type": "input_type",
     "weak_type": "weak_type",
     "offset": "offset",
+    "chain": "chain",
     "sharding": "placement",
     "configuration": "configuration",
     "nothing": "evicted",

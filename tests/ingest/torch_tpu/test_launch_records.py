@@ -101,6 +101,32 @@ def test_slices_of_one_shape_are_told_apart_by_their_place(tmp_path: Path) -> No
     ]
 
 
+def test_other_groups_of_deferred_operators_are_a_cause(tmp_path: Path) -> None:
+    def chain(*operators: str) -> str:
+        called = "".join(
+            f"%{n}: f32[8,4] = {operator}(%0)    # /home/ada/a.py:3 in f\n"
+            for n, operator in enumerate(operators, 1)
+        )
+        return f"# Graph\n%0: f32[8,4] = input\n{called}return %1\n"
+
+    learnt, read_ = "repeated_op_heuristic", ".cpu()"
+    step = launch("relu", graph("relu", "f32[1]", at="/home/ada/torch/optim/sgd.py:9 in step"))
+    ingested = read(
+        tmp_path,
+        launch("tanh", chain("relu", "tanh", "relu", "tanh"), reason=learnt)
+        + step
+        + launch("tanh", chain("relu", "tanh"), reason=read_)
+        + launch("relu")
+        + launch("tanh", chain("relu", "tanh").replace("8,4", "7,4"), reason=read_)
+        + launch("relu"),
+    )
+
+    assert rows(ingested, "key_change", "what", "argument", "was", "now") == [
+        ("chain", "the chain that .cpu() ended", "relu, tanh, relu and 1 more", "relu, tanh"),
+        ("shape", "input 0 of relu", "f32[8,4]", "f32[7,4]"),
+    ]
+
+
 def test_launches_of_compiled_functions_are_no_operators(tmp_path: Path) -> None:
     text = launch("f", reason="compile_mode_execution") * 3 + launch(
         "relu", graph("relu", "f32[2]")

@@ -33,6 +33,7 @@ from xladoctor.recording.bootstrap._xladoctor.torch_tpu.executables import (
     Place,
     Tally,
     executable,
+    is_deferred,
 )
 
 FRONTEND = "torch_tpu"
@@ -236,7 +237,8 @@ class LaunchRecords:
             passes[site] += site != before
             before = site
             operators[name, site] += 1
-            step = grouping.cycles.step_of(name, event["executable"] if event else None)
+            found = event["executable"] if event else None
+            step = grouping.cycles.step_of(name, found, event is not None and is_deferred(event))
             if event is not None:
                 event["step"] = step
                 event["at"] = at

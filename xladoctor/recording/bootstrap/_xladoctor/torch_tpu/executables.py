@@ -10,6 +10,7 @@ import re
 from typing import Any, Callable, NamedTuple
 
 COMPILED = "compile_mode_execution"  # the reason of launches by compiled functions
+_AT_ONCE = "debug_mode"  # of operators that are launched as they are called; others were put off
 PREFIX = "torchtpu_eager/"
 _TYPE = re.compile(r"(?<!\w)\w{1,40}\[[^\[\]]{0,400}\]")
 _PLACE = re.compile(r"(.+):(\d{1,9}) in (.+)")
@@ -21,6 +22,7 @@ _STATE = "ui64[2]"  # of the random number generator
 _MOST_SITES = 256  # of an operator
 _MOST_SHAPES = 64  # of an operator at a line, compared with a new one
 _MOST_CHANGES = 2  # of sizes and types; more are those of another layer
+_MOST_NAMES = 3  # of the operators of a chain
 
 #: As in :class:`..facts.Compile`: what, the input, was, now.
 Change = tuple[str, str, str, str]
@@ -38,6 +40,7 @@ class Executable(NamedTuple):
         shapes: types and dimensions of its inputs, such as ``f32[8,16]``, then those of the views
             that it takes of them; where no input has a size, as in ``zeros``, those of its results.
         sliced: whether it reads parts of tensors, or writes into them.
+        chain: all operators in it but views.
     """
 
     operator: str
@@ -45,6 +48,7 @@ class Executable(NamedTuple):
     inputs: int
     shapes: tuple[str, ...]
     sliced: bool
+    chain: tuple[str, ...]
 
 
 def executable(text: str, operator: str) -> Executable:
@@ -82,7 +86,13 @@ def executable(text: str, operator: str) -> Executable:
     name = next(iter(computing or operators), operator.partition(".")[0])
     sized = [shape for shape in inputs if shape != _STATE and _rank(shape)]
     shapes = (*inputs, *views) if sized else (*inputs, *views, *made)
-    return Executable(name, place, len(inputs), shapes, bool(views) or _WRITE in operators)
+    sliced = bool(views) or _WRITE in operators
+    return Executable(name, place, len(inputs), shapes, sliced, tuple(computing))
+
+
+def is_deferred(event: dict[str, Any]) -> bool:
+    """Whether the operators of a launch were put off, to be launched together."""
+    return bool(event["reason"] != _AT_ONCE)
 
 
 class Tally:
@@ -90,12 +100,10 @@ class Tally:
 
     Attributes:
         sites: for each executable, the site of its line.
-        reasons: why it was launched, and how often.
     """
 
     def __init__(self) -> None:
         self.sites: list[Site] = []
-        self.reasons: dict[str, int] = {}
         self._turn = 0
 
     def next_site(self) -> Site:
@@ -136,13 +144,15 @@ class Cycles:
         if launches and self._each and self._long:
             self._seen += self._each * round(launches / self._long)
 
-    def step_of(self, name: str, found: Executable | None) -> int | None:
-        """The step of the next launch; None while no operator is known that ends steps."""
-        if found is not None and _updates(found):
+    def step_of(self, name: str, found: Executable | None, deferred: bool = False) -> int | None:
+        """The step of the next launch; None while no operator is known that ends steps, as where
+        those of the optimizer are ``deferred``, and launched together with others.
+        """
+        if found is not None and _updates(found) and (name.startswith(_OF_ALL) or not deferred):
             self._updates.add(name)
             self._marker = self._marker or name
         elif not self._marker:
-            return 0 if self.site is not None else None
+            return 0 if self.site is not None and not deferred else None
         self._since += 1
         if name == self._marker:
             self._seen += 1
@@ -156,7 +166,7 @@ class Cycles:
 def _updates(found: Executable) -> bool:
     """Whether it is of an optimizer; called outside of functions, its line is the program's."""
     return found.place is not None and (
-        _OPTIMIZERS in found.place[0] or found.operator.startswith(_OF_ALL)
+        _OPTIMIZERS in found.place[0] or any(part.startswith(_OF_ALL) for part in found.chain)
     )
 
 
@@ -175,7 +185,7 @@ class Compiling:
         against: the compilation that the first is compared with.
         changes: what is new since then.
         number: of this compilation, once it is recorded.
-        keys: operators, sites and shapes of its executables.
+        keys: operators, sites, chains and shapes of its executables.
     """
 
     function = False
@@ -229,8 +239,10 @@ class Grouping:
         self.operators: dict[str, Tally] = {}
         self.backward: Site = None
         self.pending: list[Compiling] = []
-        #: By operator and site: the shapes compiled, with their compilations.
-        self._known: dict[tuple[str, Site], dict[tuple[str, ...], Compiling]] = {}
+        #: By operator, site and chain: the shapes compiled, with their compilations.
+        self._known: dict[Any, dict[tuple[str, ...], Compiling]] = {}
+        #: By site: the first chain of operators that were put off, and the shapes of all.
+        self._chains: dict[Site, tuple[Compiling, str, set[str]]] = {}
 
     def add(self, events: list[dict[str, Any]], now: int, last: bool) -> list[dict[str, Any]]:
         """Add launches that needed new executables; those without a line yet are returned.
@@ -263,12 +275,18 @@ class Grouping:
         if not self.has_line(found):  # lines that have compiled it are likelier
             changed = (at for at in tally.sites if self._changes(name, at, found, step))
             site = next(changed, site)
-        against, changes = _changed(found, self._known.get((name, site), {}), step)
+        known = self._known.setdefault((name, site, found.chain), {})
+        against, changes = _changed(found, known, step)
+        deferred = is_deferred(event)
+        first, chain, shapes = self._chains.get(site, (None, "", set()))
+        others = not changes or shapes.issuperset(found.shapes)  # put together, of the same shapes
+        if deferred and first is not None and first.step < step and others:
+            argument = f"the chain that {event['reason']} ended"
+            against, changes = first, (("chain", argument, chain, _chain(found)),)
         if not changes and len(tally.sites) < _MOST_SITES:
             tally.sites.append(site)
             self._launched_at(site)
-        known = self._known.setdefault((name, site), {})
-        key = name, site, found.shapes  # the same again is another change
+        key = name, site, found.chain, found.shapes  # the same again is another change
         if changes:
             group = next(
                 (
@@ -284,7 +302,7 @@ class Grouping:
             group = Compiling()
             group.site, group.step, group.operator = site, step, found.operator
             group.against, group.changes = against, changes
-            group.ordinal = step if known else 0
+            group.ordinal = step if known or against else 0
             self.pending.append(group)
             if not changes:
                 new[step, site] = group
@@ -292,9 +310,12 @@ class Grouping:
         group.keys.add(key)
         if len(known) < _MOST_SHAPES:
             known[found.shapes] = group
+        if deferred:
+            self._chains.setdefault(site, (group, _chain(found), shapes))
+            shapes.update(found.shapes[:_MOST_SHAPES])
 
     def _changes(self, name: str, site: Site, found: Executable, step: int) -> bool:
-        return bool(_changed(found, self._known.get((name, site), {}), step)[1])
+        return bool(_changed(found, self._known.get((name, site, found.chain), {}), step)[1])
 
     def has_line(self, found: Executable) -> bool:
         """Whether it has a line of the program, or of a library that it uses."""
@@ -370,6 +391,13 @@ def _changed(
         if best[1] is None or len(changes) < best[0]:
             best = len(changes), group, changes
     return best[1:]
+
+
+def _chain(found: Executable) -> str:
+    """Its operators, such as ``linear, gelu, linear and 2 more``."""
+    names = ", ".join(found.chain[:_MOST_NAMES])
+    more = len(found.chain) - _MOST_NAMES
+    return f"{names} and {more} more" if more > 0 else names
 
 
 def _part(found: Executable, number: int) -> str:

@@ -30,7 +30,16 @@ from ..patches import Patches
 from ..step import ThreadState
 from ..warmup import WARMUP
 from .counters import Counters
-from .executables import COMPILED, PREFIX, Compiling, Grouping, Place, Tally, executable
+from .executables import (
+    COMPILED,
+    PREFIX,
+    Compiling,
+    Grouping,
+    Place,
+    Tally,
+    executable,
+    is_deferred,
+)
 
 _SWITCH = "TORCH_TRACE"
 _QUIET_STEPS = 200
@@ -145,14 +154,13 @@ class Launches:
         name = event["name"].removeprefix(PREFIX)
         found = None if event["cache_hit"] else executable(event["aten_graph"], name)
         event["executable"] = found
-        event["step"] = self.cycles.step_of(name, found)
+        event["step"] = self.cycles.step_of(name, found, is_deferred(event))
         self._steps = max(self._steps, (event["step"] or 0) + 1)
         event["noted"] = not self._off_ns <= event["ts_us"] * 1000 < self._on_ns
         tally = self._groups.operators.setdefault(name, Tally())
         site = tally.next_site()
         self._shares[site] = self._shares.get(site, 0.0) + self._scale
         self._calls.sites.launches[site] = round(self._shares[site])
-        tally.reasons[event["reason"]] = tally.reasons.get(event["reason"], 0) + 1
         return not event["cache_hit"]
 
     # -- compilations ------------------------------------------------------------------------
@@ -179,6 +187,8 @@ class Launches:
         with self._lock:
             new, self._taken = self._taken, []
         state = self._recorder.thread()
+        if not self.cycles.ended:
+            self._steps = max(self._steps, state.index + 1)
         self._add(new, state, last)
         ended, total = self._counters.compile_statistics()
         spent = max(0.0, total - self._timed[1])
