@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 from xladoctor.doctor import load_evidence
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.recorded_elsewhere import read_elsewhere
-from xladoctor.recording.bootstrap._xladoctor.torch_tpu.executables import Cycles, executable
+from xladoctor.recording.bootstrap._xladoctor.torch_tpu.executables import (
+    Cycles,
+    Grouping,
+    Place,
+    executable,
+)
 
 HERE = Path(__file__).parent
 TRAINING = gzip.decompress((HERE / "training.log.gz").read_bytes()).decode()
@@ -192,6 +197,29 @@ def test_steps_are_counted_though_nothing_more_is_compiled() -> None:
     assert first == [None, 0, 0]
     assert later == [1, 1, 1, 2, 2, 2, 3, 3, 3]
     assert cycles.count == 4
+
+
+def test_what_a_read_compiles_is_at_the_line_that_reads() -> None:
+    wrapper = "/lib/_xladoctor/pytorch/transfers.py:86 in read"
+    cut = missed("as_strided", graph("as_strided", at=wrapper))
+    grouping = Grouping(lambda file: file.startswith("/home"), _whole, print)
+    for line in (5, 7):
+        grouping.read = ("/home/ada/a.py", line, "f")
+        grouping.add([missed("neg", graph("neg")), cut], now=line, last=False)
+    later = grouping.add([cut], now=8, last=False)
+
+    assert [group.site[1] for group in grouping.pending] == [3, 5, 3, 7]
+    assert len(later) == 1, "without a read its line is not known yet"
+
+
+def missed(name: str, text: str) -> dict[str, Any]:
+    """A launch of an operator that needed a new executable."""
+    found = executable(text, name)
+    return {"name": name, "executable": found, "step": None, "ts_us": 1, "dur_us": 1}
+
+
+def _whole(place: Place) -> Place:
+    return place
 
 
 _LINES = TRAINING.splitlines(keepends=True)

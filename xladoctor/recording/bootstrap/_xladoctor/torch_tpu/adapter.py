@@ -35,6 +35,7 @@ class Adapter(adapter.Adapter):
         self._cache = counters
         self.launches = Launches(calls, counters, self._latest_number)
         self.modes = Modes(calls, counters)
+        calls.looks = self.launches.read
         self._undo: list[Any] = []
         self._requests = 0
         self._read_began = 0

@@ -16,6 +16,7 @@ _TYPE = re.compile(r"(?<!\w)\w{1,40}\[[^\[\]]{0,400}\]")
 _PLACE = re.compile(r"(.+):(\d{1,9}) in (.+)")
 #: Parts of the paths of torch's own files.
 _AUTOGRAD, _OPTIMIZERS = "/torch/autograd/", "/torch/optim/"
+_WRAPPERS = "/_xladoctor/"  # the capture's
 _OF_ALL = ("_foreach_", "_fused_")  # operators on all parameters at once
 _INPUT, _VIEW, _WRITE = "input", "as_strided", "as_strided_inverse"
 _STATE = "ui64[2]"  # of the random number generator
@@ -71,14 +72,14 @@ def executable(text: str, operator: str) -> Executable:
             continue
         call, _, comment = right.partition(" # ")
         name, called, _ = call.strip().partition("(")
-        shapes = [type_.replace(" ", "") for type_ in _TYPE.findall(types)]
+        typed = [type_.replace(" ", "") for type_ in _TYPE.findall(types)]
         if name == _INPUT and not called:
-            inputs += shapes
+            inputs += typed
             continue
         if name == _VIEW:
-            views += shapes
+            views += typed
         else:
-            made += shapes
+            made += typed
         operators.append(name.partition(".")[0])
         if place is None and (match := _PLACE.fullmatch(comment.strip())):
             place = match[1], int(match[2]), match[3]
@@ -217,6 +218,8 @@ class Grouping:
         cycles: numbers the steps.
         operators: launches, by operator.
         backward: the site of the latest backward pass: its operators have no line of their own.
+        read: the site of the latest read of a value, whose operators have the line of a wrapper;
+            None if there was none since executables were added.
         pending: compilations, in the order in which they were asked for; the caller removes them.
     """
 
@@ -238,6 +241,7 @@ class Grouping:
         self.cycles = Cycles()
         self.operators: dict[str, Tally] = {}
         self.backward: Site = None
+        self.read: Site = None
         self.pending: list[Compiling] = []
         #: By operator, site and chain: the shapes compiled, with their compilations.
         self._known: dict[Any, dict[tuple[str, ...], Compiling]] = {}
@@ -260,6 +264,7 @@ class Grouping:
         new: dict[tuple[int, Site], Compiling] = {}
         for event, guess in zip(events, sites):
             self._add(event, guess, now if event["step"] is None else event["step"], new)
+        self.read = None
         return later
 
     def _add(
@@ -318,23 +323,29 @@ class Grouping:
         return bool(_changed(found, self._known.get((name, site, found.chain), {}), step)[1])
 
     def has_line(self, found: Executable) -> bool:
-        """Whether it has a line of the program, or of a library that it uses."""
-        return found.place is not None and self._is_named(found.place[0])
+        """Whether it has a line of the program, or of a library that it uses, or is of a read."""
+        place = found.place
+        return place is not None and (self._is_named(place[0]) or self._is_read(place))
+
+    def _is_read(self, place: Place) -> bool:
+        return self.read is not None and _WRAPPERS in place[0]
 
     def sites(self, events: list[dict[str, Any]]) -> tuple[list[Site], int]:
         """The site of each executable, and how many of the last ones are not known.
 
         The record has the innermost line, which may be one of torch's. Of its optimizers it stands
         for the line that asks for the update, of the backward pass for that which begins it. Of
-        its layers, the next operator with a line of the program is the closest that is known.
+        its layers, the next operator with a line of the program is the closest that is known. Of a
+        wrapper of the capture it stands for the line that reads.
         """
         found: list[Site] = []
         waiting: list[int] = []
         for event in events:
             place = event["executable"].place
             site: Site = None
-            if place is not None and self._is_named(place[0]):
-                site = self._site_of(place)
+            named = place is not None and self._is_named(place[0])
+            if named or (place is not None and self._is_read(place)):
+                site = self._site_of(place) if named else self.read
                 for earlier in waiting:
                     found[earlier] = site
                 waiting.clear()

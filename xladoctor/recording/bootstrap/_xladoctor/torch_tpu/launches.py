@@ -132,6 +132,10 @@ class Launches:
         """A backward pass begins at a line: its operators have none of their own."""
         self._groups.backward = site
 
+    def read(self, site: int | None, values: Any) -> None:
+        """A value is about to be read at a line."""
+        self._groups.read = site
+
     def empty(self) -> None:
         """Take what is in the buffer, on any thread."""
         if self._drain is None:
