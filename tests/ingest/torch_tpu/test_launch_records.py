@@ -212,6 +212,20 @@ def test_what_a_read_compiles_is_at_the_line_that_reads() -> None:
     assert len(later) == 1, "without a read its line is not known yet"
 
 
+def test_layers_of_one_line_are_compiled_for_the_same_new_size() -> None:
+    grouping = Grouping(lambda file: True, _whole, print)
+    for step, rows in ((0, 8), (3, 4)):
+        layers = [missed("convolution", graph("convolution", f"f32[{rows}, 16]", "f32[16]"))] * 2
+        grouping.add(layers, now=step, last=False)
+
+    assert [(group.step, [*group.changes]) for group in grouping.pending] == [
+        (0, []),
+        (0, [("static", "a Python number given to convolution", "", "")]),
+        (3, [("shape", "input 0 of convolution", "f32[8,16]", "f32[4,16]")]),
+        (3, [("shape", "input 0 of convolution", "f32[8,16]", "f32[4,16]")]),
+    ]
+
+
 def missed(name: str, text: str) -> dict[str, Any]:
     """A launch of an operator that needed a new executable."""
     found = executable(text, name)

@@ -370,13 +370,13 @@ def _changed(
     """What is new since the executable of an earlier step that is most alike.
 
     At one line an operator may be that of several layers: a change has to be the same in all
-    inputs, such as another size of the batch.
+    inputs, such as another size of the batch. Two layers whose inputs are alike are compiled in one
+    step, whatever was new in it.
     """
-    if (same := known.get(found.shapes)) is not None:
-        if found.sliced:
-            verb = "writes" if found.operator == _WRITE else "reads"
-            return same, (("offset", f"the slice that {found.operator} {verb}", "", ""),)
-        return same, (("static", f"a Python number given to {found.operator}", "", ""),)
+    same = known.get(found.shapes)
+    if same is not None and found.sliced:
+        verb = "writes" if found.operator == _WRITE else "reads"
+        return same, (("offset", f"the slice that {found.operator} {verb}", "", ""),)
     best: tuple[int, Compiling | None, tuple[Change, ...]] = (0, None, ())
     for shapes, group in known.items():
         if group.step >= step or [*map(_rank, shapes)] != [*map(_rank, found.shapes)]:
@@ -401,6 +401,8 @@ def _changed(
         )
         if best[1] is None or len(changes) < best[0]:
             best = len(changes), group, changes
+    if same is not None and (best[1] is None or same.step < step):
+        return same, (("static", f"a Python number given to {found.operator}", "", ""),)
     return best[1:]
 
 
