@@ -78,7 +78,7 @@ def _last(loss: Any) -> dict[str, Any]:
 def main(kind: str, steps: int) -> None:
     """Run the loop and print what it took."""
     os.setpgid(0, 0)
-    torch.compiler.config.force_disable_caches = True  # which would compile only in the first program
+    torch.compiler.config.force_disable_caches = True  # the first program would fill them
     torch.zeros(1).to("tpu")
     timed_loop.run(timed_loop.start(), KINDS[kind](steps), _last)
 

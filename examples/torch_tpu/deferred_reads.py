@@ -1,4 +1,4 @@
-"""Looks at a layer here and there, which cuts the chains of deferred operators each time elsewhere."""
+"""Looks at a layer here and there, and so cuts chains of deferred operators elsewhere each time."""
 
 import random
 
