@@ -28,6 +28,7 @@ KINDS = [
     "member",
     "configuration",
     "offset",
+    "chain",
 ]
 THRESHOLDS = {"buckets": 6, "phases": 3}
 

@@ -89,6 +89,7 @@ def written(tmp_path: Path) -> Ingested:
         log.write(f'{{"event": "outlier", {common}, {took}}}\n')
         log.write('{"event": "phases", "thread": 1, "number": 1, "phases": {"aot": 5}}\n')
         log.write('{"event": "break", "site": 0, "place": 0, "function": "f", "reason": "r"}\n')
+        log.write('{"event": "split", "site": 0, "place": 0, "operator": "all_reduce"}\n')
         log.write('{"event": "limit", "site": 0, "function": "f", "name": "limit"}\n')
         step = (folder / "steps.jsonl").read_text().splitlines()[0]
         both = '"uploads": [[0, 1, 64, 5]], "saves": [[0, 1, 9]]'

@@ -59,6 +59,7 @@ PROGRAMS = {
         Sick("torch_tpu/changing_batches.py", "XD101", "return self.last(torch.relu", ("run",)),
         Sick("torch_tpu/changing_lengths.py", "XD101", "total += score(", ("run",)),
         Sick("torch_tpu/changing_lengths.py", "XD101", "@torch.compile", ("trace",)),
+        Sick("torch_tpu/collective_in_function.py", "XD317", "hidden = collectives", ("run",)),
         Sick("torch_tpu/counting_attribute.py", "XD104", "return (self.layer(x)", ("run",)),
         Sick("torch_tpu/deferred_reads.py", "XD120", "optimizer.step()", ("run",)),
         Sick("torch_tpu/loss_read.py", "XD201", "total += loss.item()", ("run",)),

@@ -85,18 +85,33 @@ static Error *topology_name(void *arguments) { return named(TOPOLOGY_PLATFORM_NA
 
 /* -- options that only a TPU knows -------------------------------------------------------------- */
 
+enum { INTEGER = 1 };
+
 typedef struct {
   HEAD;
-  void *options;
+  const char *name;
+  size_t name_length;
+  int type;
+  int64_t integer;
+  size_t length;
+} Option;
+
+typedef struct {
+  HEAD;
+  Option *options;
   size_t options_count;
 } Create;
 
+/* ACTUAL_DEVICES is how many devices there are, if it is set; a process group takes one. */
 static Error *create(void *given) {
-  Create *arguments = given;
-  size_t count = arguments->options_count;
-  arguments->options_count = 0;
+  Create *arguments = given, before = *arguments;
+  const char *devices = getenv("ACTUAL_DEVICES"), name[] = "cpu_device_count";
+  Option option = {sizeof option, NULL, name, sizeof name - 1, INTEGER, devices ? atoi(devices) : 0, 1};
+  arguments->options = &option;
+  arguments->options_count = devices != NULL;
   Error *error = call(CLIENT_CREATE, arguments);
-  arguments->options_count = count;
+  arguments->options = before.options;
+  arguments->options_count = before.options_count;
   return error;
 }
 

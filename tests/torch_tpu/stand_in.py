@@ -64,6 +64,8 @@ def environment(interpreter: Path) -> dict[str, str]:
     return {
         "TPU_LIBRARY_PATH": str(folder / _LIBRARY),
         "ACTUAL_PLUGIN": str(actual),
+        "ACTUAL_DEVICES": "1",  # as a process group takes one
+        "TORCH_TPU_TOPOLOGY": "1x1",  # which would be asked of the PCI bus
         "PYTHONWARNINGS": "ignore:<TorchTpu/",  # such as its advice to load another allocator
     }
 

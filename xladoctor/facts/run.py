@@ -422,6 +422,14 @@ class GraphBreak(
     site: Site
 
 
+class SplitCollective(_StepLog, example="SELECT file, line, operator FROM split_collective"):
+    """A collective that runs by itself, so that the compiled function around it runs in parts."""
+
+    operator: Annotated[str, "the collective"]
+    calls: Annotated[int, "calls of the line that calls the function, where known"]
+    site: Site
+
+
 class CompileLimit(_StepLog, example="SELECT compiled, name, what, argument FROM compile_limit"):
     """A function that was compiled so often that it is compiled no more, by the line that calls
     it.

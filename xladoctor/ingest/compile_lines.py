@@ -16,6 +16,7 @@ from xladoctor.recording.bootstrap._xladoctor.facts import (
     Fact,
     Limit,
     Phases,
+    Split,
     Unbroken,
 )
 
@@ -33,12 +34,14 @@ class CompileLines:
 
     def __init__(self, sites: CallSites, process: int, rows: Gathered) -> None:
         self.times = Gathered()
+        self._splits: list[Split] = []
         self.handlers: dict[type[Fact], Callable[[Any], None]] = {
             decoded(Compile): self._compile,
             decoded(Phases): self._phases,
             decoded(Break): self._take_break,
             decoded(Unbroken): self._take_unbroken,
             decoded(Limit): self._limit,
+            decoded(Split): self._splits.append,
         }
         self._sites = sites
         self._process = process
@@ -51,8 +54,17 @@ class CompileLines:
         """Add what is certain only after the last line."""
         for line in self._breaks:
             self._break(line)
+        for split in self._splits:
+            self._rows.add(
+                "split_collective",
+                process=self._process,
+                operator=split.operator,
+                calls=self._sites.launches.get(split.site),
+                site=split.place,
+            )
         if self._sites.parts is not None:
             self._rows.table("graph_break")
+            self._rows.table("split_collective")
             self._rows.table("compile_limit")
 
     def _compile(self, line: Compile) -> None:

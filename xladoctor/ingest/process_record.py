@@ -25,6 +25,7 @@ _OF_HOOK = {
     "reads": ("host_sync",),
     "memory reads": ("host_sync",),
     "graph breaks": ("graph_break",),
+    "collectives": ("split_collective",),
     "timelines": tables_of(".xplane.pb"),
     "uploads": ("upload", "transfer"),
     "input": ("data_wait",),

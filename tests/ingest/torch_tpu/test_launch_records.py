@@ -229,7 +229,9 @@ def test_layers_of_one_line_are_compiled_for_the_same_new_size() -> None:
 def missed(name: str, text: str) -> dict[str, Any]:
     """A launch of an operator that needed a new executable."""
     found = executable(text, name)
-    return {"name": name, "executable": found, "step": None, "ts_us": 1, "dur_us": 1}
+    return {"name": name, "executable": found, "step": None, "ts_us": 1, "dur_us": 1} | {
+        "reason": "debug_mode"
+    }
 
 
 def _whole(place: Place) -> Place:

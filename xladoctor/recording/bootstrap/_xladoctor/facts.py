@@ -301,6 +301,18 @@ class Unbroken(Fact, event="unbroken"):
     function: str
 
 
+class Split(Fact, event="split"):
+    """A collective that runs by itself, so that the function around it runs in parts.
+
+    Attributes:
+        place: of the collective.
+    """
+
+    site: Site
+    place: Site
+    operator: str
+
+
 class Limit(Fact, event="limit"):
     """A function that the site calls is compiled no more, as that was needed too often.
 

@@ -17,6 +17,7 @@ from ..import_hook import when_imported
 from ..pytorch.transfers import Transfers
 from ..step import ThreadState
 from ..torch import adapter
+from . import collectives
 from .counters import Counters
 from .launches import Launches
 from .modes import Modes
@@ -25,6 +26,7 @@ _TRACING = "torch_tpu._internal.tracing"
 _SWITCHES = "torch_tpu._internal.compile.tpu_torch_compile"
 _DEVICE = "torch_tpu._internal.device._device_module"
 _MODES = "torch_tpu._internal.execution_mode.execution_mode_impl"
+_SPLITTER = "torch_tpu._internal.compile.split_compiler"
 
 
 class Adapter(adapter.Adapter):
@@ -45,7 +47,8 @@ class Adapter(adapter.Adapter):
 
     def install(self) -> None:
         super().install()
-        torch, replace = self._torch, self._patches.replace
+        torch, calls, patches = self._torch, self._calls, self._patches
+        replace = patches.replace
         for name, install in (
             ("reads", self._transfers.install),
             ("waits", lambda: replace(torch.accelerator, "synchronize", self._transfers.wait)),
@@ -57,6 +60,7 @@ class Adapter(adapter.Adapter):
             ("launches of operators", _TRACING, self._install_launches),
             ("counts of compilations", _DEVICE, self._install_counters),
             ("eager modes", _MODES, self._install_modes),
+            ("collectives", _SPLITTER, functools.partial(collectives.install, calls, patches)),
         ):
             self._undo.append(when_imported(module, functools.partial(self._try, name, hook)))
 

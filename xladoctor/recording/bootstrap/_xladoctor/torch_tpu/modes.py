@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SETTING = "torch.tpu.eager_mode"
 _SHARE = 0.1
+_INTERNAL = "INTERNAL_"  # modes that torch.compile switches to
 
 
 class Modes:
@@ -92,7 +93,7 @@ class Modes:
         """The mode with the line of the program; None for TorchTPU's own changes."""
         sites = self._calls.sites
         site = sites.here()
-        if site is None:
+        if site is None or mode.name.startswith(_INTERNAL):
             return None
         file, line, function, user_file, user_line, user_function, _ = sites.rows[site]
         place = user_file or file, user_line or line, user_function or function
