@@ -226,6 +226,16 @@ def test_layers_of_one_line_are_compiled_for_the_same_new_size() -> None:
     ]
 
 
+def test_what_is_made_for_each_parameter_has_not_changed() -> None:
+    """The line that an optimizer makes its state at is not known."""
+    grouping = Grouping(lambda file: False, _whole, print)
+    for step, shape in ((1, "f32[64,64]"), (3, "f32[1,64]")):
+        text = f"%0: {shape} = zeros_like()"
+        grouping.add([missed("zeros_like", text)], now=step, last=True)
+
+    assert [group.changes for group in grouping.pending] == [(), ()]
+
+
 def missed(name: str, text: str) -> dict[str, Any]:
     """A launch of an operator that needed a new executable."""
     found = executable(text, name)

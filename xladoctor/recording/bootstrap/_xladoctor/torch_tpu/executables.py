@@ -282,6 +282,8 @@ class Grouping:
             site = next(changed, site)
         known = self._known.setdefault((name, site, found.chain), {})
         against, changes = _changed(found, known, step)
+        if site is None and not found.inputs:  # made for each parameter, as by an optimizer
+            against, changes = None, ()
         deferred = is_deferred(event)
         first, chain, shapes = self._chains.get(site, (None, "", set()))
         others = not changes or shapes.issuperset(found.shapes)  # put together, of the same shapes
