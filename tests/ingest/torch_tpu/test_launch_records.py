@@ -226,10 +226,32 @@ def test_layers_of_one_line_are_compiled_for_the_same_new_size() -> None:
     ]
 
 
+def test_gradients_of_another_parameter_are_no_other_batch() -> None:
+    def new(operator: str, shape: str, at: str) -> dict[str, Any]:
+        return missed(operator, graph(operator, shape, shape, at=at))
+
+    nowhere, layer = "nowhere", "/home/ada/a.py:3 in f"
+    grouping = Grouping(lambda file: file.startswith("/home"), _whole, print)
+    grouping.backward = "/home/ada/a.py", 9, "f"
+    grouping.add([new("mul", "f32[8, 4]", layer), new("add", "f32[50304, 4]", nowhere)], 1, False)
+    grouping.add([new("add", "f32[128, 4]", nowhere)], now=2, last=False)
+    later = new("mul", "f32[6, 4]", layer), new("add", "f32[37728, 4]", nowhere)
+    grouping.add([*later], now=3, last=False)
+
+    groups = grouping.pending
+    assert [(group.site[1], group.executables, len(group.changes)) for group in groups] == [
+        (3, 1, 0),
+        (9, 1, 0),
+        (9, 1, 0),
+        (3, 2, 2),
+    ]
+
+
 def missed(name: str, text: str) -> dict[str, Any]:
     """A launch of an operator that needed a new executable."""
     found = executable(text, name)
-    return {"name": name, "executable": found, "step": None, "ts_us": 1, "dur_us": 1}
+    times = {"step": None, "ts_us": 1, "dur_us": 1}
+    return {"name": name, "executable": found, "reason": "debug_mode", **times}
 
 
 def _whole(place: Place) -> Place:

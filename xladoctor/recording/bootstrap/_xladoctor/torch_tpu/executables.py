@@ -7,6 +7,7 @@ The capture reads the record from TorchTPU's buffer; where a program has it writ
 from __future__ import annotations
 
 import re
+from math import gcd
 from typing import Any, Callable, NamedTuple
 
 COMPILED = "compile_mode_execution"  # the reason of launches by compiled functions
@@ -171,6 +172,10 @@ def _updates(found: Executable) -> bool:
     )
 
 
+def _is_of_backward(found: Executable) -> bool:
+    return found.place is None or _AUTOGRAD in found.place[0]
+
+
 class Compiling:
     """Executables that one change has made necessary, or that are the first at a line.
 
@@ -207,6 +212,8 @@ class Compiling:
         self.own_ns += event["dur_us"] * 1000
 
 
+#: What a size, or a type, was and is now.
+Ratio = tuple[Any, Any]
 #: A line of the program, as the caller has it; None if it is not known.
 Site = Any
 
@@ -247,6 +254,8 @@ class Grouping:
         self._known: dict[Any, dict[tuple[str, ...], Compiling]] = {}
         #: By site: the first chain of operators that were put off, and the shapes of all.
         self._chains: dict[Site, tuple[Compiling, str, set[str]]] = {}
+        #: The latest step in which a line has compiled for other shapes, and how they differ.
+        self._resized: tuple[int, set[Ratio]] = -1, set()
 
     def add(self, events: list[dict[str, Any]], now: int, last: bool) -> list[dict[str, Any]]:
         """Add launches that needed new executables; those without a line yet are returned.
@@ -278,10 +287,10 @@ class Grouping:
         found = event["executable"]
         tally = self.operators.setdefault(name, Tally())
         if not self.has_line(found):  # lines that have compiled it are likelier
-            changed = (at for at in tally.sites if self._changes(name, at, found, step))
+            changed = (at for at in tally.sites if self._changed(event, at, step)[1])
             site = next(changed, site)
         known = self._known.setdefault((name, site, found.chain), {})
-        against, changes = _changed(found, known, step)
+        against, changes = self._changed(event, site, step)
         deferred = is_deferred(event)
         first, chain, shapes = self._chains.get(site, (None, "", set()))
         others = not changes or shapes.issuperset(found.shapes)  # put together, of the same shapes
@@ -319,8 +328,21 @@ class Grouping:
             self._chains.setdefault(site, (group, _chain(found), shapes))
             shapes.update(found.shapes[:_MOST_SHAPES])
 
-    def _changes(self, name: str, site: Site, found: Executable, step: int) -> bool:
-        return bool(_changed(found, self._known.get((name, site, found.chain), {}), step)[1])
+    def _changed(
+        self, event: dict[str, Any], site: Site, step: int
+    ) -> tuple[Compiling | None, tuple[Change, ...]]:
+        """See :func:`_changed`. In a backward pass, gradients of all parameters are added at one
+        line: what is new has to be new in the same step where it has a line, as another batch is.
+        """
+        name, found = event["name"].removeprefix(PREFIX), event["executable"]
+        against, changes = _changed(found, self._known.get((name, site, found.chain), {}), step)
+        ratios = _ratios(changes)
+        if event.get("noted", True) and _is_of_backward(found):
+            same = self._resized[0] == step and ratios <= self._resized[1]
+            return (against, changes) if same or not ratios else (None, ())
+        if ratios and self.has_line(found):
+            self._resized = step, ratios | (self._resized[1] if self._resized[0] == step else set())
+        return against, changes
 
     def has_line(self, found: Executable) -> bool:
         """Whether it has a line of the program, or of a library that it uses, or is of a read."""
@@ -351,7 +373,7 @@ class Grouping:
                 waiting.clear()
             elif place is None and not event.get("noted", True):
                 waiting.clear()
-            elif place is None or _AUTOGRAD in place[0]:
+            elif _is_of_backward(event["executable"]):
                 site = self.backward
                 waiting.clear()
             elif _OPTIMIZERS in place[0]:
@@ -404,6 +426,20 @@ def _changed(
     if same is not None and (best[1] is None or same.step < step):
         return same, (("static", f"a Python number given to {found.operator}", "", ""),)
     return best[1:]
+
+
+def _ratios(changes: tuple[Change, ...]) -> set[Ratio]:
+    """How sizes and types differ; sizes in lowest terms, as a batch may be part of several."""
+    ratios: set[Ratio] = set()
+    for what, _, was, now in changes:
+        if what in ("shape", "type"):
+            for old, new in zip(_sizes(was), _sizes(now)):
+                if old != new and old.isdecimal() and new.isdecimal():
+                    common = gcd(int(old), int(new)) or 1
+                    ratios.add((int(old) // common, int(new) // common))
+            if _type(was) != _type(now):
+                ratios.add((_type(was), _type(now)))
+    return ratios
 
 
 def _chain(found: Executable) -> str:
