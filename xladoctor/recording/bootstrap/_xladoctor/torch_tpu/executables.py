@@ -6,8 +6,8 @@ The capture reads the record from TorchTPU's buffer; where a program has it writ
 
 from __future__ import annotations
 
+import math
 import re
-from math import gcd
 from typing import Any, Callable, NamedTuple
 
 COMPILED = "compile_mode_execution"  # the reason of launches by compiled functions
@@ -97,21 +97,62 @@ def is_deferred(event: dict[str, Any]) -> bool:
     return bool(event["reason"] != _AT_ONCE)
 
 
-class Tally:
-    """Launches of an operator.
+class Course:
+    """Follows a program from line to line, as the record has lines of new executables alone.
 
-    Attributes:
-        sites: for each executable, the site of its line.
+    The lines of an operator take turns, one for each executable. But a backward pass and an update
+    launch operators of all parameters one after another, many of them from the cache: what comes
+    between two new ones is there, and so is later whatever was seen there, until another operator
+    comes.
     """
 
     def __init__(self) -> None:
-        self.sites: list[Site] = []
-        self._turn = 0
+        self._order: dict[Site, int] = {}  # in which lines first compiled anything
+        self._lines: dict[str, list[Site]] = {}  # by operator: the line of each executable
+        self._whole: dict[str, dict[Site, None]] = {}  # by operator: backward passes and updates
+        self._turns: dict[str, int] = {}
+        self._at: Site = None
+        self._compiled: Site = None  # a backward pass or an update that is compiling
+        self._since: dict[str, None] = {}  # operators launched from the cache since
 
-    def next_site(self) -> Site:
-        """The site that a launch is counted for: the record has no line, so they take turns."""
-        self._turn += 1
-        return self.sites[self._turn % len(self.sites)] if self.sites else None
+    def sites(self, operator: str) -> tuple[Site, ...]:
+        """Where an operator was compiled."""
+        return tuple(
+            dict.fromkeys((*self._lines.get(operator, ()), *self._whole.get(operator, ())))
+        )
+
+    def note(self, operator: str, site: Site, whole: bool) -> None:
+        """An operator is compiled at a line; ``whole``: with those of all parameters."""
+        self._order.setdefault(site, len(self._order))
+        if whole:
+            self._whole.setdefault(operator, {})[site] = None
+        elif len(lines := self._lines.setdefault(operator, [])) < _MOST_SITES:
+            lines.append(site)
+
+    def go(self, site: Site, whole: bool) -> None:
+        """A new executable is launched at this line."""
+        self._order.setdefault(site, len(self._order))
+        if whole and site == self._compiled:
+            for between in self._since:
+                self.note(between, site, whole)
+        self._at, self._compiled, self._since = site, site if whole else None, {}
+
+    def next_site(self, operator: str) -> Site:
+        """The line of the next launch, of an operator; None if it was compiled nowhere yet."""
+        self._since[operator] = None
+        lines, whole = self._lines.get(operator, []), self._whole.get(operator, {})
+        if self._at in whole:
+            return self._at
+        site = min((*lines, *whole), key=self._ahead, default=None)
+        if lines and (site not in whole or self._at in lines):
+            turn = self._turns[operator] = self._turns.get(operator, -1) + 1
+            site = lines[turn % len(lines)]
+        self._at = site
+        return site
+
+    def _ahead(self, site: Site) -> int:
+        """How many lines it is away, with the first after the last."""
+        return (self._order[site] - self._order.get(self._at, -1)) % len(self._order)
 
 
 class Cycles:
@@ -172,6 +213,11 @@ def _updates(found: Executable) -> bool:
     )
 
 
+def is_of_all(found: Executable) -> bool:
+    """Whether it is for all parameters, of a backward pass or an update."""
+    return _is_of_backward(found) or _updates(found)
+
+
 def _is_of_backward(found: Executable) -> bool:
     return found.place is None or _AUTOGRAD in found.place[0]
 
@@ -223,7 +269,7 @@ class Grouping:
 
     Attributes:
         cycles: numbers the steps.
-        operators: launches, by operator.
+        course: at which lines operators are launched.
         backward: the site of the latest backward pass: its operators have no line of their own.
         read: the site of the latest read of a value, whose operators have the line of a wrapper;
             None if there was none since executables were added.
@@ -246,7 +292,7 @@ class Grouping:
         self._site_of = site_of
         self._launched_at = launched_at
         self.cycles = Cycles()
-        self.operators: dict[str, Tally] = {}
+        self.course = Course()
         self.backward: Site = None
         self.read: Site = None
         self.pending: list[Compiling] = []
@@ -285,9 +331,9 @@ class Grouping:
     ) -> None:
         name = event["name"].removeprefix(PREFIX)
         found = event["executable"]
-        tally = self.operators.setdefault(name, Tally())
         if not self.has_line(found):  # lines that have compiled it are likelier
-            changed = (at for at in tally.sites if self._changed(event, at, step)[1])
+            sites = self.course.sites(name)
+            changed = (at for at in sites if self._changed(event, at, step)[1])
             site = next(changed, site)
         known = self._known.setdefault((name, site, found.chain), {})
         against, changes = self._changed(event, site, step)
@@ -297,8 +343,8 @@ class Grouping:
         if deferred and first is not None and first.step < step and others:
             argument = f"the chain that {event['reason']} ended"
             against, changes = first, (("chain", argument, chain, _chain(found)),)
-        if not changes and len(tally.sites) < _MOST_SITES:
-            tally.sites.append(site)
+        if not changes:
+            self.course.note(name, site, is_of_all(found))
             self._launched_at(site)
         key = name, site, found.chain, found.shapes  # the same again is another change
         if changes:
@@ -351,6 +397,15 @@ class Grouping:
 
     def _is_read(self, place: Place) -> bool:
         return self.read is not None and _WRAPPERS in place[0]
+
+    def launched_at(self, event: dict[str, Any]) -> Site:
+        """The site that a launch is counted for."""
+        if event["executable"] is not None:
+            (site,), _ = self.sites([event])
+            if site is not None:
+                self.course.go(site, is_of_all(event["executable"]))
+                return site
+        return self.course.next_site(event["name"].removeprefix(PREFIX))
 
     def sites(self, events: list[dict[str, Any]]) -> tuple[list[Site], int]:
         """The site of each executable, and how many of the last ones are not known.
@@ -435,7 +490,7 @@ def _ratios(changes: tuple[Change, ...]) -> set[Ratio]:
         if what in ("shape", "type"):
             for old, new in zip(_sizes(was), _sizes(now)):
                 if old != new and old.isdecimal() and new.isdecimal():
-                    common = gcd(int(old), int(new)) or 1
+                    common = math.gcd(int(old), int(new)) or 1
                     ratios.add((int(old) // common, int(new) // common))
             if _type(was) != _type(now):
                 ratios.add((_type(was), _type(now)))
