@@ -1,4 +1,4 @@
-"""Which function of the program puts a loader's batches together, and how many rows the last has."""
+"""Which function of the program puts a loader's batches together, and the rows of the last."""
 
 from __future__ import annotations
 
