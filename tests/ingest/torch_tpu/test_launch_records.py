@@ -249,6 +249,22 @@ def test_layers_of_one_line_are_compiled_for_the_same_new_size() -> None:
     ]
 
 
+def test_lines_that_another_phase_compiles_again_are_one_change() -> None:
+    grouping = Grouping(lambda file: True, _whole, print)
+    for step, shape in ((0, "f32[8, 9, 16]"), (3, "f32[4, 7, 11]"), (4, "f32[2, 5, 13]")):
+        layers = [
+            missed("mul", graph("mul", shape, at=f"/home/ada/a.py:{line} in f")) for line in (3, 5)
+        ]
+        grouping.add(layers, now=step, last=False)
+
+    assert [(each.step, each.site[1], each.executables) for each in grouping.pending] == [
+        (0, 3, 1),
+        (0, 5, 1),
+        (3, 3, 2),
+        (4, 3, 2),
+    ]
+
+
 def test_gradients_of_another_parameter_are_no_other_batch() -> None:
     def new(operator: str, shape: str, at: str) -> dict[str, Any]:
         return missed(operator, graph(operator, shape, shape, at=at))

@@ -21,6 +21,7 @@ _WRAPPERS = "/_xladoctor/"  # the capture's
 _OF_ALL = ("_foreach_", "_fused_")  # operators on all parameters at once
 _INPUT, _VIEW, _WRITE = "input", "as_strided", "as_strided_inverse"
 _STATE = "ui64[2]"  # of the random number generator
+_AGAIN = "again"  # in place of a site
 _MOST_SITES = 256  # of an operator
 _MOST_SHAPES = 64  # of an operator at a line, compared with a new one
 _MOST_CHANGES = 2  # of sizes and types; more are those of another layer
@@ -300,6 +301,7 @@ class Grouping:
         self._known: dict[Any, dict[tuple[str, ...], Compiling]] = {}
         #: By site: the first chain of operators that were put off, and the shapes of all.
         self._chains: dict[Site, tuple[Compiling, str, set[str]]] = {}
+        self._since: dict[Site, int] = {}  # the step in which a line has first compiled anything
         #: The latest step in which a line has compiled for other shapes, and how they differ.
         self._resized: tuple[int, set[Ratio]] = -1, set()
 
@@ -356,8 +358,9 @@ class Grouping:
                 ),
                 None,
             )
-        else:
-            group = new.get((step, site))
+        else:  # lines that compile again, for what differs in too much to say, are of one phase
+            again = self._since.setdefault(site, step) < step
+            group = new.get((step, _AGAIN if again else site))
         if group is None:
             group = Compiling()
             group.site, group.step, group.operator = site, step, found.operator
@@ -365,7 +368,7 @@ class Grouping:
             group.ordinal = step if known or against else 0
             self.pending.append(group)
             if not changes:
-                new[step, site] = group
+                new[step, _AGAIN if again else site] = group
         group.add(event)
         group.keys.add(key)
         if len(known) < _MOST_SHAPES:
