@@ -97,7 +97,7 @@ class Loaders:
 
 
 def _last_batch(sampler: Any, size: int) -> int | None:
-    """The samples in the last batch of a pass, 0 if it is a full one; None if nothing tells.
+    """The samples in the last batch of a pass, 0 if it is full; None if it is unknown.
 
     Only torch's own samplers are asked. Their length may be that of the program's data set, which
     torch asks for in each pass, too; one that has none yet fails.
