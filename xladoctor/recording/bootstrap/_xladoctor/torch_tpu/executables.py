@@ -6,6 +6,7 @@ The capture reads the record from TorchTPU's buffer; where a program has it writ
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, Callable, NamedTuple
 
@@ -20,6 +21,7 @@ _WRAPPERS = "/_xladoctor/"  # the capture's
 _OF_ALL = ("_foreach_", "_fused_")  # operators on all parameters at once
 _INPUT, _VIEW, _WRITE = "input", "as_strided", "as_strided_inverse"
 _STATE = "ui64[2]"  # of the random number generator
+_AGAIN = "again"  # in place of a site
 _MOST_SITES = 256  # of an operator
 _MOST_SHAPES = 64  # of an operator at a line, compared with a new one
 _MOST_CHANGES = 2  # of sizes and types; more are those of another layer
@@ -96,21 +98,62 @@ def is_deferred(event: dict[str, Any]) -> bool:
     return bool(event["reason"] != _AT_ONCE)
 
 
-class Tally:
-    """Launches of an operator.
+class Course:
+    """Follows a program from line to line, as the record has lines of new executables alone.
 
-    Attributes:
-        sites: for each executable, the site of its line.
+    The lines of an operator take turns, one for each executable. But a backward pass and an update
+    launch operators of all parameters one after another, many of them from the cache: what comes
+    between two new ones is there, and so is later whatever was seen there, until another operator
+    comes.
     """
 
     def __init__(self) -> None:
-        self.sites: list[Site] = []
-        self._turn = 0
+        self._order: dict[Site, int] = {}  # in which lines first compiled anything
+        self._lines: dict[str, list[Site]] = {}  # by operator: the line of each executable
+        self._whole: dict[str, dict[Site, None]] = {}  # by operator: backward passes and updates
+        self._turns: dict[str, int] = {}
+        self._at: Site = None
+        self._compiled: Site = None  # a backward pass or an update that is compiling
+        self._since: dict[str, None] = {}  # operators launched from the cache since
 
-    def next_site(self) -> Site:
-        """The site that a launch is counted for: the record has no line, so they take turns."""
-        self._turn += 1
-        return self.sites[self._turn % len(self.sites)] if self.sites else None
+    def sites(self, operator: str) -> tuple[Site, ...]:
+        """Where an operator was compiled."""
+        return tuple(
+            dict.fromkeys((*self._lines.get(operator, ()), *self._whole.get(operator, ())))
+        )
+
+    def note(self, operator: str, site: Site, whole: bool) -> None:
+        """An operator is compiled at a line; ``whole``: with those of all parameters."""
+        self._order.setdefault(site, len(self._order))
+        if whole:
+            self._whole.setdefault(operator, {})[site] = None
+        elif len(lines := self._lines.setdefault(operator, [])) < _MOST_SITES:
+            lines.append(site)
+
+    def go(self, site: Site, whole: bool) -> None:
+        """A new executable is launched at this line."""
+        self._order.setdefault(site, len(self._order))
+        if whole and site == self._compiled:
+            for between in self._since:
+                self.note(between, site, whole)
+        self._at, self._compiled, self._since = site, site if whole else None, {}
+
+    def next_site(self, operator: str) -> Site:
+        """The line of the next launch, of an operator; None if it was compiled nowhere yet."""
+        self._since[operator] = None
+        lines, whole = self._lines.get(operator, []), self._whole.get(operator, {})
+        if self._at in whole:
+            return self._at
+        site = min((*lines, *whole), key=self._ahead, default=None)
+        if lines and (site not in whole or self._at in lines):
+            turn = self._turns[operator] = self._turns.get(operator, -1) + 1
+            site = lines[turn % len(lines)]
+        self._at = site
+        return site
+
+    def _ahead(self, site: Site) -> int:
+        """How many lines it is away, with the first after the last."""
+        return (self._order[site] - self._order.get(self._at, -1)) % len(self._order)
 
 
 class Cycles:
@@ -171,6 +214,15 @@ def _updates(found: Executable) -> bool:
     )
 
 
+def is_of_all(found: Executable) -> bool:
+    """Whether it is for all parameters, of a backward pass or an update."""
+    return _is_of_backward(found) or _updates(found)
+
+
+def _is_of_backward(found: Executable) -> bool:
+    return found.place is None or _AUTOGRAD in found.place[0]
+
+
 class Compiling:
     """Executables that one change has made necessary, or that are the first at a line.
 
@@ -207,6 +259,8 @@ class Compiling:
         self.own_ns += event["dur_us"] * 1000
 
 
+#: What a size, or a type, was and is now.
+Ratio = tuple[Any, Any]
 #: A line of the program, as the caller has it; None if it is not known.
 Site = Any
 
@@ -216,7 +270,7 @@ class Grouping:
 
     Attributes:
         cycles: numbers the steps.
-        operators: launches, by operator.
+        course: at which lines operators are launched.
         backward: the site of the latest backward pass: its operators have no line of their own.
         read: the site of the latest read of a value, whose operators have the line of a wrapper;
             None if there was none since executables were added.
@@ -239,7 +293,7 @@ class Grouping:
         self._site_of = site_of
         self._launched_at = launched_at
         self.cycles = Cycles()
-        self.operators: dict[str, Tally] = {}
+        self.course = Course()
         self.backward: Site = None
         self.read: Site = None
         self.pending: list[Compiling] = []
@@ -247,6 +301,9 @@ class Grouping:
         self._known: dict[Any, dict[tuple[str, ...], Compiling]] = {}
         #: By site: the first chain of operators that were put off, and the shapes of all.
         self._chains: dict[Site, tuple[Compiling, str, set[str]]] = {}
+        self._since: dict[Site, int] = {}  # the step in which a line has first compiled anything
+        #: The latest step in which a line has compiled for other shapes, and how they differ.
+        self._resized: tuple[int, set[Ratio]] = -1, set()
 
     def add(self, events: list[dict[str, Any]], now: int, last: bool) -> list[dict[str, Any]]:
         """Add launches that needed new executables; those without a line yet are returned.
@@ -276,12 +333,12 @@ class Grouping:
     ) -> None:
         name = event["name"].removeprefix(PREFIX)
         found = event["executable"]
-        tally = self.operators.setdefault(name, Tally())
         if not self.has_line(found):  # lines that have compiled it are likelier
-            changed = (at for at in tally.sites if self._changes(name, at, found, step))
+            sites = self.course.sites(name)
+            changed = (at for at in sites if self._changed(event, at, step)[1])
             site = next(changed, site)
         known = self._known.setdefault((name, site, found.chain), {})
-        against, changes = _changed(found, known, step)
+        against, changes = self._changed(event, site, step)
         if site is None and not found.inputs:  # made for each parameter, as by an optimizer
             against, changes = None, ()
         deferred = is_deferred(event)
@@ -290,8 +347,8 @@ class Grouping:
         if deferred and first is not None and first.step < step and others:
             argument = f"the chain that {event['reason']} ended"
             against, changes = first, (("chain", argument, chain, _chain(found)),)
-        if not changes and len(tally.sites) < _MOST_SITES:
-            tally.sites.append(site)
+        if not changes:
+            self.course.note(name, site, is_of_all(found))
             self._launched_at(site)
         key = name, site, found.chain, found.shapes  # the same again is another change
         if changes:
@@ -303,8 +360,9 @@ class Grouping:
                 ),
                 None,
             )
-        else:
-            group = new.get((step, site))
+        else:  # lines that compile again, for what differs in too much to say, are of one phase
+            again = self._since.setdefault(site, step) < step
+            group = new.get((step, _AGAIN if again else site))
         if group is None:
             group = Compiling()
             group.site, group.step, group.operator = site, step, found.operator
@@ -312,7 +370,7 @@ class Grouping:
             group.ordinal = step if known or against else 0
             self.pending.append(group)
             if not changes:
-                new[step, site] = group
+                new[step, _AGAIN if again else site] = group
         group.add(event)
         group.keys.add(key)
         if len(known) < _MOST_SHAPES:
@@ -321,8 +379,21 @@ class Grouping:
             self._chains.setdefault(site, (group, _chain(found), shapes))
             shapes.update(found.shapes[:_MOST_SHAPES])
 
-    def _changes(self, name: str, site: Site, found: Executable, step: int) -> bool:
-        return bool(_changed(found, self._known.get((name, site, found.chain), {}), step)[1])
+    def _changed(
+        self, event: dict[str, Any], site: Site, step: int
+    ) -> tuple[Compiling | None, tuple[Change, ...]]:
+        """See :func:`_changed`. In a backward pass, gradients of all parameters are added at one
+        line: what is new has to be new in the same step where it has a line, as another batch is.
+        """
+        name, found = event["name"].removeprefix(PREFIX), event["executable"]
+        against, changes = _changed(found, self._known.get((name, site, found.chain), {}), step)
+        ratios = _ratios(changes)
+        if event.get("noted", True) and _is_of_backward(found):
+            same = self._resized[0] == step and ratios <= self._resized[1]
+            return (against, changes) if same or not ratios else (None, ())
+        if ratios and self.has_line(found):
+            self._resized = step, ratios | (self._resized[1] if self._resized[0] == step else set())
+        return against, changes
 
     def has_line(self, found: Executable) -> bool:
         """Whether it has a line of the program, or of a library that it uses, or is of a read."""
@@ -331,6 +402,15 @@ class Grouping:
 
     def _is_read(self, place: Place) -> bool:
         return self.read is not None and _WRAPPERS in place[0]
+
+    def launched_at(self, event: dict[str, Any]) -> Site:
+        """The site that a launch is counted for."""
+        if event["executable"] is not None:
+            (site,), _ = self.sites([event])
+            if site is not None:
+                self.course.go(site, is_of_all(event["executable"]))
+                return site
+        return self.course.next_site(event["name"].removeprefix(PREFIX))
 
     def sites(self, events: list[dict[str, Any]]) -> tuple[list[Site], int]:
         """The site of each executable, and how many of the last ones are not known.
@@ -353,7 +433,7 @@ class Grouping:
                 waiting.clear()
             elif place is None and not event.get("noted", True):
                 waiting.clear()
-            elif place is None or _AUTOGRAD in place[0]:
+            elif _is_of_backward(event["executable"]):
                 site = self.backward
                 waiting.clear()
             elif _OPTIMIZERS in place[0]:
@@ -406,6 +486,20 @@ def _changed(
     if same is not None and (best[1] is None or same.step < step):
         return same, (("static", f"a Python number given to {found.operator}", "", ""),)
     return best[1:]
+
+
+def _ratios(changes: tuple[Change, ...]) -> set[Ratio]:
+    """How sizes and types differ; sizes in lowest terms, as a batch may be part of several."""
+    ratios: set[Ratio] = set()
+    for what, _, was, now in changes:
+        if what in ("shape", "type"):
+            for old, new in zip(_sizes(was), _sizes(now)):
+                if old != new and old.isdecimal() and new.isdecimal():
+                    common = math.gcd(int(old), int(new)) or 1
+                    ratios.add((int(old) // common, int(new) // common))
+            if _type(was) != _type(now):
+                ratios.add((_type(was), _type(now)))
+    return ratios
 
 
 def _chain(found: Executable) -> str:
