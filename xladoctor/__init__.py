@@ -1,4 +1,4 @@
-"""A performance doctor for PyTorch/XLA, TorchTPU, JAX and torch.compile: causes, lines, costs, fixes.
+"""A performance doctor for PyTorch/XLA, TorchTPU, JAX, torch.compile: causes, lines, costs, fixes.
 
 In a notebook, or for a part of a program::
 

@@ -14,13 +14,9 @@ from hypothesis import strategies as st
 from xladoctor.doctor import load_evidence
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.recorded_elsewhere import read_elsewhere
-from xladoctor.recording.bootstrap._xladoctor.torch_tpu.executables import (
-    Course,
-    Cycles,
-    Grouping,
-    Place,
-    executable,
-)
+from xladoctor.recording.bootstrap._xladoctor.torch_tpu.course import Course, Cycles
+from xladoctor.recording.bootstrap._xladoctor.torch_tpu.executables import Place, executable
+from xladoctor.recording.bootstrap._xladoctor.torch_tpu.grouping import Grouping
 
 HERE = Path(__file__).parent
 TRAINING = gzip.decompress((HERE / "training.log.gz").read_bytes()).decode()

@@ -26,16 +26,16 @@ from xladoctor.ingest.formats import LogRecord
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested
+from xladoctor.recording.bootstrap._xladoctor.torch_tpu.course import Course
 from xladoctor.recording.bootstrap._xladoctor.torch_tpu.executables import (
     COMPILED,
     PREFIX,
-    Course,
-    Grouping,
     Place,
     executable,
     is_deferred,
-    is_of_all,
+    is_of_all_parameters,
 )
+from xladoctor.recording.bootstrap._xladoctor.torch_tpu.grouping import Grouping
 
 FRONTEND = "torch_tpu"
 TABLES = ("launch", "compilation", "key_change")
@@ -232,7 +232,7 @@ class LaunchRecords:
                 site = course.next_site(name) or NOWHERE
             else:
                 site = sites[-1 - number]
-                whole = is_of_all(event["executable"])
+                whole = is_of_all_parameters(event["executable"])
                 course.note(name, site, whole)
                 course.go(site, whole)
             launched[site] += 1

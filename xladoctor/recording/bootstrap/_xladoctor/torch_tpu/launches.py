@@ -30,15 +30,8 @@ from ..patches import Patches
 from ..step import ThreadState
 from ..warmup import WARMUP
 from .counters import Counters
-from .executables import (
-    COMPILED,
-    PREFIX,
-    Compiling,
-    Grouping,
-    Place,
-    executable,
-    is_deferred,
-)
+from .executables import COMPILED, PREFIX, Place, executable, is_deferred
+from .grouping import Compiling, Grouping
 
 _SWITCH = "TORCH_TRACE"
 _QUIET_STEPS = 200
