@@ -220,6 +220,7 @@ def test_compile_upload_optimizer_and_loader_lines() -> None:
             "drop_last": False,
             "workers": 2,
             "pinned": None,
+            "last_batch": None,
             "collate_file": None,
             "collate_line": None,
             "collate_function": None,

@@ -18,6 +18,15 @@ class OperatorTrait(
     trait: Annotated[str, "what it is or does: constant, sized_by_data, takes_numbers and others"]
 
 
+class FrontendTrait(
+    _Vocabulary, example="SELECT frontend FROM frontend_trait WHERE trait = 'reads_only_wait'"
+):
+    """What a framework does."""
+
+    frontend: Annotated[str, "the framework, as in process"]
+    trait: Annotated[str, "runs_xla, compiles_functions, reads_only_wait and others"]
+
+
 class OwnCounter(
     _Vocabulary, example="SELECT value FROM counter, own_counter WHERE starts_with(name, prefix)"
 ):

@@ -233,6 +233,10 @@ def tables(frontend: str) -> dict[str, dict[str, list[Any]]]:
             "op_type": [op.replace("::", "__") for op, _ in traits],
             "trait": [str(trait) for _, trait in traits],
         },
+        "frontend_trait": {
+            "frontend": [frontend] * len(words.traits),
+            "trait": [str(trait) for trait in words.traits],
+        },
         "own_counter": {"prefix": list(words.own_counters)},
         "metric_meaning": {
             "name": [name for name, _, _ in meanings],

@@ -68,6 +68,7 @@ FrontendTrait = Literal[
     "compiles_functions",
     "breaks_graphs",
     "launches_operators",
+    "reads_only_wait",
 ]
 SettingKind = Literal["place", "device"]
 #: What a value is read for: to show progress, to decide what to do next, for a check inside one of
@@ -159,8 +160,9 @@ class Vocabulary(BaseModel):
         traits: ``runs_xla``: its graphs are modules of XLA; ``has_barriers``: it records operations
             until a barrier compiles and runs them; ``compiles_functions``: it compiles what a call
             of a function does; ``breaks_graphs``: a function may be split into several graphs;
-            ``launches_operators``: it also runs operators one by one. ``captured``: its programs
-            can be captured; this follows from the words (``install``).
+            ``launches_operators``: it also runs operators one by one; ``reads_only_wait``: reading
+            a value launches nothing, as what it waits for was launched before. ``captured``: its
+            programs can be captured; this follows from the words (``install``).
         checkouts: folders of repositories that people run these packages from.
         requires: packages that a captured program needs, and whose versions matter.
         records_steps: whether each step is recorded again, operation by operation.

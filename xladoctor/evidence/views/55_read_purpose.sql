@@ -115,7 +115,7 @@ CREATE TABLE wait_limit AS
 SELECT process, thread, least(1, sum(duration_ns - compile_ns - read_ns) / sum(read_ns)) AS part,
        sum(duration_ns - compile_ns - read_ns) < 0.1 * sum(duration_ns - compile_ns) AS alone
 FROM steady_step JOIN process USING (process)
-WHERE frontend = 'torch_tpu' AND process NOT IN (SELECT process FROM device)
+WHERE frontend IN (SELECT t.frontend FROM frontend_trait t WHERE t.trait = 'reads_only_wait') AND process NOT IN (SELECT process FROM device)
 GROUP BY process, thread HAVING count(*) >= 3 AND sum(read_ns) > 0;
 
 -- Internal: Lines that read, with the purpose, as the capture of calls or a timeline shows them. What a timeline
