@@ -1,4 +1,4 @@
-"""A performance doctor for PyTorch/XLA, JAX and torch.compile: causes, lines, costs and fixes.
+"""A performance doctor for PyTorch/XLA, TorchTPU, JAX, torch.compile: causes, lines, costs, fixes.
 
 In a notebook, or for a part of a program::
 

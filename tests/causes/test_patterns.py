@@ -95,20 +95,26 @@ def test_pattern_of_sizes(
 
 
 @pytest.mark.parametrize(
-    ("sizes", "loaders", "pattern"),
+    ("sizes", "last", "pattern"),
     [
-        ([7, 64, 7], 1, "last_batch"),
-        ([64, 7, 5], 1, "varies"),
-        ([64, 7, 5], 2, "last_batch"),
-        ([60, 7, 60], 1, None),
-        ([64, 7, 128], 1, "varies"),
+        ([7, 64, 7], [None], "last_batch"),
+        ([64, 7, 5], [None], "varies"),
+        ([64, 7, 5], [None, None], "last_batch"),
+        ([60, 7, 60], [None], None),
+        ([64, 7, 128], [None], "varies"),
+        ([64, 7], [7], "last_batch"),
+        ([64, 7], [0], None),
+        ([64, 7], [9], None),
+        ([64, 7], [0, None], "last_batch"),
+        ([64, 7, 5], [5, 7], "last_batch"),
+        ([64, 7, 5], [0, 7], "varies"),
     ],
     ids=str,
 )
 def test_loaders_of_that_size_each_have_a_last_batch(
-    sizes: list[int], loaders: int, pattern: str | None
+    sizes: list[int], last: list[int | None], pattern: str | None
 ) -> None:
-    causes = with_patterns(sizes_in_turn(sizes), loaders={(0, 64): loaders})
+    causes = with_patterns(sizes_in_turn(sizes), loaders={(0, 64): last})
     assert {cause.pattern for cause in causes} == {pattern}
 
 

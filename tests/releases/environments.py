@@ -71,6 +71,8 @@ def make(release: Release) -> None:
             TorchTPU, or what stands in for a TPU, is not to be had for it.
     """
     folder, done = release.interpreter.parents[1], release.interpreter.parents[1] / ".made"
+    if done.exists() and release.module == "torch_tpu":
+        stand_in.install(release.interpreter)  # as its source may have changed
     if release.shared or done.exists():
         return
     shutil.rmtree(folder, ignore_errors=True)

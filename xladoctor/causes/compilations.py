@@ -32,11 +32,11 @@ def read_periods(database: Database) -> Periods:
 
 
 def read_loaders(database: Database) -> Loaders:
-    """By process and batch size, how many loaders give a last, smaller batch."""
+    """By process and batch size, the last, smaller batch of each loader that keeps it."""
     rows = database.table(
-        "SELECT process, batch_size, count(*) FROM loader WHERE NOT drop_last GROUP BY ALL"
+        "SELECT process, batch_size, list(last_batch) FROM loader WHERE NOT drop_last GROUP BY ALL"
     )[1]
-    return {(process, size): count for process, size, count in rows}
+    return {(process, size): last for process, size, last in rows}
 
 
 def by_site(compilations: Iterable[Compilation]) -> dict[Site, list[Compilation]]:

@@ -32,7 +32,7 @@ Kind = Literal[
 #: was sent in that step. log: numbers of inputs and outputs differ. hash: the same graph again.
 Basis = Literal["key", "hlo", "upload", "log", "hash"]
 #: grows: by the same amount in consecutive launches. last_batch: a first dimension with one other,
-#: smaller size, or with one for each loader of batches of its size. varies: any other.
+#: smaller size, or with those of the loaders of batches of its size. varies: any other.
 Pattern = Literal["grows", "last_batch", "varies"]
 #: How an operation at a line differs: only in one graph, made with another number, of another
 #: shape, or lowered to more or fewer instructions.
@@ -141,8 +141,9 @@ Causes = Mapping[Compilation, Cause]
 #: By compilation, an earlier one: of the same graph, or the one that it is compared with.
 Earlier = Mapping[Compilation, Compilation]
 Sites = Mapping[Site, Sequence[Compilation]]
-#: By process and batch size, how many loaders give a last, smaller batch.
-Loaders = Mapping[tuple[int, int], int]
+#: By process and batch size, the rows of the last, smaller batch of each loader that does not drop
+#: it: 0 if there is none, None if unknown.
+Loaders = Mapping[tuple[int, int], Sequence[int | None]]
 #: By process and thread, how many launches make an iteration of the loop, if not one.
 Periods = Mapping[tuple[int, int | None], int]
 

@@ -33,7 +33,7 @@ def add_patterns(
         sites: the compilations of each call site, in order.
         size: returns the number of instructions of a compilation's graph, if known.
         periods: by thread, the launches per iteration, if several.
-        loaders: loaders that give a last, smaller batch.
+        loaders: the last, smaller batches of loaders.
     """
     patterned = dict(causes)
     for site in sites:
@@ -71,9 +71,10 @@ def _with_sizes(group: Causes, period: int, loaders: Loaders) -> dict[Compilatio
     sizes = size_in(first.was, dimension), *(cause.value for cause in group.values())
     values = [size for size in sizes if size is not None]
     pattern, distinct = _pattern(values, dimension, _in_turn([*group], period)), sorted({*values})
-    if dimension == 0 and distinct:
-        full = loaders.get((compilation.process, distinct[-1]), 0)
-        pattern = "last_batch" if 1 < len(distinct) <= 1 + full else pattern
+    last = loaders.get((compilation.process, distinct[-1])) if dimension == 0 and distinct else None
+    if last is not None and len(distinct) > 1:
+        ends = _are_last(distinct[:-1], last)
+        pattern = "last_batch" if ends else None if pattern == "last_batch" else pattern
     steps = [b - a for a, b in pairwise(distinct)]
     possible = (distinct[-1] - distinct[0]) // gcd(*steps) + 1 if steps else 1
     if pattern == "last_batch":
@@ -87,6 +88,11 @@ def _with_sizes(group: Causes, period: int, loaders: Loaders) -> dict[Compilatio
         )
         for compilation, cause in group.items()
     }
+
+
+def _are_last(sizes: Sequence[int], last: Sequence[int | None]) -> bool:
+    """Whether sizes can be those of the loaders' last batches."""
+    return len(set(sizes).difference(last)) <= last.count(None)
 
 
 def _pattern(values: list[int], dimension: int, in_turn: bool) -> Pattern | None:

@@ -38,8 +38,8 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="A performance doctor for PyTorch/XLA, JAX and torch.compile: what costs time, on which"
-    " line, why, and the fix.",
+    help="A performance doctor for PyTorch/XLA, TorchTPU, JAX and torch.compile: what costs time,"
+    " on which line, why, and the fix.",
 )
 app.command("run", context_settings={"allow_interspersed_args": False})(run.run)
 app.command("analyze")(analyze.analyze)

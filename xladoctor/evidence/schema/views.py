@@ -147,7 +147,8 @@ VIEWS: dict[str, Columns] = {
         turns BOOLEAN whether iterations of a loop without barriers count as steps
         profiled BIGINT steps in the profile of another profiler; 0 if there is none
         cost_ns BIGINT time that the host was blocked
-        cost_basis VARCHAR bound if other causes may contribute to it
+        cost_basis VARCHAR bound if other causes may contribute to it, or the device works meanwhile
+        device_limits BOOLEAN whether the host does next to nothing but wait in this loop
         claim STRUCT what removing them does to the timeline
         waits BOOLEAN whether its steps wait for the device anyway
         behind BOOLEAN whether it waits for values of an earlier step

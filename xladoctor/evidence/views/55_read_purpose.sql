@@ -107,6 +107,17 @@ JOIN watched_loop l ON l.process = b.process AND l.thread = b.thread
 LEFT JOIN waiting w ON w.process = b.process AND w.thread = b.thread AND w.file = b.file
     AND w.line = b.line;
 
+-- Internal: Loops in which removing all reads saves only a part of what they wait: reads launch nothing by themselves,
+-- and no timeline tells what the device does. A step then takes as long as whatever else the host does, and as
+-- the device works, which is no less than it is waited for. `alone`: the host does next to nothing else, so that
+-- the device is the limit.
+CREATE TABLE wait_limit AS
+SELECT process, thread, least(1, sum(duration_ns - compile_ns - read_ns) / sum(read_ns)) AS part,
+       sum(duration_ns - compile_ns - read_ns) < 0.1 * sum(duration_ns - compile_ns) AS alone
+FROM steady_step JOIN process USING (process)
+WHERE frontend = 'torch_tpu' AND process NOT IN (SELECT process FROM device)
+GROUP BY process, thread HAVING count(*) >= 3 AND sum(read_ns) > 0;
+
 -- Internal: Lines that read, with the purpose, as the capture of calls or a timeline shows them. What a timeline
 -- shows of some steps counts for all of the loop; `whole`: times as many.
 CREATE TABLE read_line AS
@@ -127,15 +138,15 @@ WITH placed AS (
 ),
 timed AS (
     SELECT * REPLACE (round(count * coalesce(whole, 1))::BIGINT AS count,
-                      (cost_ns * coalesce(whole, 1))::BIGINT AS cost_ns),
-           if(whole IS NULL, NULL, 'estimate') AS cost_basis
-    FROM placed LEFT JOIN (
+                      (cost_ns * coalesce(whole, part, 1))::BIGINT AS cost_ns),
+           CASE WHEN whole IS NOT NULL THEN 'estimate' WHEN part < 1 THEN 'bound' END AS cost_basis
+    FROM placed LEFT JOIN wait_limit USING (process, thread) LEFT JOIN (
         SELECT process, thread, greatest(1, l.steps / w.steps) AS whole
         FROM watched_loop w JOIN loop l USING (process, thread) WHERE process IN (FROM unnoted_reads)
     ) USING (process, thread)
 )
 SELECT
-    * EXCLUDE (by_code, result, whole), coalesce(by_code, result) AS purpose,
+    * EXCLUDE (by_code, result, whole, part, alone), coalesce(alone, FALSE) AS device_limits, coalesce(by_code, result) AS purpose,
     CASE WHEN turns OR kinds = ['fetch'] AND process IN (SELECT process FROM host_op)
              THEN claim('make_asynchronous', 'read', file, line)  -- of turns: their graphs are the turns' work
          WHEN kinds = ['fetch'] THEN claim('remove', 'cut')  -- which is not told from other cuts
@@ -202,9 +213,9 @@ WHERE process NOT IN (SELECT process FROM operator_counts UNION SELECT process F
 -- `seldom_`, or in fewer steps than `times_`, it is nothing.
 CREATE MACRO read_lines(purpose_, each_, often_, seldom_, rare_, times_) AS TABLE
 SELECT
-    process, file, line, function, user_file, user_line, user_function, count, per_step, cost_ns, claim,
+    process, file, line, function, user_file, user_line, user_function, count, per_step, cost_ns, cost_basis, claim,
     share_of_steps >= each_ AND share_of_all >= rare_ AS stalls,
-    share_of_steps < often_ OR share_of_all < rare_ AS healthy,
+    share_of_steps < often_ OR share_of_all < rare_ OR device_limits AS healthy,
     {'kinds': kinds, 'share_of_steps': share_of_steps, 'steps_of': steps_of, 'via': via, 'cure': cure,
      'turns': turns} AS cause
 FROM read_line

@@ -291,12 +291,14 @@ LEFT JOIN (
 ) l ON l.process = r.process AND l.file IS NOT DISTINCT FROM r.compiled_at.file
     AND l.line IS NOT DISTINCT FROM r.compiled_at.line AND l.compiled = r.compiled
 LEFT JOIN (
-    SELECT process, batch_size AS "full", list(DISTINCT {
-        'file': coalesce(user_file, file), 'line': coalesce(user_line, line),
-        'function': coalesce(user_function, function)
+    SELECT s.process, s.indices AS those, list(DISTINCT {
+        'file': coalesce(d.user_file, d.file), 'line': coalesce(d.user_line, d.line),
+        'function': coalesce(d.user_function, d.function)
     }) AS loaders
-    FROM loader WHERE NOT drop_last AND file IS NOT NULL GROUP BY process, batch_size
-) b ON b.process = r.process AND b."full" = r."full"
+    FROM recompiled_site s JOIN loader d ON d.process = s.process AND d.batch_size = s."full"
+    WHERE NOT d.drop_last AND d.file IS NOT NULL AND coalesce(list_contains(s.sizes, d.last_batch), TRUE)
+    GROUP BY s.process, s.indices
+) b ON b.process = r.process AND b.those = r.indices
 LEFT JOIN (
     SELECT process, list(DISTINCT {
         'file': collate_file, 'line': collate_line, 'function': collate_function

@@ -26,15 +26,16 @@ from xladoctor.ingest.formats import LogRecord
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested
+from xladoctor.recording.bootstrap._xladoctor.torch_tpu.course import Course
 from xladoctor.recording.bootstrap._xladoctor.torch_tpu.executables import (
     COMPILED,
     PREFIX,
-    Grouping,
     Place,
-    Tally,
     executable,
     is_deferred,
+    is_of_all_parameters,
 )
+from xladoctor.recording.bootstrap._xladoctor.torch_tpu.grouping import Grouping
 
 FRONTEND = "torch_tpu"
 TABLES = ("launch", "compilation", "key_change")
@@ -210,7 +211,7 @@ class LaunchRecords:
     ) -> tuple[Counter[CallSite], Counter[CallSite]]:
         """Launches at each line, and how often the program came there; numbers their steps.
 
-        The lines of an operator that was in the cache take turns. Without an optimizer, steps are
+        Without an optimizer, steps are
         the iterations of a loop; in a log that shows none, a line's steps are counted by how often
         it follows another, or if it never does, by its operators.
         """
@@ -219,7 +220,7 @@ class LaunchRecords:
             grouping.backward = backward
             sites += [site or NOWHERE for site in grouping.sites(batch)[0]]
         names = [*self._names]
-        tallies: dict[str, Tally] = {}
+        course = Course()
         launched: Counter[CallSite] = Counter()
         passes: Counter[CallSite] = Counter()
         operators: Counter[tuple[str, CallSite]] = Counter()
@@ -227,12 +228,13 @@ class LaunchRecords:
         for at, number in enumerate(self._order):
             event = self._new[-1 - number] if number < 0 else None
             name = event["name"].removeprefix(PREFIX) if event else names[number]
-            tally = tallies.setdefault(name, Tally())
             if event is None:
-                site = tally.next_site() or NOWHERE
+                site = course.next_site(name) or NOWHERE
             else:
                 site = sites[-1 - number]
-                tally.sites.append(site)
+                whole = is_of_all_parameters(event["executable"])
+                course.note(name, site, whole)
+                course.go(site, whole)
             launched[site] += 1
             passes[site] += site != before
             before = site

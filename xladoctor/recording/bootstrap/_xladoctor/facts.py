@@ -184,6 +184,10 @@ class Loader(
         None
     )
     collate: Annotated[Function, "the program's own function that puts its batches together"] = None
+    last_batch: Annotated[
+        Size | None,
+        "samples in its last batch if that is smaller, 0 if not, where its sampler tells",
+    ] = None
     site: Site
 
 

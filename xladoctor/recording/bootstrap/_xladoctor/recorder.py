@@ -274,8 +274,9 @@ class Recorder:
         self.log_fact(IdleOptimizer(thread=state.id, site=self._sites.here(5)))
 
     def loader(self, loader: Loader) -> None:
-        """A loader was made; logged once for each line and size of batch."""
-        self._log_once(loader, loader.site, loader.batch_size, loader.drop_last)
+        """A loader was made; logged once for each line and sizes of batches."""
+        sizes = loader.batch_size, loader.last_batch
+        self._log_once(loader, loader.site, *sizes, loader.drop_last)
 
     def empty_pass(self, empty: EmptyPass) -> None:
         """A pass over a loader that was made at the site gave no batch."""

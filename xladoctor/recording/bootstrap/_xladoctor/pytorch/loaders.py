@@ -67,6 +67,7 @@ class Loaders:
                 workers=loader.num_workers,
                 pinned=bool(loader.pin_memory),
                 collate=collate,
+                last_batch=None if drops else _last_batch(batches.sampler, size),
             )
             self._recorder.loader(made)
 
@@ -93,6 +94,20 @@ class Loaders:
             self._recorder.empty_pass(
                 EmptyPass(site=self._made.get(batches), batch_size=size, drop_last=drops)
             )
+
+
+def _last_batch(sampler: Any, size: int) -> int | None:
+    """The samples in the last batch of a pass, 0 if it is full; None if it is unknown.
+
+    Only torch's own samplers are asked. Their length may be that of the program's data set, which
+    torch asks for in each pass, too; one that has none yet fails.
+    """
+    if not type(sampler).__module__.startswith("torch.utils.data."):
+        return None
+    try:
+        return len(sampler) % size
+    except Exception:
+        return None
 
 
 def _codes_of(function: Callable[..., Any]) -> Iterator[CodeType | None]:

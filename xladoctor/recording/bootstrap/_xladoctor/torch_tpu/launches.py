@@ -30,16 +30,8 @@ from ..patches import Patches
 from ..step import ThreadState
 from ..warmup import WARMUP
 from .counters import Counters
-from .executables import (
-    COMPILED,
-    PREFIX,
-    Compiling,
-    Grouping,
-    Place,
-    Tally,
-    executable,
-    is_deferred,
-)
+from .executables import COMPILED, PREFIX, Place, executable, is_deferred
+from .grouping import Compiling, Grouping
 
 _SWITCH = "TORCH_TRACE"
 _QUIET_STEPS = 200
@@ -161,8 +153,7 @@ class Launches:
         event["step"] = self.cycles.step_of(name, found, is_deferred(event))
         self._steps = max(self._steps, (event["step"] or 0) + 1)
         event["noted"] = not self._off_ns <= event["ts_us"] * 1000 < self._on_ns
-        tally = self._groups.operators.setdefault(name, Tally())
-        site = tally.next_site()
+        site = self._groups.launched_at(event)
         self._shares[site] = self._shares.get(site, 0.0) + self._scale
         self._calls.sites.launches[site] = round(self._shares[site])
         return not event["cache_hit"]
