@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def record(name: str, rows: int, width: int, dtype: Any) -> None:
     (module,) = compiled.runtime_executable().hlo_modules()
     content = gzip.compress(module.as_serialized_hlo_module_proto(), 9, mtime=0)
     (FOLDER / f"{name}.pb.gz").write_bytes(content)
-    print(name, compiled.memory_analysis())
+    sys.stdout.write(f"{name} {compiled.memory_analysis()}\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Reads which arrays an executable of a TPU writes: in which layout, in which memory, for which line.
+"""Reads which arrays an executable of a TPU writes: in which layout and memory, for which line.
 
 A TPU stores arrays in tiles, such as 8 by 128 elements, and pads what does not fill them. The
 compiler chooses the order of the dimensions, and so which of them are padded. Source of the rules:
@@ -16,7 +16,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from xladoctor.ingest.frames import CallSite, Folders
+from xladoctor.ingest.frames import NOWHERE, CallSite, Folders
 from xladoctor.ingest.hlo.element_types import NAMES
 from xladoctor.ingest.hlo.stacks import Stacks
 from xladoctor.ingest.protobuf_schema import message
@@ -25,10 +25,24 @@ from xladoctor.ingest.protobuf_schema import message
 _MEMORIES = {0: "hbm", 1: "vmem", 5: "host"}
 #: Operations that write nothing of their own, or whose result another one writes.
 _NO_WRITE = frozenset(
-    ("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "while")
-    + ("conditional", "call", "opt-barrier", "partition-id", "replica-id", "add-dependency")
+    [
+        "parameter",
+        "constant",
+        "tuple",
+        "get-tuple-element",
+        "bitcast",
+        "after-all",
+        "while",
+        "conditional",
+        "call",
+        "opt-barrier",
+        "partition-id",
+        "replica-id",
+        "add-dependency",
+    ]
 )
 _BITCAST = "ConcatBitcast"  # target of custom calls
+_MLIR = "-"  # in place of a file: the line is one of the graph's text
 _CONTROL = ("while", "conditional", "call")
 _TRIPS = re.compile(rb'"known_trip_count":\{"n":"(\d{1,9})"\}')
 _BITS = re.compile(r"\D+(\d+)")
@@ -87,7 +101,11 @@ def read_written(proto: bytes, folders: Folders) -> list[Written]:
 
 
 def _of(
-    computation: Any, times: int, computations: dict[int, Any], stacks: Stacks, within: tuple[int, ...]
+    computation: Any,
+    times: int,
+    computations: dict[int, Any],
+    stacks: Stacks,
+    within: tuple[int, ...],
 ) -> Iterator[Written]:
     """``within``: the computations that lead here, as a damaged one may call itself."""
     within = (*within, computation.id)
@@ -104,9 +122,11 @@ def _of(
             continue
         if opcode == "custom-call" and instruction.custom_call_target == _BITCAST:
             continue
-        origin = stacks.origin(instruction.metadata)
+        site = CallSite(*stacks.origin(instruction.metadata).site)
+        if site.file == _MLIR:
+            site = NOWHERE
         for shape in _arrays(instruction.shape):
-            yield _written(instruction, shape, times, CallSite(*origin.site))
+            yield _written(instruction, shape, times, site)
 
 
 def _arrays(shape: Any) -> Iterator[Any]:

@@ -22,8 +22,8 @@ from xladoctor.tpu_check.compiler.outcome import (
 from xladoctor.tpu_check.compiler.topology import Topology
 from xladoctor.tpu_check.graphs import Graph
 
-RESULT, MODULE = "result.json", "module.txt.gz"
-_BEGINS = b"HloModule "
+RESULT, MODULE = "result.json", "module.pb.gz"
+_BEGINS = b"\n"  # of HloModuleProto: its name
 _PART = 1 << 20
 _LONGEST = 300  # characters of a compiler's message
 _OOM = re.compile(
@@ -74,7 +74,7 @@ def read_result(folder: Path) -> Result | None:
 
 
 def _is_whole(module: Path) -> bool:
-    """Whether a file is the complete text of a module."""
+    """Whether a file is a complete module."""
     try:
         with gzip.open(module) as file:
             if file.read(len(_BEGINS)) != _BEGINS:

@@ -1,7 +1,7 @@
 """Keeps verdicts and modules: compiling is deterministic, and takes minutes.
 
 An entry is a folder, moved into place as a whole, with the child's ``result.json`` and perhaps its
-``module.txt.gz``. Its name is a hash of all that the compiler was given.
+``module.pb.gz``. Its name is a hash of all that the compiler was given.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compiles one graph for a TPU; runs in the user's interpreter, which has JAX and libtpu.
 
 It imports nothing of this package and runs on Python 3.10. ``child.py REQUEST`` reads a request and
-writes, into the request's folder, ``progress.json`` before it compiles, ``module.txt.gz`` (the
+writes, into the request's folder, ``progress.json`` before it compiles, ``module.pb.gz`` (the
 module after optimization, as text), and at the very end ``result.json``. Whoever finds no result
 knows that the process died. Of JAX it uses names that are not public: no public function compiles
 a graph that something else made.
@@ -105,9 +105,9 @@ def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> N
         result["cpu_seconds"] = _cpu_seconds() - spent
     result["memory"] = _numbers(executable.get_compiled_memory_stats())
     result["cost"] = _cost(executable)
-    optimized = executable.hlo_modules()[0].to_string()
-    with gzip.open(folder / "module.txt.gz", "wb", 5) as file:
-        file.write(optimized.encode("utf-8", "replace"))
+    optimized = executable.hlo_modules()[0].as_serialized_hlo_module_proto()
+    with gzip.open(folder / "module.pb.gz", "wb", 5) as file:
+        file.write(optimized)
     result["verdict"] = "compiled"
 
 

@@ -57,7 +57,7 @@ class Compiled:
     """An executable.
 
     Attributes:
-        text: the module after optimization, in HLO text, compressed by gzip.
+        module: the file of the module after optimization, an HloModuleProto packed by gzip.
         memory: of one device.
         topology: what it was compiled for, with its shape: ``v5e:2x2``.
         device_kind: as libtpu names the device: ``TPU v5 lite``.
@@ -71,7 +71,7 @@ class Compiled:
         cached: whether it was compiled earlier; the times are of then.
     """
 
-    text: Path
+    module: Path
     memory: Memory
     topology: str
     device_kind: str
