@@ -71,8 +71,9 @@ def _too_much(outcome: DoesNotFit) -> str:
     has = f", and a device has {_size(outcome.available)}" if outcome.available else ""
     return (
         f"It needs more memory than there is{has}. The verdict is the compiler's; the size that it"
-        " names is not proportional to the program's. What helps: a smaller batch, rematerialization"
-        " (jax.checkpoint), donated arguments, lower precision, or sharding over more devices."
+        " names is not proportional to the program's. What helps: a smaller batch,"
+        " rematerialization (jax.checkpoint), donated arguments, lower precision, or sharding over"
+        " more devices."
     )
 
 
