@@ -1,7 +1,7 @@
 """Keeps verdicts and modules: compiling is deterministic, and takes minutes.
 
-An entry is a folder, moved into place as a whole, with the child's ``result.json`` and perhaps its
-``module.pb.gz``. Its name is a hash of all that the compiler was given.
+An entry is a folder, moved into place as a whole, with the child's ``result.json``, perhaps its
+``module.pb.gz``, and checksums of both. Its name is a hash of all that the compiler was given.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from xladoctor.cache_folder import cache_folder
+from xladoctor.regular_files import checksum, read_json
 from xladoctor.tpu_check.compiler.answer import MODULE, RESULT, Result, read_result
 from xladoctor.tpu_check.compiler.interpreter import FLAGS, Compiler
 from xladoctor.tpu_check.compiler.topology import Topology
@@ -28,6 +29,7 @@ _FORM = 1  # raised when entries, or what they were compiled with, change their 
 _MOST = 1 << 30  # bytes
 _WORK = "work-"
 _KEPT = (RESULT, MODULE)
+_SUMS = "checksums.json"
 _PAUSE_S = 0.2
 
 
@@ -68,7 +70,7 @@ class Cache:
         entry = self._folder / key
         if not entry.is_dir():
             return None
-        result = read_result(entry)
+        result = read_result(entry) if _is_as_written(entry) else None
         if result is None:
             shutil.rmtree(entry, ignore_errors=True)
             return None
@@ -81,6 +83,8 @@ class Cache:
         for file in work.iterdir():
             if file.name not in _KEPT:
                 file.unlink() if not file.is_dir() else shutil.rmtree(file, ignore_errors=True)
+        sums = {file.name: checksum(file) for file in work.iterdir()}
+        (work / _SUMS).write_text(json.dumps(sums), encoding="utf-8")
         entry = self._folder / key
         shutil.rmtree(entry, ignore_errors=True)
         work.rename(entry)
@@ -120,6 +124,14 @@ class Cache:
                 yield work
             finally:
                 shutil.rmtree(work, ignore_errors=True)
+
+
+def _is_as_written(entry: Path) -> bool:
+    try:
+        sums = read_json(entry / _SUMS)
+        return bool(sums == {name: checksum(entry / name) for name in sums})
+    except (OSError, ValueError, TypeError):
+        return False
 
 
 def _acquire(lock: int, wait: Callable[[int | None], None]) -> None:
