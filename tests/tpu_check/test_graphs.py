@@ -182,6 +182,16 @@ def test_a_damaged_file_is_a_note_and_others_are_found(tmp_path: Path) -> None:
     ]
 
 
+def test_logs_of_others_are_not_read_whole(tmp_path: Path) -> None:
+    for name in ("train.log", "notes.txt"):
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(1 << 30)
+    (tmp_path / "g.txt").write_text(mlir("f", 2), encoding="utf-8")
+    here = find_graphs(tmp_path)
+    assert here.graphs == (one(tmp_path / "g.txt"),)
+    assert here.notes == ()
+
+
 def test_a_folder_without_a_graph_says_what_was_in_it(tmp_path: Path) -> None:
     (tmp_path / "a.mlir").write_bytes(b"\0")
     with pytest.raises(GraphsError) as caught:

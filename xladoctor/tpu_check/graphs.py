@@ -23,6 +23,7 @@ MOST = 4
 _GRAPH_FILES = (".mlir", ".mlirbc", ".stablehlo", ".jax_export", ".jaxexport", ".hlo", ".hlo.pb")
 _DUMPED = "module_"
 _LOGS = (".log", ".txt")
+_BEGINNINGS = (b"HloModule ", b"module ")
 _BYTES_OF_OPERATION = 40  # in bytecode, roughly: only to order graphs by size
 _NEEDED = (
     "expected a graph before optimization, or a folder with some: StableHLO (.mlir), what"
@@ -127,6 +128,10 @@ def _may_be_graph(file: Path) -> bool:
     return name.endswith((*_GRAPH_FILES, *_LOGS))
 
 
+def _is_log(file: Path) -> bool:
+    return file.name.removesuffix(PACKED).endswith(_LOGS)
+
+
 class _Collected:
     """Graphs by the hash of their content."""
 
@@ -137,9 +142,12 @@ class _Collected:
     def add(self, file: Path, *, alone: bool) -> None:
         """Add the graphs in a file. Raises GraphsError if it is ``alone`` and has none."""
         try:
-            if is_structured_log(head_of(file)):
+            head = head_of(file)
+            if is_structured_log(head):
                 self._log(file)
                 return
+            if not alone and _is_log(file) and not head.lstrip().startswith(_BEGINNINGS):
+                return  # of any size, and anybody's
             with Unpacked(file, MESSAGE) as source:
                 content = source.readall()
                 damage = source.damage
@@ -150,8 +158,7 @@ class _Collected:
         if damage:
             self._unread(f"{file}: {damage}", alone=alone)
         elif graph is None:
-            if alone or not file.name.removesuffix(PACKED).endswith(_LOGS):
-                self._unread(f"{file}: no graph that can be recognised", alone=alone)
+            self._unread(f"{file}: no graph that can be recognised", alone=alone)
         elif graph.optimized:
             self._unread(
                 f"{file}: a compiler has already optimized this graph for another device, and it"

@@ -255,6 +255,6 @@ _WORDS: dict[Kind, tuple[str, str]] = {
     ),
     "no_result": (
         "{python} ended without a result: {detail}",
-        "see whether this interpreter runs at all, and has room in its temporary folder",
+        "see whether this interpreter runs at all, and whether LIBTPU_INIT_ARGS is set and right",
     ),
 }
