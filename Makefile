@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 export PJRT_DEVICE ?= CPU
 
-.PHONY: demo demo-jax test test-all test-releases test-newest test-busy fuzz lint docs site snapshots samples benchmark benchmark-long \
+.PHONY: demo demo-jax test test-all test-releases test-newest test-tpu-compiler test-busy fuzz lint docs site snapshots samples benchmark benchmark-long \
         benchmark-ingest benchmark-recompilation benchmark-savings benchmark-scaling clean help
 
 help:            ## list the targets
@@ -44,6 +44,15 @@ test-newest: .venv-newest/.made ## FRAMEWORK=jax or torch: its newest release, o
 	$(PYTHON) -m venv .venv-newest
 	.venv-newest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	.venv-newest/bin/python -m pip install --quiet --editable . --group newest
+	@touch $@
+
+# libtpu is Google's, under the terms of Google Cloud: it is installed where nothing else is.
+test-tpu-compiler: $(VENV)/.xla $(VENV)/.test .venv-tpu/.made ## what the TPU's compiler makes of graphs, without a TPU (1 GB, three minutes)
+	XLADOCTOR_TPU_PYTHON=$(CURDIR)/.venv-tpu/bin/python python -m pytest -m tpu_compiler tests/tpu_check $(PYTEST_ARGS)
+
+.venv-tpu/.made:
+	$(PYTHON) -m venv .venv-tpu
+	.venv-tpu/bin/python -m pip install --quiet "jax[tpu]" flatbuffers
 	@touch $@
 
 test-busy: $(VENV)/.xla $(VENV)/.test ## tests of running programs while two processes keep two cores busy
@@ -96,7 +105,7 @@ $(VENV)/.docs: $(VENV)/.base pyproject.toml
 	@touch $@
 
 clean:           ## remove the environment and all caches
-	rm -rf $(VENV) .venv-jax .venv-newest .venv-releases site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) .venv-jax .venv-newest .venv-releases .venv-tpu site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 $(VENV)/.base:
 	@echo "making $(VENV) with $$($(PYTHON) --version)"

@@ -24,6 +24,7 @@ from xladoctor.cli import (
     rules,
     run,
     stacks,
+    tpu_check,
     view,
 )
 from xladoctor.cli.boundary import boundary, end_on_interrupt, leave
@@ -53,6 +54,7 @@ app.command("query")(query.query)
 app.command("view")(view.view)
 app.command("stacks")(stacks.stacks)
 app.command("env")(env.env)
+app.command("tpu-check")(tpu_check.tpu_check)
 app.add_typer(rules.app, name="rules")
 app.command("explain")(rules.explain)
 

@@ -41,7 +41,8 @@ _MESSAGES = {
     " dimensions 14 int64*, window 15 WindowProto, slice_dimensions 17 SliceProto*,"
     " dynamic_slice_sizes 20 int64*, padding_config 21 PaddingProto, distribution 23 int32,"
     " custom_call_target 28 string, dot_dimension_numbers 30 DotProto,"
-    " gather_slice_sizes 34 int64*, id 35 int64, operand_ids 36 int64*, sharding 40 bytes,"
+    " gather_slice_sizes 34 int64*, id 35 int64, operand_ids 36 int64*,"
+    " called_computation_ids 38 int64*, sharding 40 bytes, backend_config 43 bytes,"
     " feature_group_count 50 int64, precision_config 51 PrecisionProto,"
     " comparison_direction 63 string",
     "PrecisionProto": "operand_precision 1 int32*",
@@ -54,8 +55,10 @@ _MESSAGES = {
     " interior_padding 3 int64",
     "DotProto": "lhs_contracting_dimensions 1 int64*, rhs_contracting_dimensions 2 int64*,"
     " lhs_batch_dimensions 3 int64*, rhs_batch_dimensions 4 int64*",
-    "ShapeProto": "element_type 2 int32, dimensions 3 int64*, layout 5 LayoutProto",
-    "LayoutProto": "minor_to_major 1 int64*",
+    "ShapeProto": "element_type 2 int32, dimensions 3 int64*, tuple_shapes 4 ShapeProto*,"
+    " layout 5 LayoutProto",
+    "LayoutProto": "minor_to_major 1 int64*, tiles 6 TileProto*, memory_space 8 int64",
+    "TileProto": "dimensions 1 int64*",
     "LiteralProto": "shape 1 ShapeProto, preds 2 bool*, u8s 3 bytes, s32s 4 int32*, s64s 5 int64*,"
     " u32s 6 uint32*, u64s 7 uint64*, f32s 8 float*, f64s 9 double*, f16s 11 bytes,"
     " c64s 12 float*, bf16s 13 bytes, s8s 15 bytes, u16s 16 bytes, s16s 17 bytes, c128s 18 double*,"

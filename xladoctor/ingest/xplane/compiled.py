@@ -15,7 +15,6 @@ import hashlib
 import os
 import pickle
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable
 from functools import cache, cached_property
@@ -26,6 +25,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from xladoctor.cache_folder import cache_folder
 from xladoctor.whole_files import replacing
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -167,7 +167,7 @@ def compiler() -> ModuleType:
     Raises:
         Exception: it cannot be imported; a broken one can raise anything.
     """
-    folder = _cache_folder()
+    folder = cache_folder("numba")
     if folder is not None:
         os.environ.setdefault("NUMBA_CACHE_DIR", str(folder))
     return import_module("numba")
@@ -181,19 +181,6 @@ def no_cache_reason() -> str | None:
         "no cache folder can be written (set XDG_CACHE_HOME to one): the timeline's decoder is"
         " recompiled each time, which takes a few seconds"
     )
-
-
-def _cache_folder() -> Path | None:
-    """``numba`` below ``$XDG_CACHE_HOME/xladoctor``; None if it cannot be written."""
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(home) if home.startswith("/") else Path("~/.cache").expanduser()
-    folder = base / "xladoctor" / "numba"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:
-        return None
 
 
 def _kept(function: FunctionType, signature: str) -> Any:

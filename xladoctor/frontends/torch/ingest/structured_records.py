@@ -56,15 +56,21 @@ def process_id(file: Path) -> int | None:
     return None
 
 
-def records(lines: Iterable[str], file: Path, ingested: Ingested) -> Iterator[Record]:
-    """The records of a log; lines that are damaged are noted, those of other loggers skipped."""
+def records(
+    lines: Iterable[str], file: Path, ingested: Ingested, longest: int = _LONGEST
+) -> Iterator[Record]:
+    """The records of a log; lines that are damaged are noted, those of other loggers skipped.
+
+    Args:
+        longest: characters of a payload that are read.
+    """
     known: dict[str, Any] | None = None
     payload: list[str] = []
     size = 0
     for number, line in enumerate(lines, 1):
         if line.startswith("\t"):
             size += len(line)
-            if size < _LONGEST:
+            if size < longest:
                 payload.append(line[1:])
             continue
         if known:

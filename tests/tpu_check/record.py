@@ -1,0 +1,56 @@
+"""Compiles the executables in ``recorded/`` with a TPU's compiler; needs ``jax[tpu]``.
+
+    python tests/tpu_check/record.py
+
+The files there were made with jax 0.12.0.1 and libtpu 0.0.50.1, for a v5e.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+os.environ.update(JAX_PLATFORMS="cpu", TPU_SKIP_MDS_QUERY="1")
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import topologies
+from jax.sharding import SingleDeviceSharding
+
+FOLDER = Path(__file__).with_name("recorded")
+
+
+def step(weights: list[jax.Array], inputs: jax.Array) -> tuple[list[jax.Array], jax.Array]:
+    """A training step of two layers, with plain gradient descent."""
+
+    def loss(weights: list[jax.Array]) -> jax.Array:
+        hidden = inputs
+        for weight in weights:
+            hidden = jax.nn.relu(hidden @ weight)
+        return (hidden.astype(jnp.float32) ** 2).mean()
+
+    value, gradients = jax.value_and_grad(loss)(weights)
+    rate = jnp.asarray(0.01, weights[0].dtype)
+    return [old - rate * new for old, new in zip(weights, gradients, strict=True)], value
+
+
+def record(name: str, rows: int, width: int, dtype: Any) -> None:
+    """Compile the step for one v5e, and write its executable and what the compiler says of it."""
+    device = topologies.get_topology_desc(topology_name="v5e:1x1", platform="tpu").devices[0]
+
+    def array(*shape: int) -> Any:
+        return jax.ShapeDtypeStruct(shape, dtype, sharding=SingleDeviceSharding(device))
+
+    compiled = jax.jit(step).lower([array(width, width)] * 2, array(rows, width)).compile()
+    (module,) = compiled.runtime_executable().hlo_modules()
+    content = gzip.compress(module.as_serialized_hlo_module_proto(), 9, mtime=0)
+    (FOLDER / f"{name}.pb.gz").write_bytes(content)
+    sys.stdout.write(f"{name} {compiled.memory_analysis()}\n")
+
+
+if __name__ == "__main__":
+    record("multiples", 256, 512, jnp.bfloat16)
+    record("odd_sizes", 130, 515, jnp.float32)

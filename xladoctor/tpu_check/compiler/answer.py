@@ -1,0 +1,260 @@
+"""What the child found, checked and in words."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from xladoctor.tpu_check.compiler.interpreter import Compiler
+from xladoctor.tpu_check.compiler.outcome import (
+    Compiled,
+    DoesNotFit,
+    Kind,
+    Memory,
+    Outcome,
+    Refused,
+)
+from xladoctor.tpu_check.compiler.topology import Topology
+from xladoctor.tpu_check.graphs import Graph
+
+RESULT, MODULE = "result.json", "module.pb.gz"
+_BEGINS = b"\n"  # of HloModuleProto: its name
+_PART = 1 << 20
+_LONGEST = 300  # characters of a compiler's message
+_OOM = re.compile(
+    r"memory required for (.*?) \(([\d.]+)([KMGT]?)\) exceeds available HBM \(([\d.]+)([KMGT]?)\)"
+)
+_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+#: The field -> the compiler's name.
+_MEMORY = {
+    "peak": "peak_memory_in_bytes",
+    "arguments": "argument_size_in_bytes",
+    "outputs": "output_size_in_bytes",
+    "aliased": "alias_size_in_bytes",
+    "temporaries": "temp_size_in_bytes",
+    "code": "generated_code_size_in_bytes",
+}
+_NEVER_ZERO = ("peak", "code")
+_HOST = re.compile(r"host_\w+_size_in_bytes")
+
+
+class Result(msgspec.Struct):
+    """``result.json``; see ``child.py``."""
+
+    verdict: str
+    kind: Kind = "failed"
+    detail: str = ""
+    operations: int = 0
+    devices: int = 1
+    topology: str = ""
+    device_kind: str = ""
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    memory: dict[str, int] = {}
+    cost: dict[str, float] = {}
+    versions: dict[str, str] = {}
+
+
+def read_result(folder: Path) -> Result | None:
+    """The result in a folder; None if there is none, or it is damaged."""
+    try:
+        result = msgspec.json.decode((folder / RESULT).read_bytes(), type=Result)
+    except (OSError, msgspec.DecodeError):
+        return None
+    if result.verdict not in ("compiled", "does_not_fit", "refused"):
+        return None
+    if result.verdict == "compiled" and not _is_whole(folder / MODULE):
+        return None
+    return result
+
+
+def _is_whole(module: Path) -> bool:
+    """Whether a file is a complete module."""
+    try:
+        with gzip.open(module) as file:
+            if file.read(len(_BEGINS)) != _BEGINS:
+                return False
+            while file.read(_PART):
+                pass
+    except (OSError, EOFError, zlib.error):
+        return False
+    return True
+
+
+def outcome_of(
+    result: Result,
+    folder: Path,
+    graph: Graph,
+    topology: Topology,
+    compiler: Compiler,
+    *,
+    cached: bool = False,
+) -> Outcome:
+    """The outcome that a result means, with ``folder`` where the module lies."""
+    versions = {**result.versions, "libtpu": compiler.libtpu}
+    if result.verdict == "does_not_fit":
+        return _does_not_fit(result, versions, cached=cached)
+    if result.verdict == "refused":
+        return refused(result.kind, graph, topology, compiler, result.detail)
+    return Compiled(
+        folder / MODULE,
+        _memory(result.memory),
+        result.topology,
+        result.device_kind,
+        result.devices,
+        result.operations,
+        result.seconds,
+        result.cpu_seconds,
+        _estimate(result.cost, "flops"),
+        _estimate(result.cost, "bytes accessed"),
+        versions,
+        cached,
+    )
+
+
+def _memory(numbers: Mapping[str, int]) -> Memory:
+    found = {
+        field: value
+        for field, name in _MEMORY.items()
+        if (value := numbers.get(name)) is not None
+        and (value > 0 or (value == 0 and field not in _NEVER_ZERO))
+    }
+    host = [value for name, value in numbers.items() if _HOST.fullmatch(name)]
+    if host and min(host) >= 0:
+        found["host"] = sum(host)
+    unknown = tuple(name for field, name in _MEMORY.items() if field not in found)
+    return Memory(**found, unknown=unknown)
+
+
+def _estimate(cost: Mapping[str, float], name: str) -> float | None:
+    value = cost.get(name)
+    return value if value is not None and 0 < value < float("inf") else None
+
+
+def _does_not_fit(result: Result, versions: Mapping[str, str], *, cached: bool) -> DoesNotFit:
+    found = _OOM.search(result.detail)
+    what, needed, available = "", None, None
+    if found:
+        what = found[1]
+        needed, available = _bytes(found[2], found[3]), _bytes(found[4], found[5])
+    return DoesNotFit(
+        result.detail.partition("\n")[0],
+        what,
+        needed,
+        available,
+        result.topology,
+        result.devices,
+        result.operations,
+        result.seconds,
+        versions,
+        cached,
+    )
+
+
+def _bytes(number: str, unit: str) -> int | None:
+    try:
+        return round(float(number) * (1 << _UNITS[unit]))
+    except ValueError:  # several points
+        return None
+
+
+def refused(
+    kind: Kind, graph: Graph, topology: Topology, compiler: Compiler, detail: str = ""
+) -> Refused:
+    """A refusal in words.
+
+    Args:
+        detail: depends on the kind: names, the compiler's message, a limit.
+    """
+    short = " ".join(detail.split())[:_LONGEST]
+    what, hint = _WORDS[kind]
+    names = {
+        "detail": short,
+        "topology": topology.name,
+        "jaxlib": compiler.jaxlib,
+        "libtpu": compiler.libtpu,
+        "python": compiler.python,
+        "fitting": "",
+        "shapes": ", ".join(topology.kind.shapes),
+    }
+    if kind == "devices":
+        names["fitting"] = _fitting(topology, int(detail))
+        names["has"] = topology.devices or "fewer"
+    return Refused(
+        kind, f"{graph.name} ({graph.source}): {what.format(**names)}", hint.format(**names)
+    )
+
+
+def _fitting(topology: Topology, needed: int) -> str:
+    fits = topology.for_devices(needed)
+    return f"compile it for {fits.name}" if fits else "it has more devices than any usual shape"
+
+
+_UNKNOWN_NAMES = (
+    "report this with these versions, and compile with another release of JAX until then"
+)
+#: What happened and what to do, for each kind.
+_WORDS: dict[Kind, tuple[str, str]] = {
+    "dynamic_shape": (
+        "sizes without a bound ({detail}) cannot be compiled for a TPU",
+        "take the graph of inputs with fixed sizes, or with an upper bound for each",
+    ),
+    "host_callback": (
+        "it calls back into Python ({detail}), which needs the program that made it",
+        "take the graph of a step without callbacks (jax.debug.print, pure_callback, io_callback)",
+    ),
+    "custom_call": (
+        "the custom call {detail} is not for TPUs: the graph was lowered for another platform",
+        "lower it for TPUs: jax.export.export(jax.jit(f), platforms=['tpu'])(*args).serialize()",
+    ),
+    "optimized": (
+        "another platform's compiler has already optimized it ({detail})",
+        "take the graph before optimization: JAX_DUMP_IR_TO=DIR, or XLA_FLAGS=--xla_dump_to=DIR",
+    ),
+    "not_a_graph": (
+        "it cannot be read by jaxlib {jaxlib}: {detail}",
+        "make the file anew, or compile with a jaxlib that is as new as the one that wrote it",
+    ),
+    "flatbuffers": (
+        "functions of jax.export can only be read with the package flatbuffers",
+        "{python} -m pip install flatbuffers",
+    ),
+    "topology": (
+        "libtpu {libtpu} does not describe {topology}: {detail}",
+        "usual shapes are {shapes}",
+    ),
+    "devices": (
+        "it is for {detail} devices, and {topology} has {has}",
+        "{fitting}",
+    ),
+    "lock": (
+        "libtpu is in use by another process, and admits one: {detail}",
+        "wait for its end, or set ALLOW_MULTIPLE_LIBTPU_LOAD=1 for it",
+    ),
+    "interface": (
+        "jaxlib {jaxlib} lacks a name that compiling other programs' graphs needs: {detail}",
+        "compile with another release of JAX, and report this one with its version",
+    ),
+    "failed": ("the compiler of libtpu {libtpu} refuses it for {topology}: {detail}", ""),
+    "crashed": (
+        "the compiler of libtpu {libtpu} ended while compiling it for {topology}: {detail}",
+        "try another release of libtpu; the other graphs are not concerned",
+    ),
+    "timed_out": (
+        "compiling it for {topology} takes longer than {detail}",
+        "raise the limit: a transformer takes about 15 processor seconds for each layer",
+    ),
+    "out_of_memory": (
+        "compiling it for {topology} takes more memory than this machine can give: {detail}",
+        "raise the limit, or compile on a machine with more memory",
+    ),
+    "no_result": (
+        "{python} ended without a result: {detail}",
+        "see whether this interpreter runs at all, and whether LIBTPU_INIT_ARGS is set and right",
+    ),
+}
