@@ -14,7 +14,7 @@ from xladoctor.report.output import emit, say
 if TYPE_CHECKING:
     from xladoctor.tpu_check.compiler.run import Progress
 
-DOES_NOT_FIT = 1
+DOES_NOT_FIT, NO_VERDICT = 1, 2
 
 
 def tpu_check(
@@ -55,11 +55,12 @@ def tpu_check(
 
     It says whether a graph fits into the memory of a device, how much of what it writes is padding
     of tiles, and what it copies, by line. It says nothing about time. Preview: output and options
-    may change. Exit status: 0 all fit, 1 one does not, 2 there is no graph or no compiler.
+    may change. Exit status: 0 all fit, 1 one does not, 2 there is no verdict: no graph, no
+    compiler, or a graph that cannot be compiled.
     """
     from xladoctor.tpu_check.check import check
     from xladoctor.tpu_check.compiler.interpreter import find_compiler
-    from xladoctor.tpu_check.compiler.outcome import DoesNotFit
+    from xladoctor.tpu_check.compiler.outcome import DoesNotFit, Refused
     from xladoctor.tpu_check.compiler.run import Limits
     from xladoctor.tpu_check.compiler.topology import parse_topology
     from xladoctor.tpu_check.graphs import find_graphs
@@ -81,6 +82,8 @@ def tpu_check(
     emit(text_of(checked))
     if any(isinstance(each.outcome, DoesNotFit) for each in checked):
         raise typer.Exit(DOES_NOT_FIT)
+    if any(isinstance(each.outcome, Refused) for each in checked):
+        raise typer.Exit(NO_VERDICT)
 
 
 def _teller() -> Callable[[Progress], None]:

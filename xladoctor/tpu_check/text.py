@@ -42,7 +42,9 @@ class Checked:
 def text_of(checked: Sequence[Checked]) -> str:
     """All graphs, one after the other, in lines of at most 80 columns where names allow it."""
     parts = ["\n".join(_of(each)) for each in checked]
-    return "\n\n".join([*parts, _wrapped(HONESTY, "")]) + "\n"
+    if any(not isinstance(each.outcome, Refused) for each in checked):
+        parts.append(_wrapped(HONESTY, ""))
+    return "\n\n".join(parts) + "\n"
 
 
 def _of(checked: Checked) -> Iterator[str]:
