@@ -68,6 +68,7 @@ COMMANDS = (
     "query",
     "view",
     "stacks",
+    "tpu-check",
     "env",
     "rules",
     "rules list",
