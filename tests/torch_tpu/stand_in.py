@@ -66,6 +66,7 @@ def environment(interpreter: Path) -> dict[str, str]:
         "ACTUAL_PLUGIN": str(actual),
         "ACTUAL_DEVICES": "1",  # as a process group takes one
         "TORCH_TPU_TOPOLOGY": "1x1",  # which would be asked of the PCI bus
+        "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",  # each run compiles
         "PYTHONWARNINGS": "ignore:<TorchTpu/",  # such as its advice to load another allocator
     }
 

@@ -425,7 +425,7 @@ class GraphBreak(
 class SplitCollective(_StepLog, example="SELECT file, line, operator FROM split_collective"):
     """A collective that runs by itself, so that the compiled function around it runs in parts."""
 
-    operator: Annotated[str, "the collective"]
+    operator: Annotated[str, "the collective; empty if the code came from the cache on disk"]
     calls: Annotated[int, "calls of the line that calls the function, where known"]
     site: Site
 

@@ -252,7 +252,7 @@ def test_what_is_made_for_each_parameter_has_not_changed() -> None:
         text = f"%0: {shape} = zeros_like()"
         grouping.add([missed("zeros_like", text)], now=step, last=True)
 
-    assert [group.changes for group in grouping.pending] == [(), ()]
+    assert [(group.changes, group.ordinal) for group in grouping.pending] == [((), 0), ((), 0)]
 
 
 def test_lines_that_another_phase_compiles_again_are_one_change() -> None:

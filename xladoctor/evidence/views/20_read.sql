@@ -224,11 +224,6 @@ UNION SELECT process FROM reported
 WHERE uploads IS NOT NULL AND upload_growth IS NOT NULL OR sends >= 20
 UNION SELECT process FROM logged_transfer;
 
--- Internal: Processes of which it is known where collectives split functions: what comes from a cache on disk is not looked at.
-CREATE TABLE collective_record AS
-SELECT process FROM process
-WHERE process NOT IN (SELECT process FROM compilation WHERE cached);
-
 -- Processes of which it is known whether values are read. A log alone names only reads before the barrier.
 CREATE TABLE read_record AS
 SELECT process FROM (

@@ -8,6 +8,7 @@ executables of their own, unless the program says that all ranks run the functio
 from __future__ import annotations
 
 import re
+import threading
 from traceback import FrameSummary
 from typing import Any, Iterator
 
@@ -19,10 +20,11 @@ from ..pytorch.breaks import place
 _FRAME = re.compile(r'File "(.+)", line (\d{1,9}), in (.+)')
 _ALIKE = "spmd_safe"  # in the metadata of operators
 _WAIT = "wait_tensor"  # of a collective, which does not split
+_MOST = 100  # of a function
 
 
 def install(calls: Calls, patches: Patches, module: Any) -> None:
-    """Wrap what compiles a graph.
+    """Wrap what compiles graphs, and what loads them from the cache on disk.
 
     Args:
         module: TorchTPU's, which splits graphs at collectives.
@@ -30,28 +32,59 @@ def install(calls: Calls, patches: Patches, module: Any) -> None:
     Raises:
         AttributeError: another release of TorchTPU has other names.
     """
-    is_collective = module.collective_ops.is_collective_op
+    collectives = _Collectives(calls, module)
+    patches.replace(module.SplitCompiler, "_compile_graph", collectives.compiling)
+    patches.replace(module._SplitCompiledExecutable, "__init__", collectives.loading)
 
-    def wrap(original: Any) -> Any:
-        def _compile_graph(self: Any, graph_module: Any, *args: Any, **kwargs: Any) -> Any:
+
+class _Collectives:
+    """The wrappers."""
+
+    def __init__(self, calls: Calls, module: Any) -> None:
+        self._calls = calls
+        self._is_collective = module.collective_ops.is_collective_op
+        self._part = module._WrapperModule
+        self._local = threading.local()
+        self._compiled: set[int | None] = set()  # sites whose code was compiled, and is copied then
+
+    def compiling(self, original: Any) -> Any:
+        """Wrap the method that compiles a graph."""
+
+        def _compile_graph(compiler: Any, graph_module: Any, *args: Any, **kwargs: Any) -> Any:
             if kwargs.get("materialize_collectives", True):
-                calls.note(record, graph_module)
-            return original(self, graph_module, *args, **kwargs)
+                self._calls.note(self._record, graph_module)
+            self._local.compiles = True
+            try:
+                return original(compiler, graph_module, *args, **kwargs)
+            finally:
+                self._local.compiles = False
 
         return _compile_graph
 
-    def record(graph_module: Any) -> None:
-        called_at = calls.line(4)
-        for operator, text in _splits(graph_module, is_collective):
-            calls.recorder.log_fact(
-                Split(
-                    site=called_at,
-                    place=place(calls.sites, _frames(text), called_at),
-                    operator=operator,
-                )
-            )
+    def loading(self, original: Any) -> Any:
+        """Wrap what makes an executable, from a graph or from the cache."""
 
-    patches.replace(module.SplitCompiler, "_compile_graph", wrap)
+        def initialize(executable: Any, target: Any, *args: Any, **kwargs: Any) -> None:
+            original(executable, target, *args, **kwargs)
+            if not getattr(self._local, "compiles", False):
+                self._calls.note(self._record_loaded, target)
+
+        return initialize
+
+    def _record(self, graph_module: Any) -> None:
+        called_at = self._calls.line(4)
+        self._compiled.add(called_at)
+        for operator, text in _splits(graph_module, self._is_collective):
+            at = place(self._calls.sites, _frames(text), called_at)
+            self._calls.recorder.log_fact(Split(site=called_at, place=at, operator=operator))
+
+    def _record_loaded(self, target: Any) -> None:
+        """Of code from the cache only the number of its parts is known."""
+        parts = sum(isinstance(part, self._part) for part in target.children())
+        called_at = self._calls.line(4)
+        for _ in range(0 if called_at in self._compiled else min(parts // 2, _MOST)):
+            split = Split(site=called_at, place=called_at, operator="")
+            self._calls.recorder.log_fact(split)
 
 
 def _splits(graph_module: Any, is_collective: Any) -> Iterator[tuple[str, str]]:

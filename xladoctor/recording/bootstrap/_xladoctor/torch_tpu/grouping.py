@@ -132,7 +132,8 @@ class Grouping:
             site = next(changed, site)
         known = self._known.setdefault((name, site, found.chain), {})
         against, changes = self._changed(event, site, step)
-        if site is None and not found.inputs:  # made for each parameter, as by an optimizer
+        made = site is None and not found.inputs  # for each parameter, as by an optimizer
+        if made:
             against, changes = None, ()
         deferred = is_deferred(event)
         first, chain, shapes = self._chains.get(site, (None, "", set()))
@@ -160,7 +161,7 @@ class Grouping:
             group = Compiling()
             group.site, group.step, group.operator = site, step, found.operator
             group.against, group.changes = against, changes
-            group.ordinal = step if known or against else 0
+            group.ordinal = step if (known or against) and not made else 0
             self.pending.append(group)
             if not changes:
                 new[step, _AGAIN if again else site] = group
