@@ -36,6 +36,7 @@ MAY = {
     "evidence/views/00_vocabulary.sql": "the same",
     "fixes": "they change what programs call, which is a framework's own",
     "ingest/timeline/devices.py": "XLA's own names of planes and lines, which differ by the device",
+    "cli/tpu_check.py": "the command for what follows",
     "tpu_check": "it is about one kind of device, and the library that has its compiler",
     "ingest/process_record.py": "the setting that names the kind of devices",
 }
