@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from contextlib import suppress
 
 from google.protobuf.message import DecodeError
 
@@ -24,12 +25,7 @@ def check(
     outcome = compile_graph(graph, topology, compiler, limits=limits, progress=progress)
     summary = None
     if isinstance(outcome, Compiled):
-        with gzip.open(outcome.module) as file:
-            content = file.read()
-        try:
+        content = gzip.decompress(outcome.module.read_bytes())
+        with suppress(DecodeError):  # of a libtpu that writes modules otherwise: memory is known
             summary = summarize(read_written(content, Folders()))
-        except (
-            DecodeError
-        ):  # of a libtpu that writes modules otherwise: memory is known all the same
-            summary = None
     return Checked(graph, topology.name, outcome, summary)
