@@ -24,8 +24,9 @@ _MESSAGES = {
     "XStatMetadata": "id 1 int64, name 2 string",
     "HloProto": "hlo_module 1 HloModuleProto",
     "HloModuleProto": "name 1 string, computations 3 HloComputationProto*, id 5 int64,"
-    " entry_computation_id 6 int64, input_output_alias 8 AliasProto, spmd_output_sharding 12 bytes,"
-    " spmd_parameters_shardings 14 bytes*, device_assignment 15 DeviceAssignmentProto,"
+    " entry_computation_id 6 int64, schedule 7 bytes, input_output_alias 8 AliasProto,"
+    " spmd_output_sharding 12 bytes, spmd_parameters_shardings 14 bytes*,"
+    " device_assignment 15 DeviceAssignmentProto,"
     " stack_frame_index 17 StackFrameIndex, buffer_donor 18 DonorProto",
     "AliasProto": "entries 1 AliasEntry*",
     "AliasEntry": "parameter_number 2 int64",

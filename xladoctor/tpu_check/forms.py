@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from google.protobuf.message import DecodeError
 
-from xladoctor.protobuf import described
+from xladoctor.ingest.protobuf_schema import message
 
 Form = Literal["stablehlo", "hlo_proto", "hlo_text", "jax_export"]
 _BYTECODE = b"ML\xefR"
@@ -27,16 +27,6 @@ _OPERATION = re.compile(rb"^\s*%", re.MULTILINE)
 _INSTRUCTION = re.compile(rb"^\s+(?:ROOT )?%?[\w.-]+ = ", re.MULTILINE)
 #: What compilers add: instructions that no graph before optimization has.
 _ADDED = frozenset(("fusion", "bitcast", "copy-start", "async-start"))
-_message = described(
-    {
-        "HloProto": "hlo_module 1 HloModuleProto",
-        "HloModuleProto": "name 1 string, computations 3 Computation*, schedule 7 bytes,"
-        " device_assignment 15 Assignment",
-        "Assignment": "replica_count 1 int32, computation_count 2 int32",
-        "Computation": "name 1 string, instructions 2 Instruction*",
-        "Instruction": "name 1 string, opcode 2 string",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +125,7 @@ def _module(content: bytes) -> Any:
     """The module of an HloProto, or of the module alone; None if it is neither."""
     for name in ("HloProto", "HloModuleProto"):
         try:
-            found = _message(name).FromString(content)
+            found = message(name).FromString(content)
         except DecodeError:
             continue
         module = found.hlo_module if name == "HloProto" else found
