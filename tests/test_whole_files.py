@@ -37,7 +37,13 @@ LONG = "new\n" * 100_000
 #: What Python reports to audit hooks, and what it does not.
 STEPS = {"open", "os.chmod", "os.chown", "os.mkdir", "os.remove", "os.rename", "os.fsync"}
 #: Modules that write into what is theirs alone: pipes, and folders that they have just made.
-OTHERS = {"environment/probe_runner.py", "view/xprof.py", "view/xspace.py", "cli/main.py"}
+OTHERS = {
+    "cli/main.py",
+    "environment/probe_runner.py",
+    *(f"tpu_check/compiler/{name}.py" for name in ("cache", "child", "run")),
+    "view/xprof.py",
+    "view/xspace.py",
+}
 
 
 def write_perfetto(path: Path) -> None:

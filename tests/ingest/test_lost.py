@@ -156,6 +156,9 @@ def test_a_file_that_has_grown_is_not_held_against_its_checksum(run: Path) -> No
 def test_process_that_still_runs_may_write_its_files_again(run: Path) -> None:
     environment = {"XLADOCTOR_RUN_DIRECTORY": str(run)}
     with subprocess.Popen(["sleep", "600"], env=environment) as running:
+        # Linux shows the variables of a program a moment after it has started it.
+        while not Path(f"/proc/{running.pid}/environ").read_bytes():
+            pass
         own = run / f"process-{running.pid}"
         (run / "process-43").rename(own)
         listed = inventory(run)
