@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from xladoctor import timings
 from xladoctor.foreign import clean
 from xladoctor.repository import from_here
+from xladoctor.storage.address import is_url
 from xladoctor.whole_files import write_text
 
 if TYPE_CHECKING:
@@ -54,14 +55,15 @@ def load_evidence(
     """Load the evidence at a path, with the causes of its compilations.
 
     Args:
-        path: a run directory or file, ``-`` for standard input; or several files and directories
-            with evidence of one program.
+        path: a run directory or file, or a URL of one, ``-`` for standard input; or several files
+            and directories with evidence of one program.
         session: which of several timelines to read.
         progress: receives how much of a large file has been read.
         lost: what else is missing, as sentences.
 
     Raises:
         IngestError: there is nothing, or nothing that can be read.
+        StorageError: a URL cannot be read.
     """
     from xladoctor.causes import derive
     from xladoctor.evidence.busy import busy_notes
@@ -261,6 +263,8 @@ def with_suggestions(diagnosis: Diagnosis) -> Diagnosis:
     from xladoctor.fixes.plan import plan
     from xladoctor.fixes.suggest import with_suggestions
 
+    if is_url(diagnosis.run.path):  # of a program whose files are elsewhere
+        return diagnosis
     evidence = load_evidence(diagnosis.run.path)
     if evidence.manifest is None or evidence.root is None:
         return diagnosis
@@ -293,9 +297,13 @@ def add_ignores(diagnoses: Sequence[Diagnosis]) -> list[str]:
     from xladoctor.diagnosis.add_ignores import add_ignores
     from xladoctor.evidence.load import load
 
-    runs = [diagnosis for diagnosis in diagnoses if diagnosis.run.kind == "run"]
+    runs = [
+        diagnosis
+        for diagnosis in diagnoses
+        if diagnosis.run.kind == "run" and not is_url(diagnosis.run.path)
+    ]
     others = [
-        f"{diagnosis.run.path}: nothing written: this needs a run directory"
+        f"{diagnosis.run.path}: nothing written: this needs a run directory on this machine"
         for diagnosis in diagnoses
         if diagnosis not in runs
     ]

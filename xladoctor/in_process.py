@@ -16,6 +16,7 @@ from xladoctor.recording.bootstrap._xladoctor.settings import OURS
 from xladoctor.recording.framework import require_installed
 from xladoctor.recording.interface import CaptureError, RunRequest
 from xladoctor.running import RUN_DIRECTORY
+from xladoctor.storage.address import is_url
 
 if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis
@@ -48,6 +49,11 @@ class InProcessCapture:
     def __init__(
         self, output: str | os.PathLike[str] | None = None, *, report: bool = True, **options: Any
     ) -> None:
+        if output is not None and is_url(str(output)):
+            raise CaptureError(
+                "xladoctor.capture writes to a folder of this machine, not to a URL",
+                "xladoctor run --output URL script.py uploads, outside of the program",
+            )
         self._output = None if output is None else Path(output)
         self._report = report
         self._asked = options

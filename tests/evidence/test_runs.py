@@ -96,24 +96,6 @@ def test_script_that_has_not_run_is_named_with_the_command(
     assert caught.value.hint == "to make one: xladoctor run 'my train.py'"
 
 
-@pytest.mark.parametrize(
-    ("url", "hint"),
-    [
-        (
-            "gs://bucket/logs/run",
-            "gcloud storage cp -r gs://bucket/logs/run .\nxladoctor analyze run",
-        ),
-        ("s3://b/x/", "aws s3 cp --recursive s3://b/x/ x\nxladoctor analyze x"),
-        ("https://host/t.json", "curl -LO https://host/t.json\nxladoctor analyze t.json"),
-        ("file:///tmp/x", "xladoctor analyze /tmp/x"),
-    ],
-)
-def test_addresses_are_to_be_copied(url: str, hint: str) -> None:
-    with pytest.raises(IngestError) as caught:
-        load(url)
-    assert caught.value.hint == hint
-
-
 @pytest.mark.parametrize("folder", [RUNS, "."])
 def test_folder_of_runs_is_listed_the_newest_first(runs: Path, folder: str) -> None:
     with pytest.raises(IngestError) as caught:

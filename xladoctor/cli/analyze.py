@@ -29,7 +29,8 @@ def analyze(
             help="A run: its directory, last (the newest), last~1 (the one before) or its"
             " script's name. Or what other tools recorded of one program: an XProf log"
             " directory, .xplane.pb files, Chrome traces, text files with metrics reports or"
-            " logs, or a directory with any of these. - reads text from standard input.",
+            " logs, or a directory with any of these. Or a URL of any: gs://, s3://, https://."
+            " - reads text from standard input.",
         ),
     ],
     session: SessionOption = None,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from xladoctor.cli.configured import ConfigOptions, configured
+from xladoctor.cli.destination import Destination, RunOutputOption
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import ReportOptions, TotalStepsOption, draws
 from xladoctor.report.output import deliver, say
@@ -23,14 +23,7 @@ class RecordingOptions:
     """How servers are asked for a profile."""
 
     duration: Annotated[str, typer.Option(help="How long to record: 500ms, 3s, 2m.")] = "3s"
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Run directory to create (default: xladoctor-runs/DATE-capture).",
-        ),
-    ] = None
+    output: RunOutputOption = None
     wait: Annotated[
         str,
         typer.Option(help="How long to retry while a server is busy or not yet listening."),
@@ -70,6 +63,7 @@ def capture(
     """
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar
+    from xladoctor.recording.progress import Silence
     from xladoctor.recording.remote.address import (
         RECORDING,
         WAITING,
@@ -82,19 +76,23 @@ def capture(
 
     outputs = report.outputs()
     chosen = doctor.selection(configured(config))
+    destination = Destination(recording.output)
+    destination.observer(Silence())  # before it takes time to record
     request = RemoteRequest(
         addresses=parse_addresses(addresses),
         duration_ms=parse_milliseconds(recording.duration, "--duration", *RECORDING),
         wait_ms=parse_milliseconds(recording.wait, "--wait", *WAITING),
-        output=recording.output,
+        output=destination.folder,
         server_directory=recording.server_directory,
     )
     directory = fetch(request, _Progress(quiet)).directory
+    destination.finish(directory.path, quiet=True)
     with progress_bar() as bar:
         diagnosis = doctor.examine_run(
             directory, chosen, total_steps, progress=bar, pictures=draws(outputs)
         )
     deliver([Report(diagnosis)], outputs, report.color)
+    destination.finish(directory.path, quiet=quiet)
 
 
 class _Progress:

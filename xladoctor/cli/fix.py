@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xladoctor.cli.configured import ConfigOptions, configured
+from xladoctor.cli.destination import refuse_url
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import ColorOption, PlainFormat, PlainOption, QuietOption
 from xladoctor.quantities import parse_duration
@@ -110,6 +111,7 @@ def fix(
     from xladoctor.cli.progress_bar import progress_bar
     from xladoctor.report import fixes
 
+    refuse_url(path, "patches are tried and kept in a run directory of this machine")
     with progress_bar() as bar:
         chosen = doctor.selection(configured(config))
         diagnosis, plan = doctor.plan_fixes(path, chosen, root, bar)

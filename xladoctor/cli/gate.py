@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xladoctor.cli.configured import ConfigOptions, FailOnOption, configured
+from xladoctor.cli.destination import Destination, RunOutputOption, directory_of
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.judging import decided, delivered, policy_of
 from xladoctor.cli.output import AddIgnoresOption, QuietOption, ReportOptions, add_ignores, draws
@@ -100,18 +101,16 @@ class CommandOptions:
             help="Name of the program in the baseline and in budgets.",
         ),
     ] = None
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Run directory to create for a command.")
-    ] = None
+    output: RunOutputOption = None
     stop_after: StopAfterOption = None
     timeout: TimeoutOption = None
 
-    def outputs(self) -> list[Path | None]:
-        """The run directory of each run, if one was named."""
+    def outputs(self) -> list[Destination]:
+        """Where the run directory of each run goes."""
         if self.output is None or self.runs == 1:
-            return [self.output] * self.runs
-        names = (f"{self.output.name}-{number}" for number in range(1, self.runs + 1))
-        return [self.output.with_name(name) for name in names]
+            return [Destination(self.output) for _ in range(self.runs)]
+        base = self.output.rstrip("/")
+        return [Destination(f"{base}-{number}") for number in range(1, self.runs + 1)]
 
     def refuse_without_command(self) -> None:
         """Say that an option needs a command."""
@@ -224,9 +223,11 @@ def _run(
     diagnoses = []
     for output in command.outputs():
         request = request_for(
-            _with_python(tuple(words)), output, options, command.timeout, own_command=True
+            _with_python(tuple(words)), output.folder, options, command.timeout, own_command=True
         )
-        outcome = launcher.run(request, progress.observer(quiet), hang.end)
+        observer = output.observer(progress.observer(quiet))
+        outcome = launcher.run(request, observer, hang.end)
+        output.finish(directory_of(outcome), quiet=quiet or not outcome.status)
         sys.stdout.flush()
         if outcome.status:
             where = quoted(str(outcome.runs[0].path))
@@ -237,6 +238,7 @@ def _run(
         with launcher.signals_kept():
             made = doctor.examine_outcome(outcome, selection, pictures=pictures)
             diagnoses.append(list(made))
+            output.finish(directory_of(outcome), quiet=quiet)
     return diagnoses
 
 

@@ -65,8 +65,8 @@ AddIgnoresOption = Annotated[
 ]
 EvidenceArgument = typer.Argument(
     metavar="PATH",
-    help="A run, log directory, timeline or text file, as for analyze. - reads text from"
-    " standard input.",
+    help="A run, log directory, timeline or text file, or a URL of one, as for analyze. - reads"
+    " text from standard input.",
     show_default=False,
 )
 SessionOption = Annotated[
@@ -178,6 +178,11 @@ def _output(word: str, known: Sequence[Format]) -> Output:
     if name not in known or (equals and not file):
         raise typer.BadParameter(
             f"{word}: expected FORMAT or FORMAT=FILE, where FORMAT is one of {', '.join(known)}",
+            param_hint="--format",
+        )
+    if "://" in file:
+        raise typer.BadParameter(
+            f"{name}: a report is written to a file of this machine, not to a URL",
             param_hint="--format",
         )
     return Output(Format(name), Path(file) if file else None)

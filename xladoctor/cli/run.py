@@ -12,6 +12,7 @@ import typer
 
 from xladoctor.cli.boundary import OWN_FAULT, go_on_in_copy, report_error
 from xladoctor.cli.configured import ConfigOptions, configured
+from xladoctor.cli.destination import Destination, RunOutputOption, directory_of
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.judging import decided, delivered, policy_of
 from xladoctor.cli.output import (
@@ -44,14 +45,7 @@ class LaunchOptions:
     module: Annotated[
         bool, typer.Option("-m", help="Run a module, like python -m: -m MODULE [ARGS]...")
     ] = False
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Run directory to create (default: xladoctor-runs/DATE-SCRIPT).",
-        ),
-    ] = None
+    output: RunOutputOption = None
     trace_steps: Annotated[
         int, typer.Option(min=0, help="Number of steps in the timeline; 0 for no timeline.")
     ] = 60
@@ -91,8 +85,8 @@ class LaunchOptions:
         """Seconds between two reports; 0 for none."""
         return parse_duration(self.report_every) if self.report_every else 0.0
 
-    def request(self, words: list[str]) -> RunRequest:
-        """The program to run, under these options."""
+    def request(self, words: list[str], folder: Path | None) -> RunRequest:
+        """The program to run, under these options, into that run directory."""
         from xladoctor.recording.bootstrap._xladoctor.options import Options
 
         options = Options(
@@ -104,7 +98,7 @@ class LaunchOptions:
         )
         return request_for(
             words,
-            self.output,
+            folder,
             options,
             self.timeout,
             module=self.module,
@@ -161,7 +155,11 @@ def run(
         partial(_report_so_far, configuration, total_steps) if every_s else None,
         every_s,
     )
-    outcome = launcher.run(launch.request(arguments or []), meanwhile, hang.end)
+    destination = Destination(launch.output)
+    request = launch.request(arguments or [], destination.folder)
+    outcome = launcher.run(request, destination.observer(meanwhile), hang.end)
+    directory = directory_of(outcome)
+    destination.finish(directory, quiet=True)  # before anything else can go wrong
     if every_s:
         outputs.append(Output(Format.terminal, RunDirectory(meanwhile.directory).report))
     places = [quoted(str(from_here(run.path))) for run in outcome.runs]
@@ -177,6 +175,7 @@ def run(
         report.say_timings()
         if adds_ignores:
             add_ignores(diagnoses)
+        destination.finish(directory, quiet=quiet)
     except Exception as error:  # whatever it is, the program's status outlives it
         status = report_error(error)
         if status == OWN_FAULT and not gate:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xladoctor.cli.destination import refuse_url
 from xladoctor.quantities import parse_duration
 from xladoctor.report.output import emit, say
 
@@ -66,6 +67,7 @@ def tpu_check(
     from xladoctor.tpu_check.graphs import find_graphs
     from xladoctor.tpu_check.text import text_of
 
+    refuse_url(path, "tpu-check reads graphs of this machine")
     limits = Limits(seconds=parse_duration(timeout))
     topologies = [parse_topology(name) for name in on]
     compiler = find_compiler(python)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from xladoctor.evidence.database import Database
@@ -43,11 +44,13 @@ class Evidence:
         available: tables that were recorded and could be read, even if empty.
         notes: what was cut, skipped or unreadable.
         lost: the notes on losses that leave too much of what the program did unknown.
-        path: what was analyzed, as commands need it; ``-`` is standard input.
+        path: what was analyzed, as commands need it; ``-`` is standard input. A URL is without its
+            secrets.
         origin: its manifest, if it has one.
         frontend: the framework that the program is written in, as :mod:`xladoctor.frontends` names
             it.
         cut: tables that lack recorded rows, each with the note that says so.
+        copies: for each URL that was read, the copy of it on this machine.
     """
 
     database: Database
@@ -58,6 +61,7 @@ class Evidence:
     lost: tuple[str, ...] = ()
     frontend: str = DEFAULT
     cut: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def manifest(self) -> Manifest | None:
@@ -78,6 +82,13 @@ class Evidence:
     def root(self) -> str | None:
         """The repository that the program ran in, or its working directory."""
         return (self.manifest.root if self.manifest else None) or self.cwd
+
+    def on_disk(self, path: str) -> Path:
+        """Where a path of the evidence is on this machine: in the copy, if it is below a URL."""
+        for url, copy in self.copies.items():
+            if path == url or path.startswith(f"{url.rstrip('/')}/"):
+                return copy / path[len(url) :].lstrip("/")
+        return Path(path)
 
     def later_notes(self) -> list[str]:
         """Notes on tables that were made since the last call, as a query named them."""

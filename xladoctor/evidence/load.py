@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
@@ -13,7 +14,8 @@ from xladoctor import timings
 from xladoctor.evidence.columns import joined
 from xladoctor.evidence.database import Database, row_count
 from xladoctor.evidence.interface import Elsewhere, Evidence, Origin
-from xladoctor.evidence.runs import is_run, locate, refuse_several
+from xladoctor.evidence.places import Place, brought
+from xladoctor.evidence.runs import is_run, refuse_several
 from xladoctor.foreign import clean, encodable, quoted
 from xladoctor.frontends.vocabulary import DEFAULT, tables
 from xladoctor.ingest.console_text import read_text
@@ -31,29 +33,42 @@ def load(
 
     Args:
         path: a run directory, or a run by name; or files and directories that other tools wrote,
-            of one program. ``-`` is standard input.
+            of one program; or URLs of these. ``-`` is standard input.
         session: which of several captured timelines to read; by default the last one.
         progress: receives how far large files have been read.
 
     Raises:
         IngestError: there is nothing, or nothing that can be read.
+        StorageError: a URL cannot be read.
     """
     words = [path] if isinstance(path, str) else list(path)
     if words == ["-"]:
         ingested = Ingested()
         add_texts([read_text(sys.stdin.buffer, "standard input")], [], ingested)
         return build(ingested, "-", Elsewhere("text"))
-    paths = [locate(word) for word in words]
-    places = [Path(each) for each in paths]
+    found = brought(words, session, progress)
+    places = [each.path for each in found]
     if len(places) == 1 and is_run(places[0]):
-        manifest, ingested = read_run_directory(places[0], session, progress)
-        return build(ingested, paths[0], manifest)
-    refuse_several(places)
-    ingested = read_elsewhere(places, session, progress)
-    if len(paths) > 1:
-        return build(ingested, quoted(*paths), Elsewhere("files"))
+        with found[0].shown_in_errors():
+            manifest, ingested = read_run_directory(places[0], session, progress)
+        return _built(ingested, found, found[0].shown, manifest)
+    with ExitStack() as stack:
+        for each in found:
+            stack.enter_context(each.shown_in_errors())
+        refuse_several(places)
+        ingested = read_elsewhere(places, session, progress)
+    if len(found) > 1:
+        return _built(ingested, found, quoted(*(each.shown for each in found)), Elsewhere("files"))
     kind: Literal["timeline", "text"] = "timeline" if "timeline" in ingested.tables else "text"
-    return build(ingested, paths[0], Elsewhere(kind))
+    return _built(ingested, found, found[0].shown, Elsewhere(kind))
+
+
+def _built(ingested: Ingested, found: Sequence[Place], path: str, origin: Origin) -> Evidence:
+    """The evidence, in which places of copies are shown as the URLs that these are of."""
+    for each in found:
+        each.show_in(ingested)
+    evidence = build(ingested, path, origin)
+    return replace(evidence, copies={each.shown: each.path for each in found if each.is_copy})
 
 
 def build(ingested: Ingested, path: str, origin: Origin, frontend: str | None = None) -> Evidence:

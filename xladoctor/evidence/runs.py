@@ -17,16 +17,10 @@ from xladoctor.foreign import quoted
 from xladoctor.ingest.interface import IngestError
 from xladoctor.recording.interface import RUNS, RunDirectory
 from xladoctor.regular_files import files_below, modified_s, read_json
+from xladoctor.storage.address import is_url
 
 _LAST = "last"
 _NAMED = re.compile(r"(?P<name>.+?)(?:~(?P<back>\d{1,6}))?")
-_URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://", re.IGNORECASE)
-_COPY = {
-    "gs": "gcloud storage cp -r {url} .",
-    "s3": "aws s3 cp --recursive {url} {name}",
-    "http": "curl -LO {url}",
-    "https": "curl -LO {url}",
-}
 _MOST_LISTED = 20
 _LATEST_S = 2**62 // 10**9  # the year 2116, which no manifest exceeds
 _EXPECTED = (
@@ -67,10 +61,8 @@ def locate(word: str) -> str:
     """The path for a word, which is a path or the name of a run.
 
     Raises:
-        IngestError: there is no such file and no such run, or it is on another machine.
+        IngestError: there is no such file and no such run.
     """
-    if url := _URL.match(word):
-        raise _elsewhere(word, url["scheme"].lower())
     exists = _exists(word)
     if exists and (Path(word).is_dir() or not word.endswith(".py")):
         return word
@@ -94,7 +86,9 @@ def locate(word: str) -> str:
 
 
 def is_there(word: str) -> bool:
-    """Whether a word is an existing path or the name of a run."""
+    """Whether a word is an existing path, the name of a run, or a URL."""
+    if is_url(word):
+        return True
     try:
         return bool(locate(word))
     except IngestError:
@@ -198,16 +192,3 @@ def _exists(word: str) -> bool:
         return Path(word).exists()
     except OSError as error:
         raise IngestError(f"{word}: cannot be read: {error.strerror}") from error
-
-
-def _elsewhere(url: str, scheme: str) -> IngestError:
-    if scheme == "file":
-        return IngestError(
-            f"{url}: name the path itself", f"xladoctor analyze {quoted(url.partition('://')[2])}"
-        )
-    name = url.rstrip("/").rpartition("/")[2]
-    copy = _COPY.get(scheme, "copy {url} to {name}").format(url=quoted(url), name=quoted(name))
-    return IngestError(
-        f"{url}: xladoctor reads only files on this machine; copy it first",
-        f"{copy}\nxladoctor analyze {quoted(name)}",
-    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from enum import Enum
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from xladoctor.ingest.chrome.beginning import LONGEST, is_trace, may_be_trace
 from xladoctor.ingest.compressed import HEAD, PACKED, head_of
@@ -43,7 +43,7 @@ class Kind(Enum):
 ByKind = dict[Kind, list[Path]]
 
 
-def is_timeline(file: Path) -> bool:
+def is_timeline(file: PurePath) -> bool:
     """Whether a file has the name of a timeline, compressed or not."""
     return file.name.endswith((SUFFIX, SUFFIX + PACKED))
 
@@ -67,7 +67,7 @@ def files_in(directory: Path) -> ByKind:
     held: ByKind = {kind: [] for kind in Kind}
     files = (file for file in sorted(files_below(directory)) if file.is_file())
     for _, file in zip(range(_MOST_FILES), files, strict=False):
-        if kind := _kind_by_name(file):
+        if kind := kind_by_name(file):
             held[kind].append(file)
     return held
 
@@ -126,7 +126,13 @@ def rank_of(file: Path) -> int | None:
     return int(match[1]) if match else None
 
 
-def _kind_by_name(file: Path) -> Kind | None:
+def may_be_evidence(file: PurePath) -> bool:
+    """Whether :func:`kind_by_name` would look at a file of this name at all."""
+    named = is_dumped(file) or is_timeline(file) or file.name.endswith(_OF_TRACES)
+    return named or _is_named_as_text(file)
+
+
+def kind_by_name(file: Path) -> Kind | None:
     """The kind of a file in a directory, by its name: a directory may have too many to open."""
     if is_dumped(file):
         return Kind.MODULE
@@ -137,8 +143,13 @@ def _kind_by_name(file: Path) -> Kind | None:
     name = Path(file.name.removesuffix(PACKED))
     if name.suffix == ".log" and _looks(file, lambda head: compiler_file(head) is not None):
         return Kind.COMPILER
-    numbered = name.suffix[1:].isdecimal() and Path(name.stem).suffix in _OF_TEXTS  # by process
-    return Kind.TEXT if name.suffix in _OF_TEXTS or numbered else None
+    return Kind.TEXT if _is_named_as_text(file) else None
+
+
+def _is_named_as_text(file: PurePath) -> bool:
+    name = PurePath(file.name.removesuffix(PACKED))
+    numbered = name.suffix[1:].isdecimal() and PurePath(name.stem).suffix in _OF_TEXTS  # by process
+    return name.suffix in _OF_TEXTS or numbered
 
 
 def _looks(file: Path, like: Callable[[bytes], bool], longest: int = HEAD) -> bool:

@@ -35,9 +35,9 @@ from xladoctor.ingest.recognition import (
     rank_of,
     unreadable_traces,
 )
-from xladoctor.ingest.sessions import find_sessions, session_files
+from xladoctor.ingest.sessions import of_one_session
 from xladoctor.ingest.text_reader import TextPart
-from xladoctor.regular_files import files_below, modified_s
+from xladoctor.regular_files import files_below
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.read import Compilations
@@ -104,7 +104,7 @@ def _sort(path: Path, session: str | None, held: ByKind, ingested: Ingested) -> 
             yield read_text_file(path)
         return
     below = files_in(path)
-    held[Kind.TIMELINE] += _of_one_session(path, below[Kind.TIMELINE], session, ingested)
+    held[Kind.TIMELINE] += of_one_session(path, below[Kind.TIMELINE], session, ingested)
     for kind in (Kind.MODULE, Kind.COMPILER):
         held[kind] += below[kind]
     held[Kind.TRACE] += newest_traces(below[Kind.TRACE], ingested)
@@ -270,22 +270,6 @@ def _together(
     more = processes - named
     taken += ", each report after the first as one more" if more else ""
     return f"{held}; taken {taken}"
-
-
-def _of_one_session(
-    path: Path, timelines: list[Path], session: str | None, ingested: Ingested
-) -> list[Path]:
-    if find_sessions(path):
-        return session_files(path, session, ingested)
-    folders = {file.parent for file in timelines}
-    if not folders:
-        return []
-    newest = max(folders, key=lambda folder: (modified_s(folder), folder))
-    if len(folders) > 1:
-        ingested.notes.append(
-            f"{path}: {len(folders)} folders with timelines; the newest is read, {newest}"
-        )
-    return session_files(newest, session, ingested)
 
 
 def _read(

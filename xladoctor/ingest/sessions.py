@@ -60,6 +60,30 @@ def session_files(
     return sessions[chosen]
 
 
+def of_one_session(
+    path: Path, timelines: list[Path], session: str | None, ingested: Ingested
+) -> list[Path]:
+    """The timelines of a directory that belong to the session that is read, by default the newest.
+
+    Args:
+        timelines: all timelines below the directory.
+
+    Raises:
+        IngestError: there is no such session.
+    """
+    if find_sessions(path):
+        return session_files(path, session, ingested)
+    folders = {file.parent for file in timelines}
+    if not folders:
+        return []
+    newest = max(folders, key=lambda folder: (modified_s(folder), folder))
+    if len(folders) > 1:
+        ingested.notes.append(
+            f"{path}: {len(folders)} folders with timelines; the newest is read, {newest}"
+        )
+    return session_files(newest, session, ingested)
+
+
 def find_sessions(path: Path) -> dict[str, list[Path]]:
     """The sessions below a directory, the newest last, with their files by name."""
     for pattern in _PATTERNS:

@@ -95,7 +95,7 @@ def timelines(evidence: Evidence) -> Iterator[AnnotatedTimeline]:
 
 def place_of(file: str, evidence: Evidence) -> Path:
     """The path of a file in the evidence, whose tables escape paths that are not UTF-8."""
-    path, root = Path(file), Path(evidence.path)
+    path, root = evidence.on_disk(file), evidence.on_disk(evidence.path)
     if path.exists():
         return path
     return next((each for each in (root, *root.rglob("*")) if encodable(str(each)) == file), path)

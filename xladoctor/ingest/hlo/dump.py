@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from google.protobuf.message import DecodeError
 
@@ -26,7 +26,7 @@ _NAME = re.compile(
 )
 
 
-def is_dumped(file: Path) -> bool:
+def is_dumped(file: PurePath) -> bool:
     """Whether a file is a module from before XLA's optimizations."""
     return _NAME.fullmatch(file.name) is not None
 

@@ -1,0 +1,96 @@
+"""Where a run directory goes: a folder of this machine, or a URL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xladoctor.foreign import quoted
+from xladoctor.report.output import say
+
+if TYPE_CHECKING:
+    from xladoctor.recording.interface import RunOutcome
+    from xladoctor.recording.launcher import Observer
+    from xladoctor.storage.sending import Sending
+
+RunOutputOption = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="PATH",
+        show_default=False,
+        help="Run directory to create (default: xladoctor-runs/DATE-NAME). A URL, such as"
+        " gs://bucket/run or s3://bucket/run: it is uploaded there, too.",
+    ),
+]
+
+
+_COPY = {
+    "gs": "gcloud storage cp -r {url} .",
+    "s3": "aws s3 cp --recursive {url} {name}",
+    "http": "curl -LO {url}",
+    "https": "curl -LO {url}",
+}
+
+
+class Destination:
+    """What ``--output`` names.
+
+    Attributes:
+        folder: the run directory to create; None for one in ``xladoctor-runs``.
+    """
+
+    def __init__(self, output: str | None) -> None:
+        """Raises StorageError if it is a URL of a file of another machine."""
+        from xladoctor.storage.address import is_url, local_path
+
+        self._url: str | None = None
+        self._sending: Sending | None = None
+        if output and is_url(output) and not (local := local_path(output)):
+            self._url, self.folder = output, None
+        else:
+            local = local_path(output) if output else None
+            self.folder = Path(local or output) if output else None
+
+    def observer(self, behind: Observer) -> Observer:
+        """The observer that uploads, in front of another one, if there is something to upload to.
+
+        Raises:
+            StorageError: nothing can be uploaded there.
+        """
+        if self._url is None:
+            return behind
+        from xladoctor.storage.sending import Sending
+
+        self._sending = Sending(self._url, behind, say)
+        return self._sending
+
+    def finish(self, directory: Path, *, quiet: bool = False) -> None:
+        """Upload what is new in a run that is over, if that was asked for."""
+        if self._sending is not None and directory.exists():
+            self._sending.finish(directory, quiet=quiet)
+
+
+def directory_of(outcome: RunOutcome) -> Path:
+    """The run directory of a command: that of its only program, or the folder of several."""
+    first = outcome.runs[0].path
+    return first if len(outcome.runs) == 1 else first.parent
+
+
+def refuse_url(word: str, why: str) -> None:
+    """Refuse a URL where only a path makes sense.
+
+    Raises:
+        StorageError: it is one; says how to copy what is there.
+    """
+    from xladoctor.storage.address import StorageError, is_url, local_path, parse_address
+
+    if not is_url(word) or local_path(word):
+        return
+    address = parse_address(word)
+    copy = _COPY.get(address.scheme, "copy {url} to {name}")
+    copy = copy.format(url=quoted(address.shown), name=quoted(address.name))
+    raise StorageError(f"{address.shown}: {why}", f"copy it first: {copy}")

@@ -1,0 +1,169 @@
+"""The launcher's part of uploading a run: when it is done, and what is said about it.
+
+The run directory on this machine comes first, and stays. Whatever goes wrong with the store, the
+program runs on and its run is kept.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from xladoctor.foreign import quoted
+from xladoctor.recording.launcher import Observer
+from xladoctor.repository import from_here
+from xladoctor.storage.address import StorageError, parse_address
+from xladoctor.storage.upload import Answer, Order
+
+#: Seconds between two uploads of a program that goes on after its last window.
+EVERY_S = 600.0
+_LOOK_S = 2.0
+_LATER = {"gs": "gcloud storage rsync -r {run} {url}", "s3": "aws s3 sync {run} {url}"}
+#: The interpreter, without the working directory in its path: what is there is the program's.
+_COMMAND = (
+    sys.executable,
+    "-P",
+    "-c",
+    "import sys; sys.path.append(sys.argv[1]); from xladoctor.storage.upload import main; main()",
+    str(Path(__file__).parents[2]),
+)
+
+
+class Sending:
+    """Uploads a run at the end of each window of the profiler, and at its end.
+
+    An observer of the program, with another one behind it.
+    """
+
+    def __init__(self, url: str, behind: Observer, say: Callable[[str], None]) -> None:
+        """
+        Args:
+            url: where the run directory goes; nothing may be there.
+            behind: the observer behind it.
+            say: shows a line to the user.
+
+        Raises:
+            StorageError: nothing can be uploaded there.
+        """
+        self._url, self._address = url, parse_address(url)
+        self._behind, self._say = behind, say
+        self._sent: dict[str, tuple[int, int]] = {}
+        self._windows: dict[str, int] = {}
+        self._seen: dict[str, int] = {}
+        self._looked = self._began = 0.0
+        self._child: subprocess.Popen[bytes] | None = None
+        self._directory: Path | None = None
+        answer = self._waited(self._started(Order("check", url)))
+        if answer.refused:
+            raise StorageError(answer.what, answer.hint)
+        if answer.what:
+            self._say(f"{answer.what}; the run is kept here, and its upload is tried all the same")
+
+    def started(self, directory: Path) -> None:
+        """Called before the program starts."""
+        self._directory, self._began = directory, time.monotonic()
+        self._behind.started(directory)
+
+    def tick(self) -> None:
+        """Called while the program is running."""
+        self._behind.tick()
+        now = time.monotonic()
+        if self._directory is None or now - self._looked < _LOOK_S:
+            return
+        self._looked = now
+        if self._child is not None:
+            if self._child.poll() is None:
+                return
+            self._take(self._waited(self._child))
+        seen, self._seen = self._seen, self._timelines(self._directory)
+        is_new = self._seen == seen != self._windows
+        if is_new or now - self._began >= EVERY_S:
+            self._windows, self._began = seen, now
+            self._child = self._started(self._order(self._directory))
+
+    def ended(self) -> None:
+        """Called after the program has ended."""
+        self._behind.ended()
+
+    def finish(self, directory: Path, *, quiet: bool = False) -> bool:
+        """Upload what is new in a run that is over; say so, or why not, and how to do it later.
+
+        Args:
+            quiet: whether success is not worth a line.
+        """
+        try:
+            if self._child is not None:
+                self._take(self._waited(self._child))
+            order = self._order(directory, ended=True)
+            answer = self._waited(self._started(order))
+        except SystemExit:
+            self._say_kept(directory, "interrupted")
+            raise
+        self._take(answer)
+        if answer.what:
+            self._say_kept(directory, answer.what)
+            for line in answer.hint.splitlines():
+                self._say(f"  {line}")
+        elif not quiet:
+            self._say(f"uploaded to {self._address.shown}")
+        return not answer.what
+
+    def _order(self, directory: Path, *, ended: bool = False) -> Order:
+        return Order("send", self._url, str(directory), self._sent, ended)
+
+    def _take(self, answer: Answer) -> None:
+        self._child, self._sent = None, answer.sent or self._sent
+
+    def _say_kept(self, directory: Path, why: str) -> None:
+        run, url = quoted(str(from_here(directory))), quoted(self._address.shown)
+        later = _LATER.get(self._address.scheme, "copy {run} to {url}").format(run=run, url=url)
+        self._say(f"the run is not uploaded: {why}")
+        self._say(f"it is kept in {run}; to upload it later: {later}")
+
+    @staticmethod
+    def _timelines(directory: Path) -> dict[str, int]:
+        """The timelines that are there, with their sizes."""
+        sizes = {}
+        for file in directory.glob("plugins/profile/*/*"):
+            try:
+                sizes[str(file)] = file.stat().st_size
+            except OSError:  # a provisional one, removed
+                continue
+        return sizes
+
+    @staticmethod
+    def _started(order: Order) -> subprocess.Popen[bytes]:
+        """A process that carries out an order, out of reach of the terminal's signals."""
+        child = subprocess.Popen(
+            _COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        if child.stdin is not None:
+            try:
+                with child.stdin:
+                    child.stdin.write(msgspec.json.encode(order))
+            except OSError:  # it is gone, which its answer shows
+                pass
+            child.stdin = None
+        return child
+
+    @staticmethod
+    def _waited(child: subprocess.Popen[bytes]) -> Answer:
+        """The answer of such a process; an interrupt ends it."""
+        try:
+            output, _ = child.communicate()
+        except BaseException:
+            child.kill()
+            raise
+        try:
+            return msgspec.json.decode(output, type=Answer)
+        except msgspec.MsgspecError:
+            return Answer(what=f"the process that uploads ended with status {child.returncode}")

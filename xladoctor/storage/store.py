@@ -1,0 +1,332 @@
+"""A place behind a URL: what is in it, and its bytes. All that knows the library is here.
+
+fsspec, and the client of a store, are imported when a URL is used, not before.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, TypeVar
+from urllib.parse import unquote
+
+from xladoctor.regular_files import LOG, too_large
+from xladoctor.storage.address import Address, StorageError
+from xladoctor.storage.faults import Fault, explained, fault_of, not_installed
+
+Result = TypeVar("Result")
+#: Bytes of a request for a part of an object.
+PART = 1 << 23
+#: Seconds to connect, and between two parts of an answer.
+CONNECT_S, ANSWER_S = 15.0, 60.0
+#: How often a request is made before it is given up, and the first pause, which doubles.
+TRIES, PAUSE_S = 4, 0.5
+MOST_OBJECTS = 100_000
+_MOST_PAGES, _DEEPEST = 500, 8  # of listings by web servers
+_LIBRARIES = ("aiobotocore", "aiohttp", "asyncio", "boto3", "botocore", "fsspec", "gcsfs", "google",
+              "s3fs", "urllib3")  # fmt: skip
+_VERSIONS = ("generation", "VersionId", "ETag", "etag", "md5Hash", "Content-MD5", "Digest",
+             "Last-Modified", "LastModified", "updated", "mtime", "created")  # fmt: skip
+_TIMES = ("mtime", "LastModified", "updated", "Last-Modified", "created")
+
+
+class Object(NamedTuple):
+    """An object below a URL.
+
+    Attributes:
+        name: its path below the URL, parts separated by ``/``; of the URL itself, its last part.
+        key: its path for the library.
+        size: in bytes; None if the store does not say.
+        version: changes with its content; empty if the store does not say.
+        modified_s: seconds since 1970; 0 if unknown.
+        ranges: whether a part of it can be read.
+    """
+
+    name: str
+    key: str
+    size: int | None
+    version: str
+    modified_s: float
+    ranges: bool = True
+
+
+class Store:
+    """What is behind a URL."""
+
+    def __init__(self, address: Address) -> None:
+        """
+        Raises:
+            StorageError: nothing can be read there, as its client is not installed.
+        """
+        self.address = address
+        for library in _LIBRARIES:  # they log URLs, to standard error unless somebody listens
+            logger = logging.getLogger(library)
+            logger.propagate = False
+            logger.addHandler(logging.NullHandler())
+        try:
+            import fsspec
+
+            kind: Any = fsspec.get_filesystem_class(address.scheme)
+            self._files = kind(**_options(address))
+        except (ImportError, ValueError) as error:
+            raise not_installed(address.scheme, error) from None
+        except Exception as error:
+            raise explained(error, address) from None
+        of_web = address.scheme in ("http", "https")
+        self._web = of_web
+        whole = address.shown + address.query if of_web else f"{address.host}/{address.path}"
+        if address.scheme == "memory":
+            whole = f"/{whole}"
+        self._root = whole if of_web else whole.rstrip("/")
+        self._tries = TRIES if address.scheme != "gs" else 1  # gcsfs tries again by itself
+
+    def objects(self) -> tuple[list[Object], bool]:
+        """What is there, by name, and whether it is a folder.
+
+        Raises:
+            StorageError: nothing is there, or it cannot be looked at.
+        """
+        if self._web:
+            return self._pages()
+        about = self._asked(lambda: self._about(self._root))
+        if about.get("type") != "directory":
+            return [self._object(self.address.name, self._root, about)], False
+        found = self._asked(lambda: self._files.find(self._root, detail=True))
+        if len(found) > MOST_OBJECTS:
+            raise StorageError(
+                f"{self.address.shown}: {len(found):,} objects", "name the folder of one run"
+            )
+        below = self._root + "/"
+        objects = [
+            self._object(key.removeprefix(below), key, about)
+            for key, about in found.items()
+            if about.get("type") != "directory" and key.startswith(below)
+        ]
+        return sorted(objects), True
+
+    def described(self, found: Object) -> Object:
+        """An object with its size and version, where the listing did not have them."""
+        if found.size is not None and found.version:
+            return found
+        return self._object(found.name, found.key, self._asked(lambda: self._about(found.key)))
+
+    def head(self, found: Object, count: int) -> bytes:
+        """The first bytes of an object. Raises StorageError."""
+        return self.part(found, 0, count)
+
+    def part(self, found: Object, begin: int, end: int) -> bytes:
+        """A part of an object that allows it. Raises StorageError."""
+        return self._asked(lambda: bytes(self._files.cat_file(found.key, start=begin, end=end)))
+
+    def copy(self, found: Object, file: BinaryIO, tell: Callable[[int], None]) -> None:
+        """Write a whole object into an empty file. Raises StorageError, and OSError of the file."""
+
+        def attempt() -> None:
+            file.seek(0)
+            file.truncate()
+            limited = _Limited(file, tell)
+            try:
+                if self._web:  # as it comes, whatever the server says about its size
+                    self._files.get_file(found.key, limited)
+                else:
+                    limited.write(self._files.cat_file(found.key))
+                limited.require(found.size)
+            except BaseException:
+                tell(-limited.count)
+                raise
+
+        self._asked(attempt)
+
+    def put(self, name: str, source: bytes | Path) -> None:
+        """Write an object, whole or not at all. Raises StorageError.
+
+        Args:
+            name: its path below the URL; empty for the URL itself.
+        """
+        key = f"{self._root}/{name}" if name else self._root
+
+        def attempt() -> None:
+            if self.address.scheme not in ("gs", "s3"):
+                self._files.makedirs(key.rpartition("/")[0], exist_ok=True)
+            if isinstance(source, bytes):
+                self._files.pipe_file(key, source)
+            else:
+                self._files.put_file(str(source), key)
+
+        self._asked(attempt)
+
+    def remove(self, name: str) -> None:
+        """Remove an object. Raises StorageError."""
+        self._asked(lambda: self._files.rm_file(f"{self._root}/{name}"))
+
+    def refuse_contents(self) -> None:
+        """Raise StorageError if something is there, or nothing can be written there."""
+        if self._web:
+            raise StorageError(
+                f"{self.address.shown}: a web server, to which nothing can be written",
+                "name a bucket, such as gs://bucket/run or s3://bucket/run",
+            )
+        try:
+            objects, _ = self.objects()
+        except StorageError as error:
+            if error.__cause__ is not None and fault_of(error.__cause__) is Fault.ABSENT:
+                return
+            raise
+        if objects:
+            raise StorageError(
+                f"{self.address.shown} exists and is not empty", "name another one with --output"
+            )
+
+    def _about(self, key: str) -> dict[str, Any]:
+        try:
+            about: dict[str, Any] = self._files.info(key)
+        except FileNotFoundError as error:
+            if self.address.is_bucket and fault_of(error) is Fault.ABSENT and "/" in key:
+                self._require_bucket()
+            raise
+        return about
+
+    def _require_bucket(self) -> None:
+        """Raise StorageError if the bucket itself is not there, as far as that can be seen."""
+        try:
+            self._files.info(self.address.host)
+        except FileNotFoundError:
+            where = f"{self.address.scheme}://{self.address.host}"
+            raise StorageError(f"{where}: {Fault.NO_BUCKET.value}") from None
+        except Exception:  # noqa: S110 - not everybody may ask
+            pass
+
+    def _asked(self, request: Callable[[], Result]) -> Result:
+        """The answer to a request, which is made again after faults that may pass."""
+        pause = PAUSE_S
+        for left in reversed(range(self._tries)):
+            try:
+                return request()
+            except Exception as error:
+                if _is_of_this_machine(error):
+                    raise
+                if not left or not fault_of(error).may_pass:
+                    raise explained(error, self.address) from error
+            time.sleep(pause)
+            pause *= 2
+        raise AssertionError
+
+    def _object(self, name: str, key: str, about: dict[str, Any]) -> Object:
+        size, kept = about.get("size"), self._web and about.get("partial") is not True
+        version = next((str(about[each]) for each in _VERSIONS if about.get(each)), "")
+        when = next((about[each] for each in _TIMES if about.get(each)), None)
+        return Object(name, key, size if isinstance(size, int) else None, version, _seconds(when),
+                      ranges=not kept)  # fmt: skip
+
+    def _pages(self) -> tuple[list[Object], bool]:
+        """A file of a web server, or what its pages list, if they do."""
+        root = self._root
+        if not self.address.path.endswith("/") and self.address.path:
+            about = self._asked(lambda: self._about(root))
+            is_page = about.get("mimetype") == "text/html"
+            if not is_page or self.address.path.endswith((".html", ".htm")):
+                return [self._object(unquote(self.address.name), root, about)], False
+            root = f"{self.address.shown}/"
+        return sorted(self._linked(root)), True
+
+    def _linked(self, root: str) -> Iterator[Object]:
+        """The files that pages link to, below the root: a page can name anything."""
+        pending, seen = [root if root.endswith("/") else f"{root}/"], set[str]()
+        root = pending[0]
+        while pending and len(seen) < _MOST_PAGES:
+            page = pending.pop(0)
+            for entry in self._asked(lambda page=page: self._files.ls(page, detail=True)):  # type: ignore[misc]
+                key = str(entry["name"])
+                below = key.removeprefix(root)
+                if not key.startswith(root) or below in ("", "/") or set("?#") & set(below):
+                    continue
+                if ".." in unquote(below).split("/") or below.count("/") > _DEEPEST:
+                    continue
+                if key.endswith("/"):
+                    pending += [key] if key not in seen else []
+                    seen.add(key)
+                else:
+                    yield Object(unquote(below), key, None, "", 0.0, ranges=False)
+
+
+class _Limited:
+    """A file that takes no more than any real one has, and says how much it got."""
+
+    def __init__(self, file: BinaryIO, tell: Callable[[int], None]) -> None:
+        self._file, self._tell = file, tell
+        self.count = 0
+
+    def write(self, data: bytes) -> int:
+        """As of a file. Raises OSError."""
+        if self.count + len(data) > LOG:
+            raise too_large(LOG)
+        self._file.write(data)
+        self.count += len(data)
+        self._tell(len(data))
+        return len(data)
+
+    def require(self, size: int | None) -> None:
+        """Raise ConnectionError if it got less than that."""
+        if size is not None and self.count < size:
+            raise ConnectionError(f"ended after {self.count} of {size} bytes")
+
+    def read(self) -> bytes:
+        """Nothing; fsspec takes what has this, and the next two, for a file."""
+        return b""
+
+    def tell(self) -> int:
+        """How much it got."""
+        return self.count
+
+    def close(self) -> None:
+        """Nothing: whoever opened the file closes it."""
+
+
+def _options(address: Address) -> dict[str, Any]:
+    """What the client of a store is made with; each is made anew, as credentials may differ."""
+    options: dict[str, Any] = {"skip_instance_cache": True, "use_listings_cache": False}
+    if address.scheme == "s3":
+        options["config_kwargs"] = {"connect_timeout": CONNECT_S, "read_timeout": ANSWER_S}
+        if address.user:
+            options |= {"key": address.user, "secret": address.password}
+    elif address.scheme in ("http", "https"):
+        import aiohttp
+
+        limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=ANSWER_S)
+        options["client_kwargs"] = {"timeout": limits}
+        if address.user:
+            options["client_kwargs"]["auth"] = aiohttp.BasicAuth(address.user, address.password)
+    elif address.scheme == "memory":
+        return {}
+    elif address.scheme != "gs":
+        host, _, port = address.host.partition(":")
+        given = {"host": host, "username": address.user, "password": address.password}
+        options |= {name: value for name, value in given.items() if value}
+        options |= {"port": int(port)} if port else {}
+    return options
+
+
+def _is_of_this_machine(error: BaseException) -> bool:
+    """Whether our own disk is full, or a file too large: not a fault of the store."""
+    return isinstance(error, OSError) and error.errno in (errno.EFBIG, errno.ENOSPC, errno.EDQUOT)
+
+
+def _seconds(when: object) -> float:
+    """An instant in one of the forms of stores: seconds since 1970; 0 if unknown."""
+    if isinstance(when, datetime):
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    if isinstance(when, (int, float)):
+        return float(when)
+    try:
+        return datetime.fromisoformat(str(when)).timestamp()
+    except ValueError:
+        pass
+    try:
+        return parsedate_to_datetime(str(when)).timestamp()
+    except (ValueError, TypeError):
+        return 0.0
