@@ -9,6 +9,7 @@ import typer
 
 from xladoctor.foreign import quoted
 from xladoctor.report.output import say
+from xladoctor.storage.address import StorageError, is_url, local_path, parse_address
 
 if TYPE_CHECKING:
     from xladoctor.recording.interface import RunOutcome
@@ -45,8 +46,6 @@ class Destination:
 
     def __init__(self, output: str | None) -> None:
         """Raises StorageError if it is a URL of a file of another machine."""
-        from xladoctor.storage.address import is_url, local_path
-
         self._url: str | None = None
         self._sending: Sending | None = None
         if output and is_url(output) and not (local := local_path(output)):
@@ -86,8 +85,6 @@ def refuse_url(word: str, why: str) -> None:
     Raises:
         StorageError: it is one; says how to copy what is there.
     """
-    from xladoctor.storage.address import StorageError, is_url, local_path, parse_address
-
     if not is_url(word) or local_path(word):
         return
     address = parse_address(word)

@@ -6,13 +6,14 @@ import io
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
 import typer
 
@@ -27,6 +28,7 @@ from xladoctor.cli.output import (
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import csv_lines, harmless, json_text
 from xladoctor.report.output import Color, emit, say, style_for
+from xladoctor.storage.address import is_url, local_path, parse_address
 from xladoctor.whole_files import replacing
 
 if TYPE_CHECKING:
@@ -49,8 +51,14 @@ class AnswerOptions:
 
     rows: Annotated[Rows, typer.Option("--format", help="Row format.")] = Rows.table
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write the rows to this file.", show_default=False),
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="Write the rows to this file, or URL.",
+            show_default=False,
+        ),
     ] = None
     limit: Annotated[int, typer.Option(min=0, help="How many rows a table shows; 0 for all.")] = 40
 
@@ -120,7 +128,7 @@ def _text(path: str, query: str) -> str:
     return sys.stdin.read()
 
 
-def _show(checked: Query, output: Path | None, limit: int, color: Color) -> None:
+def _show(checked: Query, output: str | None, limit: int, color: Color) -> None:
     from xladoctor.report import table
     from xladoctor.report.interface import Style
 
@@ -138,7 +146,7 @@ def _show(checked: Query, output: Path | None, limit: int, color: Color) -> None
         emit(f"… {shown_of} (--limit 0 for all)\n", sys.stderr)
 
 
-def _write(evidence: Evidence, text: str, timeout: float, rows: Rows, output: Path | None) -> None:
+def _write(evidence: Evidence, text: str, timeout: float, rows: Rows, output: str | None) -> None:
     """Through a file of our own: the only one that the closed database may write."""
     with temporary_folder() as folder:
         file = Path(folder) / f"rows.{rows}"
@@ -166,14 +174,23 @@ def _closed(evidence: Evidence, text: str, timeout: float, writable: Path | None
 
 
 @contextmanager
-def _target(output: Path | None) -> Iterator[BinaryIO]:
+def _target(output: str | None) -> Iterator[BinaryIO]:
     """The file, or standard output; a reader that has gone is not an error."""
+    path = None if output is None else local_path(output) or output
     try:
-        if output is None:
+        if path is None:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
+        elif is_url(path):
+            from xladoctor.storage.store import Store
+
+            store = Store(parse_address(path))
+            with tempfile.NamedTemporaryFile() as rows:
+                yield cast(BinaryIO, rows)
+                rows.flush()
+                store.put("", Path(rows.name))
         else:
-            with replacing(output) as file:
+            with replacing(Path(path)) as file:
                 yield file
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

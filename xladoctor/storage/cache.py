@@ -22,7 +22,7 @@ from pathlib import Path
 from xladoctor.cache_folder import cache_folder
 from xladoctor.storage.address import Address, StorageError
 from xladoctor.storage.needed import Needed
-from xladoctor.whole_files import alone_in
+from xladoctor.whole_files import alone_in, write_text
 
 #: Bytes of copies that nobody reads, beyond which the oldest are removed.
 MOST_BYTES = 20 << 30
@@ -92,7 +92,7 @@ class Copies:
         """Make the new copy one that is kept, and held from now on. Raises OSError."""
         new = self._folder / f"{_content(content)}{_NEW}"
         copy = new.with_name(_content(content))
-        (new / _VERSIONS).write_text(json.dumps(_versions(content)), encoding="utf-8")
+        write_text(new / _VERSIONS, json.dumps(_versions(content)))
         shutil.rmtree(new / _PARTS)
         if copy.exists():  # of objects without versions, which may have changed
             copy.rename(copy.with_name(f"{copy.name}-{secrets.token_hex(4)}"))

@@ -1,0 +1,63 @@
+"""Stores for the tests of this folder: one of each kind for all of them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.storage import stores
+
+SAMPLES = Path(__file__).parents[2] / "sample_traces"
+#: A run of a program on torch_xla, with one finding.
+RUN = SAMPLES / "recompiling"
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    with stores.s3() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def gcs_endpoint() -> Iterator[str]:
+    with stores.gcs() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own; copies in it are in ``xladoctor/storage``."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "xladoctor" / "storage"
+
+
+@pytest.fixture
+def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The S3 server as a file system, with a bucket ``evidence``."""
+    import s3fs
+
+    for name, value in stores.s3_environment(s3_endpoint).items():
+        monkeypatch.setenv(name, value)
+    files = s3fs.S3FileSystem(skip_instance_cache=True, use_listings_cache=False)
+    if not files.exists(stores.BUCKET):
+        files.mkdir(stores.BUCKET)
+    return files
+
+
+@pytest.fixture
+def gcs(gcs_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The emulator of Google Cloud Storage as a file system, with a bucket ``evidence``."""
+    from gcsfs.core import GCSFileSystem
+
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", gcs_endpoint)
+    return GCSFileSystem(token="anon", skip_instance_cache=True, use_listings_cache=False)
+
+
+@pytest.fixture
+def place() -> str:
+    """A place in the bucket that no other test uses."""
+    return f"{stores.BUCKET}/{uuid.uuid4().hex}"
