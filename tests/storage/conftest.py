@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fsspec.asyn import sync
 
 from tests.storage import stores
+from xladoctor.cache_folder import cache_folder
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 #: A run of a program on torch_xla, with one finding.
@@ -30,13 +32,17 @@ def gcs_endpoint() -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of the test's own; copies in it are in ``xladoctor/storage``."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "xladoctor" / "storage"
+    """The folder of copies in a cache of the test's own, which shares what is compiled."""
+    compiled, own = cache_folder("numba"), tmp_path / "cache" / "xladoctor"
+    own.mkdir(parents=True)
+    if compiled:
+        (own / "numba").symlink_to(compiled)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(own.parent))
+    return own / "storage"
 
 
 @pytest.fixture
-def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The S3 server as a file system, with a bucket ``evidence``."""
     import s3fs
 
@@ -45,16 +51,29 @@ def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     files = s3fs.S3FileSystem(skip_instance_cache=True, use_listings_cache=False)
     if not files.exists(stores.BUCKET):
         files.mkdir(stores.BUCKET)
-    return files
+    yield files
+    sync(files.loop, files._s3.close)
 
 
 @pytest.fixture
-def gcs(gcs_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+def gcs(gcs_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The emulator of Google Cloud Storage as a file system, with a bucket ``evidence``."""
     from gcsfs.core import GCSFileSystem
 
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", gcs_endpoint)
-    return GCSFileSystem(token="anon", skip_instance_cache=True, use_listings_cache=False)
+    monkeypatch.setenv("NO_GCE_CHECK", "true")  # no look for a machine of Google's around us
+    files = GCSFileSystem(token="anon", skip_instance_cache=True, use_listings_cache=False)
+    yield files
+    if files._session is not None:
+        sync(files.loop, files._session.close)
+
+
+@pytest.fixture
+def memory() -> Any:
+    """The file system in this process's memory, for what is the same in all stores."""
+    import fsspec
+
+    return fsspec.filesystem("memory")
 
 
 @pytest.fixture

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
-KEY, SECRET = "AKIDEXAMPLEKEY", "wJalrXUtnFEMI+K7MDENG"  # noqa: S105
-SECRET_IN_URL = "wJalrXUtnFEMI%2BK7MDENG"  # noqa: S105
+KEY, SECRET = "AKIDEXAMPLEKEY", "wJalrXUtnFEMI+K7MDENG"
+SECRET_IN_URL = "wJalrXUtnFEMI%2BK7MDENG"
 BUCKET = "evidence"
 
 _S3 = """
@@ -96,7 +93,7 @@ def web(answer: Callable[[Any], None] | None = None, folder: Path | None = None)
             assert answer
             answer(self)
 
-        do_HEAD = do_GET
+        do_HEAD = do_GET  # noqa: N815
 
         def log_message(self, *_: Any) -> None:
             """Nothing."""

@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import fsspec
 import pytest
 
-from tests.storage.conftest import RUN, SAMPLES
+from tests.storage.conftest import RUN
 from tests.storage.stores import BUCKET, web
 from xladoctor.evidence.load import load
 from xladoctor.ingest.interface import IngestError
@@ -79,13 +78,12 @@ def test_a_log_directory_of_xprof_is_read_as_from_the_disk(put: Any, tmp_path: P
 
 
 def test_the_last_session_is_fetched_and_another_if_asked_for(
-    s3: Any, place: str, cache: Path
+    memory: Any, place: str, cache: Path
 ) -> None:
     for session in ("2026_01_01", "2026_01_02"):
-        s3.put_file(str(TIMELINE), f"{place}/plugins/profile/{session}/host.xplane.pb")
-        time.sleep(1.1)  # the store's dates are of whole seconds
-    s3.pipe_file(f"{place}/checkpoint/model.safetensors", b"\1" * 1000)
-    url = f"s3://{place}"
+        memory.put_file(str(TIMELINE), f"{place}/plugins/profile/{session}/host.xplane.pb")
+    memory.pipe_file(f"{place}/checkpoint/model.safetensors", b"\1" * 1000)
+    url = f"memory://{place}"
     (note,) = load(url).notes
     assert note.startswith(f"{url}: 2 sessions; the newest is read, 2026_01_02")
     whole = [file for file in cache.rglob("*.*") if file.is_file() and file.stat().st_size > 1000]
@@ -110,13 +108,13 @@ def test_a_file_is_read(s3: Any, place: str) -> None:
     assert both.path == f"{url} {TIMELINE}"
 
 
-def test_runs_in_a_bucket_are_listed_by_url(s3: Any, place: str, cache: Path) -> None:
+def test_runs_in_a_bucket_are_listed_by_url(memory: Any, place: str, cache: Path) -> None:
     for name in ("a", "b"):
-        s3.put(str(RUN), f"{place}/{name}", recursive=True)
+        memory.put(str(RUN), f"{place}/{name}", recursive=True)
     with pytest.raises(IngestError) as caught:
-        load(f"s3://{place}")
-    assert caught.value.what == f"s3://{place}: 2 runs; a report is about one"
-    assert f"xladoctor analyze s3://{place}/" in caught.value.hint
+        load(f"memory://{place}")
+    assert caught.value.what == f"memory://{place}: 2 runs; a report is about one"
+    assert f"xladoctor analyze memory://{place}/" in caught.value.hint
     assert str(cache) not in caught.value.hint
     assert not list(cache.rglob("*.xplane.pb"))
 
@@ -132,23 +130,25 @@ def test_large_objects_are_fetched_in_parts(
 
 
 def test_large_files_are_looked_into_before_they_are_fetched(
-    s3: Any, place: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+    memory: Any, place: str, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("xladoctor.storage.needed._LARGE", 100)
     trace = json.dumps({"traceEvents": [{"ph": "X", "name": "a" * 200}]})
-    s3.pipe_file(f"{place}/rank0.trace.json.gz", gzip.compress(os.urandom(90).hex().encode() * 2))
-    s3.pipe_file(f"{place}/config.json", json.dumps({"layers": list(range(100))}).encode())
-    s3.pipe_file(f"{place}/shard", b"\0" * 200)
-    s3.pipe_file(f"{place}/rank1.trace.json", trace.encode())
-    fetch(f"s3://{place}")
+    memory.pipe_file(
+        f"{place}/rank0.trace.json.gz", gzip.compress(os.urandom(90).hex().encode() * 2)
+    )
+    memory.pipe_file(f"{place}/config.json", json.dumps({"layers": list(range(100))}).encode())
+    memory.pipe_file(f"{place}/shard", b"\0" * 200)
+    memory.pipe_file(f"{place}/rank1.trace.json", trace.encode())
+    fetch(f"memory://{place}")
     names = {file.name for file in cache.rglob("*") if file.is_file()}
     assert names == {"rank1.trace.json", "versions.json"}
 
 
-def test_a_folder_without_evidence(s3: Any, place: str) -> None:
-    s3.pipe_file(f"{place}/model.bin", b"1")
+def test_a_folder_without_evidence(memory: Any, place: str) -> None:
+    memory.pipe_file(f"{place}/model.bin", b"1")
     with pytest.raises(StorageError, match="nothing in it that can be read"):
-        load(f"s3://{place}")
+        load(f"memory://{place}")
 
 
 def test_names_that_lead_elsewhere_are_left_out(s3: Any, place: str, cache: Path) -> None:
@@ -171,7 +171,9 @@ def test_pages_of_a_web_server_lead_to_what_is_below_them_alone(
 
     def answer(request: Any) -> None:
         asked.append(request.path)
-        page = b'<a href="../secret.log">a</a><a href="/secret.log">b</a><a href="x/../../../s.log">'
+        page = (
+            b'<a href="../secret.log">a</a><a href="/secret.log">b</a><a href="x/../../../s.log">'
+        )
         page += b'c</a><a href="%2e%2e/secret.log">d</a><a href="own.log">e</a>'
         is_page = request.path == "/runs/"
         body = page if is_page else b"Counter: MarkStep\n  Value: 3\n"

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -184,8 +184,10 @@ def _target(output: str | None) -> Iterator[BinaryIO]:
         elif is_url(path):
             from xladoctor.storage.store import Store
 
-            store = Store(parse_address(path))
-            with tempfile.NamedTemporaryFile() as rows:
+            with (
+                closing(Store(parse_address(path))) as store,
+                tempfile.NamedTemporaryFile() as rows,
+            ):
                 yield cast(BinaryIO, rows)
                 rows.flush()
                 store.put("", Path(rows.name))

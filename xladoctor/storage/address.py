@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl, quote, unquote
 
 from xladoctor.errors import XladoctorError
 
@@ -80,6 +80,7 @@ class Address:
         for value in (self.user, self.password, self.query):
             if value:
                 yield value
+                yield quote(value, safe="")
         for _, value in parse_qsl(self.query.removeprefix("?")):
             if len(value) > 3:
                 yield value

@@ -42,7 +42,7 @@ class Copies:
         """Raises StorageError if no folder for it can be written."""
         root = cache_folder("storage") or _temporary_folder()
         root.chmod(0o700)
-        self._root, self._folder = root, root / _hash(address.shown)
+        self._root, self._folder = root, root / _hash(address.shown.rstrip("/"))
         self._name = address.name if address.name not in ("", ".", "..") else "evidence"
 
     @contextlib.contextmanager

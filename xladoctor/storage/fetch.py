@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -50,8 +50,12 @@ def fetch(url: str, session: str | None = None, progress: Progress | None = None
         StorageError: it cannot be fetched.
         IngestError: there is no such session.
     """
-    address = parse_address(url)
-    store = Store(address)
+    with closing(Store(parse_address(url))) as store:
+        return _fetched(store, session, progress)
+
+
+def _fetched(store: Store, session: str | None, progress: Progress | None) -> Fetched:
+    address = store.address
     objects, is_folder = store.objects()
     if is_folder:
         chosen = needed(store, objects, session)

@@ -5,9 +5,11 @@ fsspec, and the client of a store, are imported when a URL is used, not before.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -56,7 +58,7 @@ class Object(NamedTuple):
 
 
 class Store:
-    """What is behind a URL."""
+    """What is behind a URL, until it is closed."""
 
     def __init__(self, address: Address) -> None:
         """
@@ -73,7 +75,9 @@ class Store:
 
             kind: Any = fsspec.get_filesystem_class(address.scheme)
             if address.scheme == "gs":  # without its experiments, which ask another service
-                from gcsfs.core import GCSFileSystem as kind  # noqa: N813
+                from gcsfs.core import GCSFileSystem
+
+                kind = GCSFileSystem
             self._files = kind(**_options(address))
         except (ImportError, ValueError) as error:
             raise not_installed(address.scheme, error) from None
@@ -86,6 +90,15 @@ class Store:
             whole = f"/{whole}"
         self._root = whole if of_web else whole.rstrip("/")
         self._tries = TRIES if address.scheme != "gs" else 1  # gcsfs tries again by itself
+
+    def close(self) -> None:
+        """Close its connections, which the client would leave to the garbage collector."""
+        client = getattr(self._files, "_session", None) or getattr(self._files, "_s3", None)
+        if client is not None:
+            from fsspec.asyn import sync
+
+            with contextlib.suppress(Exception):
+                sync(self._files.loop, client.close, timeout=CONNECT_S)
 
     def objects(self) -> tuple[list[Object], bool]:
         """What is there, by name, and whether it is a folder.
@@ -302,7 +315,8 @@ def _options(address: Address) -> dict[str, Any]:
         limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=ANSWER_S)
         options["client_kwargs"] = {"timeout": limits}
         if address.user:
-            options["client_kwargs"]["auth"] = aiohttp.BasicAuth(address.user, address.password)
+            known = b64encode(f"{address.user}:{address.password}".encode()).decode()
+            options["client_kwargs"]["headers"] = {"Authorization": f"Basic {known}"}
     elif address.scheme == "memory":
         return {}
     elif address.scheme != "gs":

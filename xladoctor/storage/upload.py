@@ -1,7 +1,7 @@
 """Uploads what is new in a run directory: the main function of a process of its own.
 
-It reads one :class:`Order` as JSON from standard input, because its URL may hold a secret, which the
-list of processes would show. It writes one :class:`Answer` to standard output.
+It reads one :class:`Order` as JSON from standard input, because its URL may hold a secret, which
+the list of processes would show. It writes one :class:`Answer` to standard output.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
@@ -63,11 +64,11 @@ def carry_out(order: Order) -> Answer:
     """Do it; errors are in the answer."""
     answer = Answer(dict(order.sent))
     try:
-        store = Store(parse_address(order.url))
-        if order.task == "check":
-            store.refuse_contents()
-        else:
-            _send(store, Path(order.directory), answer.sent, ended=order.ended)
+        with closing(Store(parse_address(order.url))) as store:
+            if order.task == "check":
+                store.refuse_contents()
+            else:
+                _send(store, Path(order.directory), answer.sent, ended=order.ended)
     except StorageError as error:
         answer.what, answer.hint = error.what, error.hint
         answer.refused = error.certain
