@@ -53,7 +53,7 @@ def test_only_what_changed_is_fetched_again(
 def test_an_interrupted_copy_goes_on(
     memory: Any, place: str, copied: list[str], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch_module, "_AT_A_TIME", 1)
+    monkeypatch.setattr(fetch_module, "AT_A_TIME", 1)
     for name in ("a.txt", "b.txt"):
         memory.pipe_file(f"{place}/{name}", _TEXT)
     counted, whole = Store.copy, Store.put

@@ -17,9 +17,8 @@ from xladoctor.regular_files import LOG
 from xladoctor.storage.address import StorageError, parse_address
 from xladoctor.storage.cache import Copies
 from xladoctor.storage.needed import Needed, make_empty, needed
-from xladoctor.storage.store import PART, Object, Store
+from xladoctor.storage.store import AT_A_TIME, PART, Object, Store
 
-_AT_A_TIME = 8  # requests
 _TICK_S = 0.2
 Tell = Callable[[int], None]
 
@@ -59,6 +58,7 @@ def _fetched(store: Store, session: str | None, progress: Progress | None) -> Fe
     objects, is_folder = store.objects()
     if is_folder:
         chosen = needed(store, objects, session)
+        chosen.fetched = store.all_described(chosen.fetched)
     else:
         chosen = Needed([store.described(objects[0])._replace(name="")])
     if not chosen.fetched:
@@ -92,7 +92,7 @@ def _copied(store: Store, chosen: Needed, copies: Copies, progress: Progress | N
     copies.require_room(sum(each.size or 0 for each in missing))
     files = {each: place / each.name for each in missing}
     told: SimpleQueue[int] = SimpleQueue()
-    with ThreadPoolExecutor(_AT_A_TIME) as pool, _shown(store, missing, progress, told) as tick:
+    with ThreadPoolExecutor(AT_A_TIME) as pool, _shown(store, missing, progress, told) as tick:
         try:
             small = [each for each in missing if not _has_parts(each)]
             _until_done(

@@ -81,7 +81,7 @@ def _of_other_tools(
             f" {_MOST_FILES:,} are looked at"
         )
         likely = likely[:_MOST_FILES]
-    likely = [store.described(each) for each in likely]
+    likely = store.all_described(likely)
     timelines = [each for each in likely if is_timeline(PurePosixPath(each.name))]
     read = _of_session(timelines, session, store) if timelines else set()
     others = [each for each in likely if each not in timelines and _is_evidence(store, each)]

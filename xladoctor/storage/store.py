@@ -10,7 +10,8 @@ import errno
 import logging
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -24,6 +25,8 @@ from xladoctor.storage.faults import Fault, explained, fault_of, not_installed
 Result = TypeVar("Result")
 #: Bytes of a request for a part of an object.
 PART = 1 << 23
+#: Requests at the same time.
+AT_A_TIME = 8
 #: Seconds to connect, and between two parts of an answer.
 CONNECT_S, ANSWER_S = 15.0, 60.0
 #: How often a request is made before it is given up, and the first pause, which doubles.
@@ -32,8 +35,13 @@ MOST_OBJECTS = 100_000
 _MOST_PAGES, _DEEPEST = 500, 8  # of listings by web servers
 _LIBRARIES = ("aiobotocore", "aiohttp", "asyncio", "boto3", "botocore", "fsspec", "gcsfs", "google",
               "s3fs", "urllib3")  # fmt: skip
-_VERSIONS = ("generation", "VersionId", "ETag", "etag", "md5Hash", "Content-MD5", "Digest",
-             "Last-Modified", "LastModified", "updated", "mtime", "created")  # fmt: skip
+#: What changes with an object's content; of these, what two objects with other content never share,
+#: as the cache does not know the query of a URL.
+_OF_CONTENT = ("ETag", "etag", "md5Hash", "Content-MD5", "Digest")
+_VERSIONS = (
+    *("generation", "VersionId", *_OF_CONTENT),
+    *("Last-Modified", "LastModified", "updated", "mtime", "created"),
+)
 _TIMES = ("mtime", "LastModified", "updated", "Last-Modified", "created")
 
 
@@ -89,7 +97,7 @@ class Store:
         if address.scheme == "memory":
             whole = f"/{whole}"
         self._root = whole if of_web else whole.rstrip("/")
-        self._tries = TRIES if address.scheme != "gs" else 1  # gcsfs tries again by itself
+        self._tries = 1 if address.is_bucket else TRIES  # their clients try again by themselves
 
     def close(self) -> None:
         """Close its connections, which the client would leave to the garbage collector."""
@@ -129,6 +137,11 @@ class Store:
         if found.size is not None and found.version:
             return found
         return self._object(found.name, found.key, self._asked(lambda: self._about(found.key)))
+
+    def all_described(self, objects: Sequence[Object]) -> list[Object]:
+        """The same for many, several at a time. Raises StorageError."""
+        with ThreadPoolExecutor(AT_A_TIME) as pool:
+            return list(pool.map(self.described, objects))
 
     def head(self, found: Object, count: int) -> bytes:
         """The first bytes of an object. Raises StorageError."""
@@ -233,7 +246,8 @@ class Store:
 
     def _object(self, name: str, key: str, about: dict[str, Any]) -> Object:
         size, kept = about.get("size"), self._web and about.get("partial") is not True
-        version = next((str(about[each]) for each in _VERSIONS if about.get(each)), "")
+        certain = _OF_CONTENT if self.address.query else _VERSIONS
+        version = next((str(about[each]) for each in certain if about.get(each)), "")
         when = next((about[each] for each in _TIMES if about.get(each)), None)
         return Object(name, key, size if isinstance(size, int) else None, version, _seconds(when),
                       ranges=not kept)  # fmt: skip

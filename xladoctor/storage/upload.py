@@ -19,9 +19,8 @@ import msgspec
 
 from xladoctor.regular_files import LISTING, read_bytes
 from xladoctor.storage.address import StorageError, parse_address
-from xladoctor.storage.store import Store
+from xladoctor.storage.store import AT_A_TIME, Store
 
-_AT_A_TIME = 8
 _NICE = 10
 #: A reader believes these: the later ones only of what stands before them.
 _LAST = ("process.json", "run.json")
@@ -101,7 +100,7 @@ def _send(store: Store, directory: Path, sent: dict[str, Stamp], *, ended: bool)
 
     for last in (None, *_LAST):
         names = [name for name in fresh if _rank(name) == last]
-        with ThreadPoolExecutor(_AT_A_TIME) as pool:
+        with ThreadPoolExecutor(AT_A_TIME) as pool:
             list(pool.map(upload, names))
     for name in [name for name in sent if ended and name not in stamps]:
         store.remove(name)
