@@ -43,6 +43,9 @@ def test_a_report_on_a_bucket_with_a_key(
     assert shown == f"s3://{place}/run"
     assert is_clean(done.stdout, done.stderr, *written(tmp_path))
     assert str(cache) not in done.stdout + done.stderr + report.read_text()
+    rows = called("query", url, "SELECT 7 AS x", "--format=csv", "-o", url.replace("/run", "/rows"),
+                  environment=environment)  # fmt: skip
+    assert (rows.returncode, s3.cat_file(f"{place}/rows")) == (0, b"x\n7\n")
     failed = called("analyze", f"{url}-2", environment=environment)
     assert failed.returncode == 2
     assert f"s3://{place}/run-2: no such object" in failed.stderr

@@ -45,7 +45,8 @@ def run(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def said() -> list[str]:
+    """The lines that are shown to the user."""
     return []
 
 
@@ -95,7 +96,7 @@ def test_uploading_waits_for_the_end_of_a_window(
     assert sending._child is None  # it may still grow
     sending.tick()
     assert sending._child is not None
-    sending._child.wait()
+    sending._child.process.wait()
     sending.tick()
     assert load(f"s3://{place}").database.scalar("SELECT count(*) FROM event")
     (run / "report.txt").write_text("the end")
@@ -168,16 +169,30 @@ def test_a_launcher_that_is_killed_after_a_window_leaves_a_run_to_read(
 
 
 @pytest.mark.live
-def test_a_run_goes_to_a_bucket(s3: Any, s3_endpoint: str, place: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "train.py", "60"],
+        pytest.param(
+            ["gate", "--fail-on=never", "--allow-missing", "--", "python", "train.py", "60"],
+            marks=pytest.mark.thorough,
+        ),
+    ],
+    ids=["run", "gate"],
+)
+def test_a_run_goes_to_a_bucket(
+    words: list[str], s3: Any, s3_endpoint: str, place: str, tmp_path: Path
+) -> None:
     (tmp_path / "train.py").write_text(PROGRAM)
     environment = {**ENVIRONMENT, **s3_environment(s3_endpoint)}
-    command = [sys.executable, "-m", "xladoctor", "run", "-o", f"s3://{place}", "train.py", "60"]
+    named = [words[0], "-o", f"s3://{place}", *words[1:]]
+    command = [sys.executable, "-m", "xladoctor", *named]
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.endswith(f"xladoctor: uploaded to s3://{place}\n")
-    (own,) = tmp_path.glob("xladoctor-runs/*-train")
+    (own,) = tmp_path.glob("xladoctor-runs/2*")
     assert names(s3, place) == {
         file.relative_to(own).as_posix() for file in own.rglob("*") if file.is_file()
     }

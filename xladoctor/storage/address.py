@@ -17,6 +17,7 @@ _URL = re.compile(r"([a-z][a-z0-9+.-]+)://(.*)", re.IGNORECASE | re.DOTALL)
 #: What stands between ``://`` and the path, without user and password.
 _HOST = re.compile(r"(?:[\w.-]*|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?", re.ASCII)
 _BUCKET = re.compile(r"[\w.-]+", re.ASCII)
+_QUERY = re.compile(r"\?[^\s'\"]+")  # in whatever form a library writes it
 _BUCKETS = ("s3", "gs")
 _LOCAL = ("file", "local")
 _SAME = {"gcs": "gs", "s3a": "s3"}
@@ -74,7 +75,7 @@ class Address:
         """A text of a library, in which no secret of the URL is left."""
         for secret in sorted(set(self._secrets()), key=len, reverse=True):
             text = text.replace(secret, "…")
-        return text
+        return _QUERY.sub("?…", text) if self.query else text
 
     def _secrets(self) -> Iterator[str]:
         for value in (self.user, self.password, self.query):

@@ -92,8 +92,9 @@ def _copied(store: Store, chosen: Needed, copies: Copies, progress: Progress | N
     copies.require_room(sum(each.size or 0 for each in missing))
     files = {each: place / each.name for each in missing}
     told: SimpleQueue[int] = SimpleQueue()
-    with ThreadPoolExecutor(AT_A_TIME) as pool, _shown(store, missing, progress, told) as tick:
-        try:
+    pool = ThreadPoolExecutor(AT_A_TIME)
+    try:
+        with _shown(store, missing, progress, told) as tick:
             small = [each for each in missing if not _has_parts(each)]
             _until_done(
                 [pool.submit(_copy, store, each, files[each], parts, told.put) for each in small],
@@ -102,9 +103,8 @@ def _copied(store: Store, chosen: Needed, copies: Copies, progress: Progress | N
             for each in missing:
                 if _has_parts(each):
                     _copy_parts(store, each, files[each], parts, told.put, pool, tick)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # an interrupt does not wait for answers
     for each in chosen.empty:
         make_empty(place / each.name, each)
     return copies.finished(chosen)

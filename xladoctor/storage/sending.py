@@ -6,11 +6,13 @@ program runs on and its run is kept.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
@@ -32,6 +34,13 @@ _COMMAND = (
     "import sys; sys.path.append(sys.argv[1]); from xladoctor.storage.upload import main; main()",
     str(Path(__file__).parents[2]),
 )
+
+
+class _Child(NamedTuple):
+    """A process that uploads, and the file of its answer."""
+
+    process: subprocess.Popen[bytes]
+    answer: BinaryIO
 
 
 class Sending:
@@ -56,7 +65,7 @@ class Sending:
         self._windows: dict[str, int] = {}
         self._seen: dict[str, int] = {}
         self._looked = self._began = 0.0
-        self._child: subprocess.Popen[bytes] | None = None
+        self._child: _Child | None = None
         self._directory: Path | None = None
         answer = self._waited(self._started(Order("check", url)))
         if answer.refused:
@@ -77,7 +86,7 @@ class Sending:
             return
         self._looked = now
         if self._child is not None:
-            if self._child.poll() is None:
+            if self._child.process.poll() is None:
                 return
             self._take(self._waited(self._child))
         seen, self._seen = self._seen, self._timelines(self._directory)
@@ -137,33 +146,36 @@ class Sending:
         return sizes
 
     @staticmethod
-    def _started(order: Order) -> subprocess.Popen[bytes]:
-        """A process that carries out an order, out of reach of the terminal's signals."""
-        child = subprocess.Popen(
-            _COMMAND,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        if child.stdin is not None:
-            try:
-                with child.stdin:
-                    child.stdin.write(msgspec.json.encode(order))
-            except OSError:  # it is gone, which its answer shows
-                pass
-            child.stdin = None
-        return child
+    def _started(order: Order) -> _Child:
+        """A process that carries out an order, out of reach of the terminal's signals.
+
+        Order and answer are in memory that has no name: a pipe would make one wait for the other.
+        """
+        given, answer = (open(os.memfd_create("upload"), "w+b") for _ in range(2))  # noqa: PTH123, SIM115
+        with given:
+            given.write(msgspec.json.encode(order))
+            given.seek(0)
+            child = subprocess.Popen(
+                _COMMAND,
+                stdin=given,
+                stdout=answer,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        return _Child(child, answer)
 
     @staticmethod
-    def _waited(child: subprocess.Popen[bytes]) -> Answer:
+    def _waited(child: _Child) -> Answer:
         """The answer of such a process; an interrupt ends it."""
         try:
-            output, _ = child.communicate()
+            status = child.process.wait()
         except BaseException:
-            child.kill()
+            child.process.kill()
             raise
+        with child.answer as answer:
+            answer.seek(0)
+            text = answer.read()
         try:
-            return msgspec.json.decode(output, type=Answer)
+            return msgspec.json.decode(text, type=Answer)
         except msgspec.MsgspecError:
-            return Answer(what=f"the process that uploads ended with status {child.returncode}")
+            return Answer(what=f"the process that uploads ended with status {status}")

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import logging
 import time
+import warnings
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +33,7 @@ CONNECT_S, ANSWER_S = 15.0, 60.0
 #: How often a request is made before it is given up, and the first pause, which doubles.
 TRIES, PAUSE_S = 4, 0.5
 MOST_OBJECTS = 100_000
+_LATEST_S = 1 << 32  # the year 2106
 _MOST_PAGES, _DEEPEST = 500, 8  # of listings by web servers
 _LIBRARIES = ("aiobotocore", "aiohttp", "asyncio", "boto3", "botocore", "fsspec", "gcsfs", "google",
               "s3fs", "urllib3")  # fmt: skip
@@ -78,6 +80,9 @@ class Store:
             logger = logging.getLogger(library)
             logger.propagate = False
             logger.addHandler(logging.NullHandler())
+        warnings.filterwarnings(
+            "ignore", module=r"google\.auth"
+        )  # about whose credentials they are
         try:
             import fsspec
 
@@ -348,15 +353,20 @@ def _is_of_this_machine(error: BaseException) -> bool:
 
 def _seconds(when: object) -> float:
     """An instant in one of the forms of stores: seconds since 1970; 0 if unknown."""
-    if isinstance(when, datetime):
-        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
-    if isinstance(when, (int, float)):
-        return float(when)
     try:
-        return datetime.fromisoformat(str(when)).timestamp()
-    except ValueError:
-        pass
-    try:
-        return parsedate_to_datetime(str(when)).timestamp()
-    except (ValueError, TypeError):
+        if isinstance(when, datetime):
+            seconds = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+        elif isinstance(when, (int, float)):
+            seconds = float(when)
+        else:
+            seconds = _parsed(str(when)).timestamp()
+    except (ValueError, TypeError, OverflowError):
         return 0.0
+    return seconds if 0 <= seconds < _LATEST_S else 0.0
+
+
+def _parsed(when: str) -> datetime:
+    try:
+        return datetime.fromisoformat(when)
+    except ValueError:
+        return parsedate_to_datetime(when)
