@@ -30,11 +30,14 @@ class StorageError(XladoctorError):
 
     Attributes:
         certain: whether nothing else can be expected later, or of another request.
+        absent: whether all that is wrong is that nothing is there.
     """
 
-    def __init__(self, what: str, hint: str = "", *, certain: bool = True) -> None:
+    def __init__(
+        self, what: str, hint: str = "", *, certain: bool = True, absent: bool = False
+    ) -> None:
         super().__init__(what, hint)
-        self.certain = certain
+        self.certain, self.absent = certain, absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,12 @@ class Address:
     def shown(self) -> str:
         """The URL without what may be secret: user, password, and all of the query."""
         return f"{self.scheme}://{self.host}{'/' * bool(self.path)}{self.path}"
+
+    @property
+    def complete(self) -> str:
+        """The URL with its user and password, for the client of the store alone."""
+        who = f"{quote(self.user, safe='')}:{quote(self.password, safe='')}@" if self.user else ""
+        return self.shown.replace("://", f"://{who}", 1)
 
     @property
     def name(self) -> str:

@@ -109,7 +109,7 @@ def explained(error: BaseException, address: Address) -> StorageError:
         said = address.without_secrets(" ".join(str(error).split()))[:_LONGEST]
         what += f" ({type(error).__name__}{f': {redact_text(said)}' if said else ''})"
     certain = not fault.may_pass and fault is not Fault.DENIED  # of the listing alone, perhaps
-    return StorageError(what, hints.get(fault, ""), certain=certain)
+    return StorageError(what, hints.get(fault, ""), certain=certain, absent=fault is Fault.ABSENT)
 
 
 def not_installed(scheme: str, why: BaseException | None = None) -> StorageError:

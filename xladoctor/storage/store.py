@@ -91,17 +91,16 @@ class Store:
                 from gcsfs.core import GCSFileSystem
 
                 kind = GCSFileSystem
-            self._files = kind(**_options(address))
+            self._files = kind(**_options(kind, address))
         except (ImportError, ValueError) as error:
             raise not_installed(address.scheme, error) from None
         except Exception as error:
             raise explained(error, address) from None
-        of_web = address.scheme in ("http", "https")
-        self._web = of_web
-        whole = address.shown + address.query if of_web else f"{address.host}/{address.path}"
-        if address.scheme == "memory":
-            whole = f"/{whole}"
-        self._root = whole if of_web else whole.rstrip("/")
+        self._web = address.scheme in ("http", "https")
+        if self._web:
+            self._root = address.shown + address.query
+        else:
+            self._root = self._files._strip_protocol(address.shown).rstrip("/")
         self._tries = 1 if address.is_bucket else TRIES  # their clients try again by themselves
 
     def close(self) -> None:
@@ -207,7 +206,7 @@ class Store:
         try:
             objects, _ = self.objects()
         except StorageError as error:
-            if error.__cause__ is not None and fault_of(error.__cause__) is Fault.ABSENT:
+            if error.absent:
                 return
             raise
         if objects:
@@ -244,18 +243,22 @@ class Store:
                 if _is_of_this_machine(error):
                     raise
                 if not left or not fault_of(error).may_pass:
-                    raise explained(error, self.address) from error
+                    raise explained(error, self.address) from None  # its text may have secrets
             time.sleep(pause)
             pause *= 2
         raise AssertionError
 
     def _object(self, name: str, key: str, about: dict[str, Any]) -> Object:
-        size, kept = about.get("size"), self._web and about.get("partial") is not True
         certain = _OF_CONTENT if self.address.query else _VERSIONS
-        version = next((str(about[each]) for each in certain if about.get(each)), "")
-        when = next((about[each] for each in _TIMES if about.get(each)), None)
-        return Object(name, key, size if isinstance(size, int) else None, version, _seconds(when),
-                      ranges=not kept)  # fmt: skip
+        size = about.get("size")
+        return Object(
+            name,
+            key,
+            size if isinstance(size, int) else None,
+            next((str(about[each]) for each in certain if about.get(each)), ""),
+            _seconds(next((about[each] for each in _TIMES if about.get(each)), None)),
+            ranges=not self._web,  # not every web server sends a part when it is asked for one
+        )
 
     def _pages(self) -> tuple[list[Object], bool]:
         """A file of a web server, or what its pages list, if they do."""
@@ -321,7 +324,7 @@ class _Limited:
         """Nothing: whoever opened the file closes it."""
 
 
-def _options(address: Address) -> dict[str, Any]:
+def _options(kind: Any, address: Address) -> dict[str, Any]:
     """What the client of a store is made with; each is made anew, as credentials may differ."""
     options: dict[str, Any] = {"skip_instance_cache": True, "use_listings_cache": False}
     if address.scheme == "s3":
@@ -337,12 +340,11 @@ def _options(address: Address) -> dict[str, Any]:
             known = b64encode(f"{address.user}:{address.password}".encode()).decode()
             options["client_kwargs"]["headers"] = {"Authorization": f"Basic {known}"}
     elif address.scheme == "memory":
-        return {}
+        return {}  # all of it is one
     elif address.scheme != "gs":
-        host, _, port = address.host.partition(":")
-        given = {"host": host, "username": address.user, "password": address.password}
-        options |= {name: value for name, value in given.items() if value}
-        options |= {"port": int(port)} if port else {}
+        options |= kind._get_kwargs_from_urls(address.complete)
+        if "password" in options:  # which some leave as it is written in a URL
+            options |= {"username": address.user, "password": address.password}
     return options
 
 
