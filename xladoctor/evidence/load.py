@@ -20,6 +20,7 @@ from xladoctor.ingest.console_text import read_text
 from xladoctor.ingest.interface import Ingested, Progress
 from xladoctor.ingest.recorded_elsewhere import add_texts, read_elsewhere
 from xladoctor.ingest.run_directory import read_run_directory
+from xladoctor.ingest.tpu_checks import is_tpu_check, read_tpu_check
 
 _FEW_ROWS = 100_000  # below this, threads cost more than they save
 
@@ -48,6 +49,10 @@ def load(
     if len(places) == 1 and is_run(places[0]):
         manifest, ingested = read_run_directory(places[0], session, progress)
         return build(ingested, paths[0], manifest)
+    if len(places) == 1 and is_tpu_check(places[0]):
+        ingested = Ingested()
+        frontend = read_tpu_check(places[0], ingested)
+        return build(ingested, paths[0], Elsewhere("graphs"), frontend)
     refuse_several(places)
     ingested = read_elsewhere(places, session, progress)
     if len(paths) > 1:

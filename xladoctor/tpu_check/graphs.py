@@ -20,9 +20,12 @@ from xladoctor.tpu_check.logged import read_logged
 
 #: How many graphs are compiled unless somebody asks for more.
 MOST = 4
+_LEAST = 0.05  # of the work of the largest; others do not matter beside it
 _GRAPH_FILES = (".mlir", ".mlirbc", ".stablehlo", ".jax_export", ".jaxexport", ".hlo", ".hlo.pb")
 _DUMPED = "module_"
 _LOGS = (".log", ".txt")
+#: Names of modules of PyTorch/XLA: of graphs that ran, and of those that are exported.
+_TORCH_XLA = ("SyncTensorsGraph", "IrToHlo")
 _BEGINNINGS = (b"HloModule ", b"module ")
 _BYTES_OF_OPERATION = 40  # in bytecode, roughly: only to order graphs by size
 _NEEDED = (
@@ -71,6 +74,13 @@ class Graph:
         return (self.replicas or 1) * (self.partitions or 1)
 
     @property
+    def frontend(self) -> str:
+        """The framework that made it, by the names that it gives to modules and files."""
+        if self.launches is not None:
+            return "torch_tpu"  # whose logs alone say how often
+        return "torch_xla" if self.name.startswith(_TORCH_XLA) else "jax"
+
+    @property
     def work(self) -> int:
         """Operations in all launches: a measure of how much it matters in the program."""
         size = self.operations
@@ -85,7 +95,7 @@ class Found:
 
     Attributes:
         graphs: to be compiled.
-        left_out: beyond the number that was asked for.
+        left_out: beyond the number that was asked for, or much smaller than the largest.
         notes: sentences about what is not among either.
     """
 
@@ -98,7 +108,7 @@ def find_graphs(path: Path, most: int = MOST) -> Found:
     """The graphs in a file, or below a folder; the same graph in several places is one.
 
     Args:
-        most: how many to compile at most.
+        most: how many to compile at most; much smaller ones than the largest are not.
 
     Raises:
         GraphsError: it does not exist, cannot be read, or has no graph before optimization.
@@ -114,7 +124,9 @@ def find_graphs(path: Path, most: int = MOST) -> Found:
     if not collected.graphs:
         raise GraphsError([f"{path}: no graph in it", *collected.notes], _NEEDED)
     graphs = sorted(collected.graphs.values(), key=lambda graph: (-graph.work, str(graph.source)))
-    return Found(tuple(graphs[:most]), tuple(graphs[most:]), tuple(collected.notes))
+    matter = [graph for graph in graphs if graph.work >= _LEAST * graphs[0].work][:most]
+    left_out = [graph for graph in graphs if graph not in matter]
+    return Found(tuple(matter), tuple(left_out), tuple(collected.notes))
 
 
 def _may_be_graph(file: Path) -> bool:

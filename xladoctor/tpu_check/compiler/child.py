@@ -88,6 +88,9 @@ def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> N
     module = _parsed(request)
     text = module.operation.get_asm(large_elements_limit=16)
     result["operations"] = len(re.findall(r"^\s*%", text, re.MULTILINE))
+    result["mesh"] = _mesh(text)
+    with module.context:
+        result["buffers"] = _buffers(module)
     _check(text)
     replicas, partitions = _counts(request, module, text)
     result["devices"] = replicas * partitions
@@ -104,7 +107,6 @@ def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> N
         result["seconds"] = time.monotonic() - began
         result["cpu_seconds"] = _cpu_seconds() - spent
     result["memory"] = _numbers(executable.get_compiled_memory_stats())
-    result["cost"] = _cost(executable)
     optimized = executable.hlo_modules()[0].as_serialized_hlo_module_proto()
     with gzip.open(folder / "module.pb.gz", "wb", 5) as file:
         file.write(optimized)
@@ -232,6 +234,42 @@ def _counts(request: dict[str, Any], module: Any, text: str) -> tuple[int, int]:
     return replicas or 1, partitions
 
 
+def _mesh(text: str) -> dict[str, int]:
+    """The axes of the program's mesh with their sizes; empty if it has none."""
+    found = _MESH.search(text)
+    axes = re.findall(r'"?([\w.-]+)"?\s*=\s*(\d+)', found[1]) if found else []
+    return {name: int(size) for name, size in axes}
+
+
+def _buffers(module: Any) -> list[dict[str, Any]]:
+    """Arguments and results of the program as a whole: of all devices, without padding."""
+    functions = [each for each in module.body.operations if "sym_name" in each.attributes]
+    main = next((each for each in functions if each.attributes["sym_name"].value == "main"), None)
+    if main is None:
+        return []
+    buffers = []
+    for number, (argument, told) in enumerate(zip(main.arguments, main.arg_attrs, strict=True)):
+        name = re.fullmatch(r'loc\("([^"]{1,200})"\)', str(argument.location))
+        donated = any(key in told for key in ("tf.aliasing_output", "jax.buffer_donor"))
+        buffers.append(_buffer("argument", number, argument.type, name[1] if name else "", donated))
+    for number, type_ in enumerate(main.type.results):
+        buffers.append(_buffer("result", number, type_, "", False))
+    return [each for each in buffers if each]
+
+
+def _buffer(role: str, number: int, type_: Any, name: str, donated: bool) -> dict[str, Any]:
+    if not hasattr(type_, "shape"):  # a token
+        return {}
+    return {
+        "role": role,
+        "number": number,
+        "name": name,
+        "type": str(type_.element_type),
+        "shape": list(type_.shape),
+        "donated": donated,
+    }
+
+
 # -- compiling -------------------------------------------------------------------------------
 
 
@@ -293,15 +331,6 @@ def _numbers(found: Any) -> dict[str, int]:
     """All whole numbers among the attributes of an object."""
     values = {name: getattr(found, name) for name in dir(found) if not name.startswith("_")}
     return {name: value for name, value in values.items() if isinstance(value, int)}
-
-
-def _cost(executable: Any) -> dict[str, float]:
-    """What the compiler estimates of the whole; nothing if it does not."""
-    try:
-        cost = executable.cost_analysis()
-        return {name: float(cost[name]) for name in ("flops", "bytes accessed") if name in cost}
-    except Exception:  # an addition to the verdict
-        return {}
 
 
 if __name__ == "__main__":
