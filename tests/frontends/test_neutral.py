@@ -15,7 +15,7 @@ from xladoctor.recording.bootstrap._xladoctor.frontend import FRONTENDS
 PACKAGE = Path(__file__).parents[2] / "xladoctor"
 #: Its packages, its extension module, its operators, its environment variables.
 NAMED = re.compile(
-    r"(?i:torch|xlac\b|\bjax|\btpu)|\b(aten|prim)(::|__)|\baten\b|\b(PT_)?XLA_[A-Z]|\bPJRT_DEVICE\b"
+    r"(?i:torch|xlac\b|\bjax)|['\"](?i:tpu)['\"]|\b(aten|prim)(::|__)|\baten\b|\b(PT_)?XLA_[A-Z]|\bPJRT_DEVICE\b"
 )
 #: What the frontends of one library share.
 SHARED = "pytorch"

@@ -62,6 +62,25 @@ DYNAMIC = """module @any {
   }
 }
 """
+DONATED = """HloModule step, buffer_donor={ (0, {}), (2, {}) }
+
+ENTRY main {
+  weights = f32[256,128] parameter(0)
+  rate = f32[] parameter(1)
+  bias = f32[128] parameter(2)
+  all = f32[256,128] broadcast(rate), dimensions={}
+  new = f32[256,128] subtract(weights, all)
+  added = f32[128] add(bias, bias)
+  ROOT state = (f32[256,128], f32[128]) tuple(new, added)
+}
+"""
+DIVIDED = """HloModule step, num_partitions=4
+
+ENTRY main {
+  weights = f32[256,128] parameter(0), sharding={devices=[4,1]0,1,2,3}
+  ROOT new = f32[256,128] add(weights, weights)
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +142,24 @@ def test_a_step_in_each_form_has_the_same_memory(outcome: Outcomes, file: str) -
     assert found.memory.peak
     module = message("HloModuleProto").FromString(gzip.decompress(found.module.read_bytes()))
     assert module.input_output_alias.entries
+
+
+def test_parameters_that_any_result_may_replace(outcome: Outcomes, tmp_path: Path) -> None:
+    (tmp_path / "step.hlo").write_text(DONATED, encoding="utf-8")
+    found = outcome.of(tmp_path / "step.hlo")
+    assert isinstance(found, Compiled), found
+    module = message("HloModuleProto").FromString(gzip.decompress(found.module.read_bytes()))
+    aliases = module.input_output_alias.entries
+    assert sorted(each.parameter_number for each in aliases) == [0, 2]
+
+
+def test_results_are_divided_as_the_compiler_likes(outcome: Outcomes, tmp_path: Path) -> None:
+    (tmp_path / "step.hlo").write_text(DIVIDED, encoding="utf-8")
+    found = outcome.of(tmp_path / "step.hlo")
+    assert isinstance(found, Compiled), found
+    content = gzip.decompress(found.module.read_bytes())
+    operations = read_executable(content, Folders(), 0, "v5e").operations
+    assert {each.shape for each in operations} == {(64, 128)}
 
 
 @pytest.mark.parametrize("file", [SPREAD, SPREAD.with_name(SPREAD.stem + ".hlo.pb")])

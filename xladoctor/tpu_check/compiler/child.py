@@ -28,6 +28,7 @@ _PDEATHSIG = 1  # of prctl(2)
 _BYTECODE = b"ML\xefR"
 _UNBOUNDED = re.compile(r"tensor<((?:[\d?]+x)*\?x[^,>]*)(?:, #stablehlo\.bounds<([^>]*)>)?")
 _CUSTOM_CALL = re.compile(r"(?:Custom emitter for|custom call target:?) ['\"]?([\w.$@-]+)")
+_DONORS = re.compile(r"buffer_donor=\{(.*?\)) \}")
 _TILES = re.compile(r"devices=\[([\d,]+)\]")
 _MESH = re.compile(r"mesh(?: @\w+)? = #?(?:sdy\.mesh)?<\[([^\]]*)\]>")
 _PRIVATE = (ImportError, AttributeError, TypeError)
@@ -101,6 +102,8 @@ def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> N
     _write(folder / "progress.json", progress)
     began, spent = time.monotonic(), _cpu_seconds()
     options = _options(devices, replicas, partitions, shardy="sdy." in text)
+    if partitions > 1:
+        options.executable_build_options.allow_spmd_sharding_propagation_to_output = _free(module)
     try:
         executable = _executable(module, devices, options)
     finally:
@@ -130,10 +133,11 @@ def _parsed(request: dict[str, Any]) -> Any:
     content = Path(request["content"]).read_bytes()
     form: str = request["form"]
     platforms: tuple[str, ...] = ()
+    donors: list[int] = []
     if form == "jax_export":
         content, platforms = _exported(content)
-    elif form != "stablehlo":
-        content = _of_hlo(content, form)
+    elif form.startswith("hlo"):
+        content, donors = _of_hlo(content, form)
     context = mlir.make_ir_context()
     with context:
         try:
@@ -146,6 +150,8 @@ def _parsed(request: dict[str, Any]) -> Any:
             raise RefusalError("not_a_graph", f"{error} (StableHLO {known})") from error
         if len(platforms) > 1 and "tpu" in platforms:
             _choose(module, platforms.index("tpu"))
+        if donors:
+            _donate(module, donors)
     return module
 
 
@@ -166,8 +172,11 @@ def _exported(content: bytes) -> tuple[bytes, tuple[str, ...]]:
     return exported.mlir_module_serialized, exported.platforms
 
 
-def _of_hlo(content: bytes, form: str) -> bytes:
-    """The MLIR of a module in HLO: a serialized HloModuleProto, or text."""
+def _of_hlo(content: bytes, form: str) -> tuple[bytes, list[int]]:
+    """The MLIR of a module in HLO, a serialized HloModuleProto or text, and donated parameters.
+
+    PyTorch/XLA donates parameters to whichever results they fit, which the conversion drops.
+    """
     from jaxlib import xla_client
 
     library = xla_client._xla
@@ -184,9 +193,39 @@ def _of_hlo(content: bytes, form: str) -> bytes:
             raise RefusalError("not_a_graph", str(error)) from error
     try:
         converted: bytes = library.mlir.hlo_to_stablehlo(content)
+        head = xla_client.XlaComputation(content).as_hlo_text().partition("\n")[0]
     except Exception as error:
         raise RefusalError("not_a_graph", str(error)) from error
-    return converted
+    donors = _DONORS.search(head)
+    numbers = re.findall(r"\((\d+), \{\}", donors[1]) if donors else []
+    return converted, [int(number) for number in numbers]
+
+
+def _donate(module: Any, donors: list[int]) -> None:
+    """Let results take the place of these parameters."""
+    from jaxlib.mlir import ir
+
+    function = _main(module)
+    count = len(function.regions[0].blocks[0].arguments)
+    attributes = function.attributes
+    with ir.Location.unknown():
+        known = [ir.DictAttr.get({})] * count
+        if "arg_attrs" in attributes:
+            known = list(attributes["arg_attrs"])
+        for number in donors:
+            kept = {each.name: each.attr for each in known[number]}
+            kept["jax.buffer_donor"] = ir.BoolAttr.get(True)
+            known[number] = ir.DictAttr.get(kept)
+        attributes["arg_attrs"] = ir.ArrayAttr.get(known)
+
+
+def _main(module: Any) -> Any:
+    """The function that a module's run begins with."""
+    from jaxlib.mlir import ir
+
+    functions = [one for one in module.body.operations if "sym_name" in one.attributes]
+    names = [ir.StringAttr(one.attributes["sym_name"]).value for one in functions]
+    return functions[names.index("main")]
 
 
 def _choose(module: Any, index: int) -> None:
@@ -195,10 +234,7 @@ def _choose(module: Any, index: int) -> None:
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
-    functions = [one for one in module.body.operations if "sym_name" in one.attributes]
-    names = [ir.StringAttr(one.attributes["sym_name"]).value for one in functions]
-    entry = functions[names.index("main")]
-    block = entry.regions[0].blocks[0]
+    block = _main(module).regions[0].blocks[0]
     with ir.Location.unknown(), ir.InsertionPoint.at_block_begin(block):
         number = ir.DenseElementsAttr.get(
             numpy.array(index, numpy.int32), type=ir.IntegerType.get_signless(32), shape=[]
@@ -306,6 +342,15 @@ def _options(devices: list[Any], replicas: int, partitions: int, *, shardy: bool
     numbers = numpy.array([device.id for device in devices]).reshape(replicas, partitions)
     build.device_assignment = xla_client.DeviceAssignment.create(numbers)
     return options
+
+
+def _free(module: Any) -> list[bool]:
+    """For each result, whether the graph leaves its sharding to the compiler, as frameworks do."""
+    function = _main(module)
+    if "res_attrs" not in function.attributes:
+        return [True]  # all of them
+    named = ("mhlo.sharding", "sdy.sharding")
+    return [not any(name in each for name in named) for each in function.attributes["res_attrs"]]
 
 
 def _executable(module: Any, devices: list[Any], options: Any) -> Any:
