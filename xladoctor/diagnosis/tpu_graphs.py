@@ -14,13 +14,13 @@ _LINES = """
     SELECT file, line, any_value(function) AS function, op_name, sum({bytes})::BIGINT AS bytes,
            sum(times)::BIGINT AS arrays,
            arg_max(type || '[' || array_to_string(shape, ',') || ']' || layout, {bytes}) AS largest,
-           arg_max(opcode, {bytes}) AS opcode, arg_max(memory, {bytes}) AS memory,
-           arg_max(does, {bytes}) AS does, arg_max(operation, {bytes}) AS operation
+           arg_max(opcode, {bytes}) AS opcode, arg_max(operation, {bytes}) AS operation
     FROM (
         SELECT * REPLACE (coalesce(user_file, file) AS file, coalesce(user_line, line) AS line,
                           coalesce(user_function, function) AS function,
                           if(line IS NULL, op_name, '') AS op_name)
-        FROM tpu_operation WHERE graph = $graph AND topology = $topology AND {where}
+        FROM tpu_operation
+        WHERE graph = $graph AND topology = $topology AND does <> 'transfers' AND {where}
     )
     GROUP BY file, line, op_name HAVING sum({bytes}) > 0
     ORDER BY bytes DESC, file, line, op_name LIMIT 5
@@ -32,9 +32,9 @@ _MOVED = """
     WHERE graph = $graph AND topology = $topology AND does = 'moves'
 """
 _COLLECTIVES = """
-    SELECT opcode, axes, max("group") AS devices, sum(times)::BIGINT AS count,
+    SELECT opcode, axes, max("group") AS devices, sum(operations)::BIGINT AS count,
            sum(coalesce(padded_bytes, bytes) * times)::BIGINT AS bytes,
-           sum(if(asynchronous, times, 0))::BIGINT AS asynchronous
+           sum(if(asynchronous, operations, 0))::BIGINT AS asynchronous
     FROM tpu_operation WHERE graph = $graph AND topology = $topology AND does = 'communicates'
     GROUP BY opcode, axes ORDER BY bytes DESC, opcode, axes
 """
@@ -68,8 +68,8 @@ class TpuCollective:
         opcode: such as ``all-reduce``.
         axes: of the mesh, if they are known.
         devices: how many communicate with one another; None if the operation does not say.
-        count: results in one run.
-        bytes: of these results on each device, with padding.
+        count: operations in one run.
+        bytes: of their results on each device, with padding.
         asynchronous: how many of them others can run beside.
     """
 
@@ -190,6 +190,4 @@ def _line(row: dict[str, Any], evidence: Evidence) -> TpuLine:
         place = Location(evidence.shown(file) or file, line, row["function"], "guilty", text)
         return TpuLine(place, "", row["bytes"], row["arrays"], largest)
     what = row["op_name"] or row["operation"]
-    if row["does"] == "transfers":
-        what = f"transfer to {row['memory'].upper() or 'another memory'}"
     return TpuLine(None, what, row["bytes"], row["arrays"], largest)

@@ -52,7 +52,9 @@ class TpuGraph(
     result_bytes: Annotated[Size | None, "of results, with padding"] = None
     aliased_bytes: Annotated[Size | None, "of results in the place of arguments"] = None
     temporary_bytes: Annotated[Size | None, "of all in between"] = None
-    written_bytes: Annotated[Size | None, "that a run writes, without padding"] = None
+    written_bytes: Annotated[
+        Size | None, "that a run writes, without padding and transfers between memories"
+    ] = None
     padding_bytes: Annotated[Size | None, "that a run writes to fill tiles"] = None
     unknown_layouts: Annotated[Size, "arrays whose layout is not understood"] = 0
     compile_ns: Annotated[Duration, "what compiling took"] = 0
@@ -85,6 +87,8 @@ class TpuOperation(
     bytes: Annotated[Size, "of the elements of one array"]
     padded_bytes: Annotated[Size | None, "the same with tiles filled, where known"] = None
     times: Annotated[Size, "arrays in one run of the graph"] = 1
+    operations: Annotated[Size, "operations that write them; 0 for those with more arrays"] = 0
+    in_loop: Annotated[bool, "whether it is in a loop of the graph"] = False
     group: Annotated[Size | None, "devices that communicate"] = None
     axes: Annotated[str, "axes of the mesh that they lie along, where known"] = ""
     asynchronous: Annotated[bool, "whether others can run beside it"] = False
@@ -99,14 +103,14 @@ class TpuOperation(
 
 class TpuProduct(
     _Decided,
-    example="SELECT type, sum(list_product(shape) * times) FROM tpu_product GROUP BY type",
+    example="SELECT float32, sum(list_product(shape) * times) FROM tpu_product GROUP BY float32",
 ):
     """Products (matrix products, convolutions), inside of fusions as well."""
 
     position: Position = derived()
     graph: _Graph
     topology: _Topology
-    type: Annotated[str, "element type of both factors; mixed if they differ"]
+    float32: Annotated[bool, "whether a factor is in float32"]
     shape: Annotated[tuple[int, ...], "dimensions of the result"]
     times: Annotated[Size, "such products in one run of the graph"] = 1
     op_name: Annotated[str, "the framework's name with scopes"] = ""

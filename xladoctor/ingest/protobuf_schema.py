@@ -44,7 +44,7 @@ _MESSAGES = {
     " custom_call_target 28 string, dot_dimension_numbers 30 DotProto,"
     " gather_slice_sizes 34 int64*, id 35 int64, operand_ids 36 int64*,"
     " called_computation_ids 38 int64*, sharding 40 bytes, backend_config 43 bytes,"
-    " replica_groups 49 ReplicaGroup*, feature_group_count 50 int64,"
+    " channel_id 26 int64, replica_groups 49 ReplicaGroup*, feature_group_count 50 int64,"
     " precision_config 51 PrecisionProto, comparison_direction 63 string,"
     " collective_device_list 87 DeviceGroups, iota_device_list 92 IotaGroups,"
     " mesh_device_list 93 MeshGroups",

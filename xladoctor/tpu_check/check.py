@@ -139,11 +139,12 @@ def _of_executable(compiled: Compiled, executable: Executable) -> dict[str, Any]
         "aliased_bytes": memory.aliased,
         "temporary_bytes": memory.temporaries,
     }
-    if operations:
+    # Transfers between memories write what another operation has written.
+    if made := [each for each in operations if each.does != "transfers"]:
         found |= {
-            "written_bytes": sum(each.bytes * each.times for each in operations),
-            "padding_bytes": sum(map(_padding, operations)),
-            "unknown_layouts": sum(each.times for each in operations if each.padded_bytes is None),
+            "written_bytes": sum(each.bytes * each.times for each in made),
+            "padding_bytes": sum(map(_padding, made)),
+            "unknown_layouts": sum(each.times for each in made if each.padded_bytes is None),
         }
     return found
 

@@ -41,6 +41,8 @@ _MEMORY = {
     "temporaries": "temp_size_in_bytes",
     "code": "generated_code_size_in_bytes",
 }
+#: HBM of all buffers as they are placed, and of those among them that last.
+_WHOLE, _LASTING = "total_allocation_bytes", "indefinite_allocations"
 _NEVER_ZERO = ("peak", "code")
 _HOST = re.compile(r"host_\w+_size_in_bytes")
 
@@ -125,6 +127,11 @@ def _memory(numbers: Mapping[str, int]) -> Memory:
         if (value := numbers.get(name)) is not None
         and (value > 0 or (value == 0 and field not in _NEVER_ZERO))
     }
+    whole, lasting = numbers.get(_WHOLE, 0), numbers.get(_LASTING, 0)
+    if whole > 0:  # newer releases; the peak has the vector memory, too
+        found["peak"] = whole
+        if 0 < lasting <= whole:
+            found["temporaries"] = whole - lasting
     host = [value for name, value in numbers.items() if _HOST.fullmatch(name)]
     if host and min(host) >= 0:
         found["host"] = sum(host)

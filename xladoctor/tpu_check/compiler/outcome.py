@@ -32,7 +32,7 @@ class Memory:
     """Memory of a device that the executable needs, in bytes; None if the compiler does not say.
 
     Attributes:
-        peak: the most at any moment.
+        peak: the most at any moment: of HBM, or in older releases with the vector memory.
         arguments: parameters, the donated ones among them.
         outputs: results, those in the place of donated parameters among them.
         aliased: results in the place of donated parameters.
