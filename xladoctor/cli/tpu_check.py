@@ -21,8 +21,9 @@ def tpu_check(
     path: Annotated[
         str,
         typer.Argument(
-            metavar="PATH",
-            help="A graph before optimization, or a folder with some: StableHLO (.mlir), what"
+            metavar="RUN",
+            help="A run: last, last~1, a script's name, or its directory. Or a graph before"
+            " optimization, or a folder with some: StableHLO (.mlir), what"
             " jax.export serializes, what JAX_DUMP_IR_TO=DIR or XLA_FLAGS=--xla_dump_to=DIR leave,"
             " or the folder of TORCH_TRACE=DIR of TorchTPU.",
         ),
@@ -58,18 +59,21 @@ def tpu_check(
     may change. Exit status: 0 all fit, 1 one does not, 2 there is no verdict: no graph, no
     compiler, or a graph that cannot be compiled.
     """
+    from xladoctor.evidence.runs import is_run, locate
     from xladoctor.tpu_check.check import check
     from xladoctor.tpu_check.compiler.interpreter import find_compiler
     from xladoctor.tpu_check.compiler.outcome import DoesNotFit, Refused
     from xladoctor.tpu_check.compiler.run import Limits
     from xladoctor.tpu_check.compiler.topology import parse_topology
     from xladoctor.tpu_check.graphs import find_graphs
+    from xladoctor.tpu_check.kept import kept_graphs
     from xladoctor.tpu_check.text import text_of
 
     limits = Limits(seconds=parse_duration(timeout))
     topologies = [parse_topology(name) for name in on]
     compiler = find_compiler(python)
-    found = find_graphs(Path(path), most)
+    place = locate(path)
+    found = kept_graphs(place, most) if is_run(Path(place)) else find_graphs(Path(place), most)
     for note in found.notes:
         say(f"note: {note}")
     if found.left_out:

@@ -25,9 +25,9 @@ _DUMPED = "module_"
 _LOGS = (".log", ".txt")
 _BEGINNINGS = (b"HloModule ", b"module ")
 _BYTES_OF_OPERATION = 40  # in bytecode, roughly: only to order graphs by size
-_NEEDED = (
-    "expected a graph before optimization, or a folder with some: StableHLO (.mlir), what"
-    " jax.export serializes, what JAX_DUMP_IR_TO=DIR or XLA_FLAGS=--xla_dump_to=DIR leave, or the"
+NEEDED = (
+    "expected a run (last, a script's name, or its directory), a graph before optimization, or a"
+    " folder with some: StableHLO (.mlir), what jax.export serializes, what JAX_DUMP_IR_TO=DIR or XLA_FLAGS=--xla_dump_to=DIR leave, or the"
     " folder of TORCH_TRACE=DIR of TorchTPU"
 )
 
@@ -112,7 +112,7 @@ def find_graphs(path: Path, most: int = MOST) -> Found:
     else:
         collected.add(path, alone=True)
     if not collected.graphs:
-        raise GraphsError([f"{path}: no graph in it", *collected.notes], _NEEDED)
+        raise GraphsError([f"{path}: no graph in it", *collected.notes], NEEDED)
     graphs = sorted(collected.graphs.values(), key=lambda graph: (-graph.work, str(graph.source)))
     return Found(tuple(graphs[:most]), tuple(graphs[most:]), tuple(collected.notes))
 
@@ -190,7 +190,7 @@ class _Collected:
 
     def _unread(self, what: str, *, alone: bool) -> None:
         if alone:
-            raise GraphsError(what, _NEEDED)
+            raise GraphsError(what, NEEDED)
         self.notes.append(what)
 
     def prefer_protos(self) -> None:

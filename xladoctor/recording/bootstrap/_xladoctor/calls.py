@@ -14,6 +14,7 @@ from . import clock
 from .call_site import CallSites
 from .disguise import hide_frames
 from .events import Events
+from .graphs import Graphs
 from .recorder import Recorder
 from .step import ThreadState
 
@@ -26,10 +27,16 @@ _clock = clock.perf_counter_ns
 class Calls:
     """Makes wrappers, which report each timed call and closed step to ``events``."""
 
-    def __init__(self, recorder: Recorder, sites: CallSites, events: Events) -> None:
+    def __init__(
+        self, recorder: Recorder, sites: CallSites, events: Events, graphs: Graphs
+    ) -> None:
         self.recorder = recorder
         self.events = events
         self.sites = sites
+        self.graphs = graphs
+        #: Called before a barrier with the thread, the site and the call's arguments, if the
+        #: framework looks at what the barrier will launch.
+        self.before_barrier: Callable[[ThreadState, int | None, Any, Any], None] | None = None
         #: Called with a read's site and the value read, if the framework looks at values.
         self.looks: Callable[[int | None, Any], None] | None = None
 
@@ -105,6 +112,8 @@ class Calls:
                 if entered is None:
                     return original(*args, **kwargs)
                 state, site = entered
+                if self.before_barrier is not None:
+                    self.note(self.before_barrier, state, site, args, kwargs)
                 begin = _clock()
                 try:
                     result = original(*args, **kwargs)
