@@ -27,8 +27,8 @@ _BEGINNINGS = (b"HloModule ", b"module ")
 _BYTES_OF_OPERATION = 40  # in bytecode, roughly: only to order graphs by size
 NEEDED = (
     "expected a run (last, a script's name, or its directory), a graph before optimization, or a"
-    " folder with some: StableHLO (.mlir), what jax.export serializes, what JAX_DUMP_IR_TO=DIR or XLA_FLAGS=--xla_dump_to=DIR leave, or the"
-    " folder of TORCH_TRACE=DIR of TorchTPU"
+    " folder with some: StableHLO (.mlir), what jax.export serializes, what JAX_DUMP_IR_TO=DIR or"
+    " XLA_FLAGS=--xla_dump_to=DIR leave, or the folder of TORCH_TRACE=DIR of TorchTPU"
 )
 
 
@@ -51,6 +51,8 @@ class Graph:
             if the file does not show it.
         operations: how many it has; None if only MLIR can say.
         found: how many times the same graph was found.
+        donated: types, as MLIR writes them, of arguments that it may overwrite although it does not
+            say so itself.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Graph:
     launches: int | None = None
     operations: int | None = None
     found: int = 1
+    donated: tuple[str, ...] = ()
 
     @property
     def devices(self) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -30,7 +30,19 @@ SELECT process, index, ordinal, coalesce(launches, ordinal + 1) AS launches,
         ::VARCHAR AS loop
 FROM compilation ORDER BY process, index
 """
+#: Of compiled graphs, the types of parameters that results may overwrite.
+_DONATED = """
+SELECT c.process, c.index, list(p.type ORDER BY p.number) AS types,
+    list(p.shape ORDER BY p.number) AS shapes
+FROM compilation AS c
+    JOIN hlo_module AS m ON m.process = c.process AND m.graph_hash = c.graph_hash
+    JOIN hlo_parameter AS p ON p.process = m.process AND p.program_id = m.program_id
+        AND list_contains(m.donated, p.number)
+GROUP BY ALL
+"""
 _WHY = "SELECT DISTINCT no_graphs, graphs_left_out FROM process"
+
+_ELEMENTS = {"pred": "i1", "c64": "complex<f32>", "c128": "complex<f64>"}
 
 Role = Literal["recurs", "late", "once", "warm-up"]
 
@@ -55,10 +67,12 @@ class _Kept:
 
     Attributes:
         row: of the index.
+        donated: types of the parameters that it may overwrite, of a graph of several functions.
     """
 
     row: dict[str, Any]
     ran: _Ran
+    donated: tuple[str, ...] = ()
 
     @property
     def work(self) -> int:
@@ -115,13 +129,14 @@ def kept_graphs(run: str, most: int = MOST) -> Found:
 
 def _kept(database: Database) -> list[_Kept]:
     """The graphs of the process in which they did the most work."""
-    ran = _ran(database)
+    ran, donated = _ran(database), _donated(database)
     of_process = defaultdict[int, list[_Kept]](list)
     for row in database.rows(_KEPT):
         process, steps = row["process"], row["steps"]
-        known = ran.get((process, row["compilation"]))
+        number = process, row["compilation"]
         recurs: Role = "recurs" if steps >= WARMUP else "once"
-        of_process[process].append(_Kept(row, known or _Ran(recurs, max(1, steps))))
+        known = ran.get(number, _Ran(recurs, max(1, steps)))
+        of_process[process].append(_Kept(row, known, donated.get(number, ())))
     return max(of_process.values(), key=lambda kept: sum(each.work for each in kept), default=[])
 
 
@@ -133,7 +148,9 @@ def _ran(database: Database) -> dict[tuple[int, int], _Ran]:
     found = dict[tuple[int, int], _Ran]()
     for (process, _), compiled in loops.items():
         ends = [*(row["ordinal"] or 0 for row in compiled[1:]), compiled[-1]["launches"] or 1]
-        counts = [max(1, end - (row["ordinal"] or 0)) for row, end in zip(compiled, ends, strict=True)]
+        counts = [
+            max(1, end - (row["ordinal"] or 0)) for row, end in zip(compiled, ends, strict=True)
+        ]
         first = next((n for n, count in enumerate(counts) if count >= WARMUP), None)
         for number, (row, count) in enumerate(zip(compiled, counts, strict=True)):
             role: Role = "once"
@@ -141,6 +158,24 @@ def _ran(database: Database) -> dict[tuple[int, int], _Ran]:
                 role = "recurs" if number == first else "late" if number > first else "warm-up"
             found[process, row["index"]] = _Ran(role, count)
     return found
+
+
+def _donated(database: Database) -> dict[tuple[int, int], tuple[str, ...]]:
+    """The types of the parameters that each compiled graph may overwrite, as MLIR writes them."""
+    found = dict[tuple[int, int], tuple[str, ...]]()
+    for row in database.rows(_DONATED):
+        types = zip(row["types"], row["shapes"], strict=True)
+        found[row["process"], row["index"]] = tuple(_tensor(*each) for each in types)
+    return found
+
+
+def _tensor(element: str, shape: list[int]) -> str:
+    """``tensor<8x64xf32>`` of ``f32[8,64]``."""
+    if element in _ELEMENTS:
+        element = _ELEMENTS[element]
+    elif element[0] in "su" and element[1:].isdigit():
+        element = f"{'ui' if element[0] == 'u' else 'i'}{element[1:]}"
+    return f"tensor<{'x'.join([*map(str, shape), element])}>"
 
 
 def _why_none(database: Database) -> str:
@@ -176,4 +211,5 @@ def _read(run: Path, kept: _Kept, steady: bool, notes: list[str]) -> Graph | Non
     launches = kept.ran.launches if kept.ran.role == "recurs" else None
     replicas, partitions = row["replicas"], row["partitions"]
     name = kept.name(steady)
-    return Graph(name, content, graph.form, file, replicas, partitions, launches)
+    graph_of = Graph(name, content, graph.form, file, replicas, partitions, launches)
+    return replace(graph_of, donated=kept.donated)

@@ -24,6 +24,9 @@ _MOMENT_S = 2e-5
 _clock = clock.perf_counter_ns
 
 
+Before = Callable[[ThreadState, "int | None", Any, Any], bool]
+
+
 class Calls:
     """Makes wrappers, which report each timed call and closed step to ``events``."""
 
@@ -34,9 +37,11 @@ class Calls:
         self.events = events
         self.sites = sites
         self.graphs = graphs
-        #: Called before a barrier with the thread, the site and the call's arguments, if the
-        #: framework looks at what the barrier will launch.
-        self.before_barrier: Callable[[ThreadState, int | None, Any, Any], None] | None = None
+        #: Called with the thread, the site and the arguments of a barrier or a read, just before
+        #: it, if the framework looks at what that will launch. Returns whether it took long. It may
+        #: raise what the call itself would, and handles faults of its own.
+        self.before_barrier: Before | None = None
+        self.before_read: Before | None = None
         #: Called with a read's site and the value read, if the framework looks at values.
         self.looks: Callable[[int | None, Any], None] | None = None
 
@@ -112,10 +117,11 @@ class Calls:
                 if entered is None:
                     return original(*args, **kwargs)
                 state, site = entered
-                if self.before_barrier is not None:
-                    self.note(self.before_barrier, state, site, args, kwargs)
                 begin = _clock()
                 try:
+                    before = self.before_barrier
+                    if before is not None and before(state, site, args, kwargs):
+                        begin = _clock()
                     result = original(*args, **kwargs)
                 finally:
                     state.inside = state.outer
@@ -150,6 +156,9 @@ class Calls:
             self.note(self.looks, site, args)
         begin = _clock()
         try:
+            before = self.before_read
+            if before is not None and before(state, site, args, kwargs):
+                begin = _clock()
             if not events.annotates:
                 return original(*args, **kwargs)
             with events.annotation("read", site, kind=kind):

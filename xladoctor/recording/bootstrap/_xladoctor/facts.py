@@ -240,9 +240,9 @@ class KeptGraph(
     compilation: Annotated[Number | None, "number of its compilation, where known"] = None
     bytes: Annotated[Size, "its size, uncompressed"]
     constants: Annotated[Size, "bytes of constants that it lacks: each is one repeated number"] = 0
-    replicas: Annotated[Size | None, "devices that run it with inputs of their own, where known"] = (
-        None
-    )
+    replicas: Annotated[
+        Size | None, "devices that run it with inputs of their own, where known"
+    ] = None
     partitions: Annotated[Size | None, "devices that share its arrays, where known"] = None
     site: Site = None
 

@@ -35,7 +35,9 @@ def kept(lowered: Any) -> Kept:
     if any(map(_is_large, _constants(module))):
         module = module.clone()
         lacking = _without_values(module)
-    return Kept(_serialized(module), lacking, _count(module, "replicas"), _count(module, "partitions"))
+    return Kept(
+        _serialized(module), lacking, _count(module, "replicas"), _count(module, "partitions")
+    )
 
 
 def _constants(operation: Any) -> list[Any]:
@@ -107,10 +109,10 @@ def _declare(function: Any, inputs: list[Any]) -> None:
 
 def _bytes(kind: Any) -> int:
     """The size of an array; complex numbers are two."""
-    element = str(kind.element_type)
+    element, elements = str(kind.element_type), math.prod(int(size) for size in kind.shape)
     bits = re.search(r"\d+", element)
     each = max(int(bits[0]) if bits else 8, 8) // 8
-    return math.prod(kind.shape) * each * (2 if element.startswith("complex") else 1)
+    return elements * each * (2 if element.startswith("complex") else 1)
 
 
 def _ones(kind: Any) -> Any:

@@ -25,11 +25,13 @@ class _Lowered(NamedTuple):
     Attributes:
         step: the number of its step.
         again: whether it was lowered because the last graph of the line was compiled.
+        read: whether a read launches it.
     """
 
     graph: bytes
     step: int
     again: bool
+    read: bool
 
 
 class _Thread:
@@ -52,6 +54,8 @@ class Lowering:
 
     def __init__(self, xlac: Any, calls: Calls, missing: dict[str, str]) -> None:
         self._xlac = xlac
+        self._wait = xlac._xla_wait_device_ops  # before it is wrapped
+        self._default_device = xlac._xla_get_default_device
         self._calls = calls
         self._recorder = calls.recorder
         self._graphs = calls.graphs
@@ -68,42 +72,45 @@ class Lowering:
         if self._graphs.supported:
             self._graphs.before_end = self._end
             self._calls.before_barrier = self._before_barrier
-            self._calls.looks = self._before_read
+            self._calls.before_read = self._before_read
 
     def before_warm_up(self, tensors: Any) -> None:
-        """What torch.compile has traced is about to be compiled."""
+        """What torch.compile has traced is about to be compiled; it has waited for the device."""
         if not self._graphs.supported or self._recorder.off:
             return
         state, begin = self._recorder.thread(), clock.perf_counter_ns()
-        if graph := self._lower(state, begin, tensors):
+        if self._room() and (graph := self._lower(tensors, "")):
             number = self._recorder.compilations.ended()
             self._keep(state, graph, state.index, self._calls.sites.here(4), number)
+        self._leave_out(state, begin)
 
-    def _before_barrier(self, state: ThreadState, site: int | None, args: Any, kwargs: Any) -> None:
+    def _before_barrier(self, state: ThreadState, site: int | None, args: Any, kwargs: Any) -> bool:
         """Called before each barrier; most have nothing new."""
-        thread = self._threads.get(state.id) or self._thread(state)
+        thread = self._threads.get(state.id)
         recorder = self._recorder
         shapes = recorder.shapes
         if (
-            thread.compiled == recorder.compilations.count
+            thread is not None
+            and thread.compiled == recorder.compilations.count
             and thread.shapes == shapes
             and thread.lowered is None
             and site in self._sites
         ):
             thread.site = site
-            return
-        device = kwargs.get("device", args[0] if args else "")
-        new = thread.shapes != shapes or site not in self._sites
+            return False
+        new = site not in self._sites or (thread is not None and thread.shapes != shapes)
         self._sites.add(site)
+        thread = thread or self._thread(state)
         thread.shapes = shapes
-        self._look(thread, site, new, [], device)
+        device = kwargs.get("device", args[0] if args else "")
+        return self._look(thread, site, new, [], device or self._default_device())
 
-    def _before_read(self, site: int | None, args: Any) -> None:
+    def _before_read(self, state: ThreadState, site: int | None, args: Any, kwargs: Any) -> bool:
         """In a program without barriers, reads launch its graphs."""
-        state = self._recorder.thread()
-        if state.index == 0 and args:
-            thread = self._threads.get(state.id) or self._thread(state)
-            self._look(thread, site, False, [args[0]])
+        if state.index or not args:
+            return False
+        thread = self._threads.get(state.id) or self._thread(state)
+        return self._look(thread, site, False, [args[0]], str(args[0].device))
 
     def _thread(self, state: ThreadState) -> _Thread:
         thread = self._threads[state.id] = _Thread(state)
@@ -111,16 +118,47 @@ class Lowering:
         return thread
 
     def _look(
-        self, thread: _Thread, site: int | None, new: bool, tensors: Any, device: str = ""
-    ) -> None:
-        """Lower what a launch is about to compile: where it is probably new."""
+        self, thread: _Thread, site: int | None, new: bool, tensors: Any, device: str
+    ) -> bool:
+        """Lower what a launch is about to compile, where it is probably new.
+
+        Args:
+            tensors: what is launched; without any, all that is not computed yet.
+
+        Returns:
+            Whether it took long.
+        """
         begin = clock.perf_counter_ns()
+        waits_for = self._calls.note(self._due, thread, site, new, device)
+        if not waits_for:
+            return False
+        # Until the last launch has ended, its results have no buffers, and lowering may crash.
+        # An error of that launch is raised here, and is the program's.
+        self._wait([waits_for])
+        self._calls.note(self._take, thread, site in self._fresh, tensors, device)
+        self._calls.note(self._leave_out, thread.state, begin)
+        return True
+
+    def _due(self, thread: _Thread, site: int | None, new: bool, device: str) -> str:
+        """The device to wait for, if a launch is to be lowered; else empty."""
         self._settle(thread)
-        again = site in self._fresh
         thread.site = site
-        if new or again:
-            graph = self._lower(thread.state, begin, tensors, device)
-            thread.lowered = _Lowered(graph, thread.state.index, again) if graph else None
+        if not (new or site in self._fresh) or not self._room():
+            return ""
+        if self._shares():
+            return "SPMD:0"
+        names: list[str] = self._xlac._xla_real_devices([device])
+        return names[0]
+
+    def _take(self, thread: _Thread, again: bool, tensors: Any, device: str) -> None:
+        if graph := self._lower(tensors, device):
+            thread.lowered = _Lowered(graph, thread.state.index, again, bool(tensors))
+
+    def _room(self) -> bool:
+        if self._graphs.wanted and self._count < _MOST:
+            return True
+        self._graphs.leave_out()
+        return False
 
     def _settle(self, thread: _Thread) -> None:
         """Keep what the last launch lowered, if that was new."""
@@ -132,7 +170,7 @@ class Lowering:
             self._fresh.add(site)
         if lowered is None:
             return
-        launched = thread.state.index > lowered.step
+        launched = lowered.read or thread.state.index > lowered.step
         if compiled or (launched and site not in self._kept):
             number = was if compiled else was - 1 if lowered.again and was else None
             self._keep(thread.state, lowered.graph, lowered.step, site, number)
@@ -154,29 +192,31 @@ class Lowering:
 
     def _devices(self) -> tuple[int, int]:
         """How many devices run a graph each with inputs of its own, and how many share arrays."""
-        runtime: Any = sys.modules.get("torch_xla.runtime")
-        if runtime is not None and runtime.is_spmd():
+        if self._shares():
             return 1, len(self._xlac._xla_get_all_runtime_devices())
         return self._xlac._xla_get_replication_devices_count() or 1, 1
 
-    def _lower(self, state: ThreadState, begin: int, tensors: Any, device: str = "") -> bytes:
-        """The graph of tensors, of all that are not computed yet without any; empty if it is not
-        lowered.
-        """
-        if not self._graphs.wanted or self._count >= _MOST:
-            self._graphs.leave_out()
-            return b""
+    def _shares(self) -> bool:
+        runtime: Any = sys.modules.get("torch_xla.runtime")
+        return runtime is not None and bool(runtime.is_spmd())
+
+    def _lower(self, tensors: Any, device: str) -> bytes:
+        """The graph of tensors; empty if it has no place in StableHLO."""
         self._count += 1
         try:
             graph: bytes = self._xlac._get_stablehlo(tensors, device, [], True)
-        except Exception as error:  # an operation that has no place in StableHLO
+        except Exception as error:
             pass_on(error)
             self._missing.setdefault("graphs before optimization", repr(error))
-            graph = b""
+            return b""
+        return graph
+
+    @staticmethod
+    def _leave_out(state: ThreadState, begin: int) -> None:
+        """Leave the time since then out of the program's."""
         spent = clock.perf_counter_ns() - begin
         state.leave_out(spent, state.step)
         state.previous += spent if state.previous else 0
-        return graph
 
     def _end(self) -> None:
         for thread in list(self._threads.values()):
