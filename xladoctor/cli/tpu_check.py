@@ -52,8 +52,9 @@ def tpu_check(
     path: Annotated[
         str,
         typer.Argument(
-            metavar="PATH",
-            help="A graph before optimization, or a folder with some: StableHLO (.mlir), what"
+            metavar="RUN",
+            help="A run: last, last~1, a script's name, or its directory. Or a graph before"
+            " optimization, or a folder with some: StableHLO (.mlir), what"
             " jax.export serializes, what JAX_DUMP_IR_TO=DIR or XLA_FLAGS=--xla_dump_to=DIR leave,"
             " or the folder of TORCH_TRACE=DIR of TorchTPU.",
         ),
@@ -85,11 +86,13 @@ def tpu_check(
     compiler, or a graph that cannot be compiled.
     """
     from xladoctor import doctor
+    from xladoctor.evidence.runs import locate
     from xladoctor.report.interface import Report
 
     outputs = report.outputs()
     chosen = doctor.selection(configured(config))
     request = compiling.request(on)
+    path = locate(path)
     checked = checked_on_tpus(Path(path), request)
     if keep is not None:
         doctor.keep_tpu_check(keep, checked)

@@ -12,6 +12,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
+from xladoctor.evidence.runs import is_run
 from xladoctor.facts.records import TpuCheckFile
 from xladoctor.facts.tpu import TpuBuffer, TpuGraph, TpuOperation
 from xladoctor.frontends.vocabulary import vocabulary
@@ -24,6 +25,7 @@ from xladoctor.tpu_check.compiler.topology import Topology
 from xladoctor.tpu_check.executable import Executable, read_executable
 from xladoctor.tpu_check.executable.layout import bits
 from xladoctor.tpu_check.graphs import MOST, Graph, find_graphs
+from xladoctor.tpu_check.kept import kept_graphs
 
 _MOST = 20_000  # operations of a graph: the largest are kept
 _NAMED = ("jax", "libtpu")
@@ -47,11 +49,16 @@ class Request:
 def check(path: Path, request: Request, progress: Tell) -> tuple[TpuCheckFile, list[str]]:
     """Compile the graphs in a path for each topology; also returns notes on what was left out.
 
+    Args:
+        path: a file, a folder, or a run directory.
+
     Raises:
         GraphsError: there is no graph in it.
+        IngestError: the run is damaged.
         OSError: the cache's folder cannot be written.
     """
-    found = find_graphs(path, request.most)
+    find = kept_graphs if is_run(path) else find_graphs
+    found = find(path, request.most)
     frontend = found.graphs[0].frontend
     folders = Folders(framework=vocabulary(frontend).packages)
     parts = [

@@ -28,10 +28,10 @@ _LOGS = (".log", ".txt")
 _TORCH_XLA = ("SyncTensorsGraph", "IrToHlo")
 _BEGINNINGS = (b"HloModule ", b"module ")
 _BYTES_OF_OPERATION = 40  # in bytecode, roughly: only to order graphs by size
-_NEEDED = (
-    "expected a graph before optimization, or a folder with some: StableHLO (.mlir), what"
-    " jax.export serializes, what JAX_DUMP_IR_TO=DIR or XLA_FLAGS=--xla_dump_to=DIR leave, or the"
-    " folder of TORCH_TRACE=DIR of TorchTPU"
+NEEDED = (
+    "expected a run (last, a script's name, or its directory), a graph before optimization, or a"
+    " folder with some: StableHLO (.mlir), what jax.export serializes, what JAX_DUMP_IR_TO=DIR or"
+    " XLA_FLAGS=--xla_dump_to=DIR leave, or the folder of TORCH_TRACE=DIR of TorchTPU"
 )
 
 
@@ -54,6 +54,9 @@ class Graph:
             if the file does not show it.
         operations: how many it has; None if only MLIR can say.
         found: how many times the same graph was found.
+        donated: types, as MLIR writes them, of arguments that it may overwrite although it does not
+            say so itself.
+        frontend: the framework that made it.
     """
 
     name: str
@@ -65,6 +68,8 @@ class Graph:
     launches: int | None = None
     operations: int | None = None
     found: int = 1
+    donated: tuple[str, ...] = ()
+    frontend: str = ""
 
     @property
     def devices(self) -> int | None:
@@ -72,13 +77,6 @@ class Graph:
         if self.replicas is None and self.partitions is None:
             return None
         return (self.replicas or 1) * (self.partitions or 1)
-
-    @property
-    def frontend(self) -> str:
-        """The framework that made it, by the names that it gives to modules and files."""
-        if self.launches is not None:
-            return "torch_tpu"  # whose logs alone say how often
-        return "torch_xla" if self.name.startswith(_TORCH_XLA) else "jax"
 
     @property
     def work(self) -> int:
@@ -122,7 +120,7 @@ def find_graphs(path: Path, most: int = MOST) -> Found:
     else:
         collected.add(path, alone=True)
     if not collected.graphs:
-        raise GraphsError([f"{path}: no graph in it", *collected.notes], _NEEDED)
+        raise GraphsError([f"{path}: no graph in it", *collected.notes], NEEDED)
     graphs = sorted(collected.graphs.values(), key=lambda graph: (-graph.work, str(graph.source)))
     matter = [graph for graph in graphs if graph.work >= _LEAST * graphs[0].work][:most]
     left_out = [graph for graph in graphs if graph not in matter]
@@ -189,7 +187,8 @@ class _Collected:
                 damaged += 1
                 continue
             launches = logged.launches_of(operator)
-            self._keep(_graph(graph, file, launches))
+            logged_graph = replace(_graph(graph, file), launches=launches, frontend="torch_tpu")
+            self._keep(logged_graph)
         if damaged:
             self.notes.append(f"{file}: {damaged} graphs are cut off or damaged, and left out")
 
@@ -202,7 +201,7 @@ class _Collected:
 
     def _unread(self, what: str, *, alone: bool) -> None:
         if alone:
-            raise GraphsError(what, _NEEDED)
+            raise GraphsError(what, NEEDED)
         self.notes.append(what)
 
     def prefer_protos(self) -> None:
@@ -215,16 +214,17 @@ class _Collected:
                 del self.graphs[key]
 
 
-def _graph(graph: Recognised, file: Path, launches: int | None = None) -> Graph:
+def _graph(graph: Recognised, file: Path) -> Graph:
+    name = graph.name or file.name.removesuffix(PACKED).partition(".")[0]
     return Graph(
-        graph.name or file.name.removesuffix(PACKED).partition(".")[0],
+        name,
         graph.content,
         graph.form,
         file,
         graph.replicas,
         graph.partitions,
-        launches,
-        graph.operations,
+        operations=graph.operations,
+        frontend="torch_xla" if name.startswith(_TORCH_XLA) else "jax",
     )
 
 

@@ -21,6 +21,7 @@ import signal
 import sys
 import time
 import traceback
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ _CUSTOM_CALL = re.compile(r"(?:Custom emitter for|custom call target:?) ['\"]?([
 _DONORS = re.compile(r"buffer_donor=\{(.*?\)) \}")
 _TILES = re.compile(r"devices=\[([\d,]+)\]")
 _MESH = re.compile(r"mesh(?: @\w+)? = #?(?:sdy\.mesh)?<\[([^\]]*)\]>")
+_OF_LIVE_TENSORS = "IrToHlo"
 _PRIVATE = (ImportError, AttributeError, TypeError)
 
 
@@ -87,6 +89,7 @@ def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> N
 
     result["versions"] = {"jax": jax.__version__, "jaxlib": jaxlib.__version__}
     module = _parsed(request)
+    _as_launched(module, request.get("donated") or [])
     text = module.operation.get_asm(large_elements_limit=16)
     result["operations"] = len(re.findall(r"^\s*%", text, re.MULTILINE))
     result["mesh"] = _mesh(text)
@@ -240,6 +243,63 @@ def _choose(module: Any, index: int) -> None:
             numpy.array(index, numpy.int32), type=ir.IntegerType.get_signless(32), shape=[]
         )
         block.arguments[0].replace_all_uses_with(stablehlo.constant(number))
+
+
+def _as_launched(module: Any, donated: list[str]) -> None:
+    """Make a graph of all live tensors, as PyTorch/XLA lowers them for others, the one it launches.
+
+    That has no results which are arguments as they are, and may overwrite some arguments.
+
+    Args:
+        donated: the types of these, on one device.
+    """
+    from jaxlib.mlir import ir
+
+    attributes = module.operation.attributes
+    name = ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else ""
+    if not name.startswith(_OF_LIVE_TENSORS):
+        return
+    entry = _main(module)
+    block, attributes = entry.regions[0].blocks[0], entry.attributes
+    end = next(each for each in block.operations if each.operation.name == "func.return")
+    results = [each for each in end.operands if not isinstance(each, ir.BlockArgument)]
+    types = [argument.type for argument in block.arguments]
+    known: list[Any] = [{}] * len(types)
+    if "arg_attrs" in attributes:
+        all_known = map(ir.DictAttr, ir.ArrayAttr(attributes["arg_attrs"]))
+        known = [{each.name: each.attr for each in one} for one in all_known]
+    left = Counter(donated)
+    with module.context, ir.Location.unknown():
+        with ir.InsertionPoint(end):
+            ir.Operation.create("func.return", operands=results)
+        end.operation.erase()
+        kind = ir.FunctionType.get(types, [value.type for value in results])
+        attributes["function_type"] = ir.TypeAttr.get(kind)
+        if "res_attrs" in attributes:
+            del attributes["res_attrs"]
+        for number, (whole, has) in enumerate(zip(map(str, types), known, strict=True)):
+            sharded = "devices=" in str(has.get("mhlo.sharding"))
+            part = next(
+                (one for one in left if one == whole or (sharded and _part(one, whole))), ""
+            )
+            if left[part]:
+                left -= Counter([part])
+                known[number] = {**has, "jax.buffer_donor": ir.BoolAttr.get(True)}
+        attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in known])
+
+
+def _part(part: str, whole: str) -> bool:
+    """Whether an array, by the text of its type, may be what one device has of another."""
+    *sizes, element = part[len("tensor<") : -1].split("x")
+    *others, same = whole[len("tensor<") : -1].split("x")
+    return (
+        (element, len(sizes)) == (same, len(others))
+        and all(size.isdigit() for size in sizes + others)
+        and all(
+            int(size) and int(other) % int(size) == 0
+            for size, other in zip(sizes, others, strict=True)
+        )
+    )
 
 
 def _check(text: str) -> None:
