@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from tests.tpu_check import fakes
-from xladoctor.cli import tpu_check
+from xladoctor.cli.main import app
 from xladoctor.tpu_check.compiler import interpreter
 from xladoctor.tpu_check.graphs import GraphsError, find_graphs
 from xladoctor.tpu_check.kept import kept_graphs
@@ -208,11 +207,13 @@ def test_the_command_finds_runs_as_others_do(
         interpreter, "find_compiler", lambda python: fakes.interpreter(tmp_path, "answer()")
     )
 
-    tpu_check.tpu_check(word, ["v5e"], most=1)
+    app(["tpu-check", word, "--on", "v5e", "--most", "1"], standalone_mode=False)
 
     said = capsys.readouterr()
-    assert said.out.startswith(f"step, train_jax.py:30, the steady step ({STEADY}), for v5e")
+    assert "step, train_jax.py:30, the steady step fits v5e." in said.out
+    assert STEADY in said.out
     assert "2 smaller graphs were left out" in said.err
+    assert [*tmp_path.glob("*/*/tpu-check.json")]
 
 
 def test_what_the_child_is_asked_names_what_may_be_overwritten(
@@ -225,8 +226,9 @@ def test_what_the_child_is_asked_names_what_may_be_overwritten(
         interpreter, "find_compiler", lambda python: fakes.interpreter(tmp_path, body)
     )
 
-    with pytest.raises(typer.Exit):
-        tpu_check.tpu_check(str(RUNS / "torch_xla"), ["v5e"], most=1)
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(RUNS / "torch_xla", tmp_path / "run")
+    app(["tpu-check", "run", "--on", "v5e", "--most", "1"], standalone_mode=False)
 
     donated = kept_graphs(RUNS / "torch_xla").graphs[0].donated
     assert f"donated-{len(donated)}" in capsys.readouterr().out
