@@ -78,7 +78,7 @@ def written(tmp_path: Path) -> Ingested:
     check = {
         "graphs": [graph],
         "operations": [{**operation, "stored": [2], "layout": "", "memory": "hbm"}],
-        "products": [kept],
+        "products": [{**kept, "float32": True}],
         "buffers": [{**kept, "role": "result", "number": 0, "bytes": 8}],
     }
     (tmp_path / "tpu-check.json").write_text(json.dumps(check))
@@ -100,6 +100,7 @@ def written(tmp_path: Path) -> Ingested:
         log.write('{"event": "phases", "thread": 1, "number": 1, "phases": {"aot": 5}}\n')
         log.write('{"event": "break", "site": 0, "place": 0, "function": "f", "reason": "r"}\n')
         log.write('{"event": "split", "site": 0, "place": 0, "operator": "all_reduce"}\n')
+        log.write(f'{{"event": "graph", {common}, "kept_as": "graph-1.mlirbc.gz", "bytes": 9}}\n')
         log.write('{"event": "limit", "site": 0, "function": "f", "name": "limit"}\n')
         step = (folder / "steps.jsonl").read_text().splitlines()[0]
         both = '"uploads": [[0, 1, 64, 5]], "saves": [[0, 1, 9]]'

@@ -43,7 +43,10 @@ def rewrite(file: Path, change: Callable[[dict[str, Any]], Any]) -> None:
 
 
 def names(run: Path, most: int = 4) -> list[tuple[str, str]]:
-    return [(graph.name, graph.source.name) for graph in kept_graphs(run, most).graphs]
+    graphs = kept_graphs(run, most).graphs
+    return [
+        (", ".join(filter(None, [graph.name, graph.role])), graph.source.name) for graph in graphs
+    ]
 
 
 # -- which graphs ----------------------------------------------------------------------------
@@ -52,7 +55,7 @@ def names(run: Path, most: int = 4) -> list[tuple[str, str]]:
 def test_the_steady_step_of_barriers_comes_first_and_warm_up_is_left_out() -> None:
     assert names(RUNS / "torch_xla") == [
         ("train_torch.py:19, the steady step", STEADY),
-        ("train_torch.py:24, launched 8 times", "graph-4-step.mlirbc.gz"),
+        ("train_torch.py:24", "graph-4-step.mlirbc.gz"),
         ("train_torch.py:19, compiled late, in step 9", "graph-3-step.mlirbc.gz"),
     ]
 
@@ -60,7 +63,7 @@ def test_the_steady_step_of_barriers_comes_first_and_warm_up_is_left_out() -> No
 def test_the_steady_step_of_functions_has_their_names() -> None:
     assert names(RUNS / "jax") == [
         ("step, train_jax.py:30, the steady step", STEADY),
-        ("evaluate, train_jax.py:32, launched 8 times", "graph-4-evaluate.mlirbc.gz"),
+        ("evaluate, train_jax.py:32", "graph-4-evaluate.mlirbc.gz"),
         ("step, train_jax.py:30, compiled late, in step 8", "graph-3-step.mlirbc.gz"),
     ]
 
@@ -103,7 +106,7 @@ def test_without_a_steady_step_the_largest_comes_first(run: Path) -> None:
     found = kept_graphs(run)
     sizes = [len(graph.content) for graph in found.graphs]
 
-    assert "steady" not in found.graphs[0].name
+    assert "steady" not in found.graphs[0].role
     assert found.graphs[0].launches is None
     assert sizes == sorted(sizes, reverse=True)
     assert found.notes == ("no graph runs in a loop; the largest comes first",)
@@ -162,7 +165,7 @@ def test_a_damaged_graph_is_left_out_with_a_note(
     found = kept_graphs(run)
 
     assert len(found.graphs) == 2
-    assert "steady" in found.graphs[0].name
+    assert "steady" in found.graphs[0].role
     (note,) = found.notes
     assert said in note
 
@@ -210,7 +213,8 @@ def test_the_command_finds_runs_as_others_do(
     app(["tpu-check", word, "--on", "v5e", "--most", "1"], standalone_mode=False)
 
     said = capsys.readouterr()
-    assert "step, train_jax.py:30, the steady step fits v5e." in said.out
+    assert "step fits v5e." in said.out
+    assert "step · train_jax.py:30, the steady step" in said.out
     assert STEADY in said.out
     assert "2 smaller graphs were left out" in said.err
     assert [*tmp_path.glob("*/*/tpu-check.json")]

@@ -89,6 +89,7 @@ class TpuGraph:
         graph: its number; each may be compiled for several TPUs.
         topology: as it was asked for; ``compiled_for`` has the shape.
         source: the file that the graph was read from.
+        role: its part in the program, if that is known.
         verdict: whether it fits into the memory of a device, or cannot be compiled.
         reason: why it cannot be compiled, and ``hint`` what to do about that.
         launches: how often the graph ran, if that is known.
@@ -110,6 +111,7 @@ class TpuGraph:
     topology: str
     compiled_for: str
     source: str
+    role: str
     verdict: Literal["fits", "does_not_fit", "refused"]
     reason: str
     hint: str

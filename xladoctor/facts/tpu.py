@@ -40,6 +40,7 @@ class TpuGraph(
     compiled_for: Annotated[str, "the same with its shape: v5e:2x2"]
     name: Annotated[str, "name of the graph"]
     source: Annotated[str, "file that it was read from"]
+    role: Annotated[str, "its part in the program, where that is known"] = ""
     verdict: Annotated[str, "fits, does_not_fit, or refused: it cannot be compiled"]
     reason: Annotated[str, "why it cannot be compiled; empty otherwise"] = ""
     hint: Annotated[str, "what to do about that"] = ""

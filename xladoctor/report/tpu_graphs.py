@@ -82,7 +82,8 @@ def _amount(collective: TpuCollective) -> str:
 def heading(graphs: Sequence[TpuGraph]) -> list[str]:
     """Name and source of a graph, and what else is true for all topologies."""
     first = graphs[0]
-    facts = [PurePath(first.source).name] if PurePath(first.source).name != first.name else []
+    source = PurePath(first.source).name
+    facts = [fact for fact in (first.role, source) if fact not in ("", first.name)]
     if operations := max(graph.operations for graph in graphs):
         facts.append(f"{operations:,} operations")
     if devices := max(graph.devices for graph in graphs) - 1:

@@ -93,6 +93,7 @@ def _checked(
         **of,
         "name": graph.name,
         "source": str(graph.source),
+        "role": graph.role,
         "launches": graph.launches,
         "available_bytes": topology.memory,
     }

@@ -57,6 +57,7 @@ class Graph:
         donated: types, as MLIR writes them, of arguments that it may overwrite although it does not
             say so itself.
         frontend: the framework that made it.
+        role: its part in the program, in words, if that is known.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Graph:
     found: int = 1
     donated: tuple[str, ...] = ()
     frontend: str = ""
+    role: str = ""
 
     @property
     def devices(self) -> int | None:

@@ -79,15 +79,25 @@ class _Kept:
         """A measure of how much it matters in the program."""
         return self.ran.launches * int(self.row["bytes"])
 
-    def name(self, steady: bool) -> str:
-        """What people know it by: the function, the line, and its part in the program."""
-        function, file, line = (self.row[key] for key in ("name", "file", "line"))
-        role = {
-            "recurs": "the steady step" if steady else f"launched {self.ran.launches:,} times",
+    @property
+    def name(self) -> str:
+        """What people know it by: the function, else the line."""
+        return self.row["name"] or self.place or "graph"
+
+    @property
+    def place(self) -> str:
+        """The line that launches it; empty if that is not known."""
+        file, line = self.row["file"], self.row["line"]
+        return f"{Path(file).name}:{line}" if file else ""
+
+    def role(self, *, steady: bool) -> str:
+        """Its part in the program."""
+        part = {
+            "recurs": "the steady step" if steady else "",
             "late": f"compiled late, in step {self.row['step']}",
-        }.get(self.ran.role)
-        place = [f"{Path(file).name}:{line}"] if file else []
-        return ", ".join(filter(None, [function, *place, role]))
+        }.get(self.ran.role, "")
+        place = self.place if self.place != self.name else ""
+        return ", ".join(filter(None, [place, part]))
 
 
 def kept_graphs(run: Path, most: int = MOST) -> Found:
@@ -120,7 +130,7 @@ def kept_graphs(run: Path, most: int = MOST) -> Found:
         kept.sort(key=lambda each: -each.row["bytes"])
     graphs = list[Graph]()
     for each in kept:
-        graph = _read(run, each, not graphs and bool(recur), notes)
+        graph = _read(run, each, notes, steady=not graphs and bool(recur))
         if graph is not None:
             graphs.append(replace(graph, frontend=evidence.frontend))
     if not graphs:
@@ -187,7 +197,7 @@ def _why_none(database: Database) -> str:
     return "; ".join(reasons) or "the program compiled none while it was recorded"
 
 
-def _read(run: Path, kept: _Kept, steady: bool, notes: list[str]) -> Graph | None:
+def _read(run: Path, kept: _Kept, notes: list[str], *, steady: bool) -> Graph | None:
     """A graph's content; None, with a note, if it cannot be read."""
     row = kept.row
     file = run / row["kept_as"]
@@ -211,6 +221,14 @@ def _read(run: Path, kept: _Kept, steady: bool, notes: list[str]) -> Graph | Non
         notes.append(f"{file}: constants of {size:.3g} MB were not kept, and take no memory here")
     launches = kept.ran.launches if kept.ran.role == "recurs" else None
     replicas, partitions = row["replicas"], row["partitions"]
-    name = kept.name(steady)
-    graph_of = Graph(name, content, graph.form, file, replicas, partitions, launches)
-    return replace(graph_of, donated=kept.donated)
+    return Graph(
+        kept.name,
+        content,
+        graph.form,
+        file,
+        replicas,
+        partitions,
+        launches,
+        donated=kept.donated,
+        role=kept.role(steady=steady),
+    )

@@ -13,7 +13,8 @@ CREATE TABLE tpu_large AS SELECT * FROM tpu_executable WHERE taken_bytes >= 8 * 
 CREATE TABLE tpu_line AS
 SELECT graph, topology, does, file, line, any_value(function) AS function, any_value(user_file) AS user_file,
        any_value(user_line) AS user_line, any_value(user_function) AS user_function,
-       if(line IS NULL, op_name, '') AS op_name, sum(times)::BIGINT AS arrays,
+       if(line IS NULL, op_name, '') AS op_name, bool_or(op_name LIKE '%conv_general%' OR op_name LIKE '%convolution%')
+       AS convolves, sum(times)::BIGINT AS arrays,
        sum(coalesce(padded_bytes, bytes) * times)::BIGINT AS taken,
        sum((coalesce(padded_bytes, bytes) - bytes) * times)::BIGINT AS padding,
        arg_max({'opcode': opcode, 'type': type, 'shape': shape, 'stored': stored},
