@@ -13,13 +13,17 @@ from typing import Any
 
 import pytest
 
+from xladoctor import doctor
+from xladoctor.configuration.selection import Selection
+from xladoctor.diagnosis.pack import load_rules
 from xladoctor.facts.tpu import TpuOperation
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.protobuf_schema import message
+from xladoctor.tpu_check.check import Request, check
 from xladoctor.tpu_check.compiler.cache import Cache
 from xladoctor.tpu_check.compiler.interpreter import clean_environment, find_compiler
 from xladoctor.tpu_check.compiler.outcome import Compiled, DoesNotFit, Outcome
-from xladoctor.tpu_check.compiler.run import compile_graph
+from xladoctor.tpu_check.compiler.run import Limits, compile_graph
 from xladoctor.tpu_check.compiler.topology import parse_topology
 from xladoctor.tpu_check.executable import read_executable
 from xladoctor.tpu_check.graphs import find_graphs
@@ -35,12 +39,17 @@ pytestmark = [
 
 def outcome_of(name: str, folder: Path) -> Outcome:
     """Run an example on the CPU, and compile its step for v5e."""
-    environment = {**clean_environment(), "JAX_PLATFORMS": "cpu", "JAX_DUMP_IR_TO": str(folder)}
-    program = EXAMPLES / f"{name}.py"
-    subprocess.run([PYTHON, str(program)], env=environment, check=True, stdout=subprocess.PIPE)
+    _dump(name, folder)
     (graph,) = [each for each in find_graphs(folder).graphs if each.name == "jit_step"]
     compiler, cache = find_compiler(Path(PYTHON)), Cache(folder / "cache")
     return compile_graph(graph, parse_topology("v5e"), compiler, cache=cache)
+
+
+def _dump(name: str, folder: Path) -> None:
+    """Run an example on the CPU, which leaves its graphs in a folder."""
+    environment = {**clean_environment(), "JAX_PLATFORMS": "cpu", "JAX_DUMP_IR_TO": str(folder)}
+    program = EXAMPLES / f"{name}.py"
+    subprocess.run([PYTHON, str(program)], env=environment, check=True, stdout=subprocess.PIPE)
 
 
 class Twin:
@@ -129,3 +138,33 @@ def test_activations_that_are_computed_again_fit(tmp_path: Path) -> None:
     (tmp_path / "healed").mkdir()
     assert isinstance(outcome_of("kept_activations", tmp_path / "sick"), DoesNotFit)
     assert isinstance(outcome_of("kept_activations_healed", tmp_path / "healed"), Compiled)
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("uneven_sizes", "XD622"),
+        ("turned_positions", "XD623"),
+        ("float32_products", "XD624"),
+        ("state_not_donated", "XD625"),
+        ("sorted_scores", "XD627"),
+        ("kept_activations", "XD620"),
+    ],
+)
+def test_rules_find_the_defect_and_nothing_in_the_healed_twin(
+    name: str, rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    sick, healed = (_judged(each, tmp_path / each) for each in (name, f"{name}_healed"))
+    assert rule in sick
+    assert rule not in healed
+
+
+def _judged(name: str, folder: Path) -> list[str]:
+    """The rules with findings in an example's step."""
+    _dump(name, folder)
+    compiler = find_compiler(Path(PYTHON))
+    request = Request([parse_topology("v5e")], compiler, Limits(seconds=600), most=1)
+    checked, _ = check(folder, request, lambda _: None)
+    chosen = Selection(load_rules(), [], [], {})
+    return doctor.examine_tpu_check(checked, str(folder), chosen).rules.fired
