@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.diagnosis.rule import Rule
     from xladoctor.evidence.interface import Evidence, Origin, Period
+    from xladoctor.facts.records import TpuCheckFile
     from xladoctor.fixes.interface import Plan
     from xladoctor.fixes.proof.interface import Proof
     from xladoctor.ingest.interface import Ingested, Progress
@@ -78,18 +79,23 @@ def load_evidence(
 
 
 def evidence_of(
-    ingested: Ingested, path: str, origin: Origin, within: Period | None = None
+    ingested: Ingested,
+    path: str,
+    origin: Origin,
+    within: Period | None = None,
+    frontend: str | None = None,
 ) -> Evidence:
     """The evidence from a reader's result, with the causes of its compilations.
 
     Args:
         path, origin: as in :class:`Evidence`.
         within: the part of the run that is judged, if not all of it.
+        frontend: that of the program, if no process names one.
     """
     from xladoctor.causes import derive
     from xladoctor.evidence.load import build
 
-    return derive(build(ingested, path, origin), within)
+    return derive(build(ingested, path, origin, frontend), within)
 
 
 def diagnose(
@@ -98,10 +104,12 @@ def diagnose(
     total_steps: int | None = None,
     *,
     pictures: bool = False,
+    of_graphs: bool = False,
 ) -> Diagnosis:
     """Judge evidence by the selected rules; a rule that fails counts as not evaluated.
 
     Args:
+        of_graphs: whether the rules are those about what a TPU's compiler decided.
         total_steps: length of a run to project savings to.
         pictures: whether an output format draws; otherwise only excerpts are made.
     """
@@ -109,6 +117,8 @@ def diagnose(
     from xladoctor.diagnosis.pictures import make
     from xladoctor.diagnosis.pictures.interface import Pictures
 
+    if evidence.origin.kind == "graphs" and not of_graphs:
+        return _diagnose_graphs(evidence, selection, pictures=pictures)
     diagnosis = engine.diagnose(
         evidence,
         selection.rules,
@@ -229,6 +239,58 @@ def examine_outcome(
         except IngestError as error:
             raise IngestError([*error.what.splitlines(), *outcome.lost], error.hint) from error
         yield diagnosis
+
+
+def keep_tpu_check(file: Path, checked: TpuCheckFile) -> None:
+    """Write what a TPU's compiler decided to a file, for later reports.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    from xladoctor.report.output import OutputError
+
+    text = json.dumps({"tpu_check": 1, **vars(checked)}, default=vars) + "\n"
+    try:
+        write_text(file, text, "backslashreplace")
+    except OSError as error:
+        raise OutputError(f"cannot write {file}: {error.strerror}") from error
+
+
+def examine_tpu_check(
+    checked: TpuCheckFile, path: str, selection: Selection, *, pictures: bool = False
+) -> Diagnosis:
+    """The diagnosis of what a TPU's compiler decided, apart from what the program did.
+
+    Args:
+        path: where the graphs are from; of a run, its directory, which keeps the check.
+
+    Raises:
+        IngestError: the run cannot be read.
+        OutputError: the check cannot be written there.
+    """
+    from xladoctor.evidence.interface import Elsewhere
+    from xladoctor.evidence.runs import is_run
+    from xladoctor.ingest.interface import Ingested
+    from xladoctor.ingest.tpu_checks import add_tpu_check
+    from xladoctor.recording.interface import RunDirectory
+
+    if is_run(Path(path)):
+        keep_tpu_check(RunDirectory(Path(path)).tpu_check, checked)
+        evidence = load_evidence(path)
+    else:
+        ingested = Ingested()
+        add_tpu_check(checked, ingested)
+        evidence = evidence_of(ingested, path, Elsewhere("graphs"), frontend=checked.frontend)
+    return _diagnose_graphs(evidence, selection, pictures=pictures)
+
+
+def _diagnose_graphs(evidence: Evidence, selection: Selection, *, pictures: bool) -> Diagnosis:
+    """Judge what a TPU's compiler decided, apart from what the program did."""
+    from xladoctor.diagnosis.tpu_verdict import about_tpus
+
+    rules = [rule for rule in selection.rules if rule.applies_to.with_table == "tpu_graph"]
+    chosen = replace(selection, rules=rules)
+    return about_tpus(diagnose(evidence, chosen, pictures=pictures, of_graphs=True))
 
 
 def plan_fixes(

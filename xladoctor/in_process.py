@@ -34,7 +34,7 @@ class InProcessCapture:
         output: the run directory to create; by default ``xladoctor-runs/<date>-<program>``.
         report: whether to print the report at the end.
         options: those of ``xladoctor run``: ``trace_steps``, ``trace_after``,
-            ``trace_seconds``, ``trace_bytes``.
+            ``trace_seconds``, ``trace_bytes``, ``graph_bytes``.
 
     Attributes:
         directory: the run directory.

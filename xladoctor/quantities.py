@@ -75,6 +75,14 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def binary_size(size: int) -> str:
+    """A size of memory for people: ``12.9 MiB``, ``15.8 GiB``, ``512 bytes``."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{float(f'{size / unit:.3g}'):g} {name}"
+    return f"{size} bytes"
+
+
 def percent(share: float) -> str:
     """A share for people; a small one is never shown as 0%."""
     shown = f"{share * 100:.0f}"

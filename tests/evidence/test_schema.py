@@ -72,6 +72,16 @@ def written(tmp_path: Path) -> Ingested:
     write(tmp_path / "python.log", "42 1 uses torch_xla.sync 9 main /home/ada/train.py\n")
     patch = {"rule": "XD301", "fingerprint": "0", "kind": "odd", "title": "t", "outcome": "holds"}
     (tmp_path / "fixes.json").write_text(json.dumps([patch]))
+    kept = {"graph": 0, "topology": "v5e", "type": "f32", "shape": [2]}
+    graph = {**kept, "compiled_for": "v5e:1x1", "name": "f", "source": "f", "verdict": "fits"}
+    operation = {**kept, "operation": "add.1", "opcode": "add", "does": "computes", "bytes": 8}
+    check = {
+        "graphs": [graph],
+        "operations": [{**operation, "stored": [2], "layout": "", "memory": "hbm"}],
+        "products": [{**kept, "float32": True}],
+        "buffers": [{**kept, "role": "result", "number": 0, "bytes": 8}],
+    }
+    (tmp_path / "tpu-check.json").write_text(json.dumps(check))
     (folder / "processor.jsonl").write_text("[1, 10, 20, 30]\n")
     common = '"thread": 1, "step": 0, "site": 0'
     with (folder / "steps.jsonl").open("a") as log:
@@ -90,6 +100,7 @@ def written(tmp_path: Path) -> Ingested:
         log.write('{"event": "phases", "thread": 1, "number": 1, "phases": {"aot": 5}}\n')
         log.write('{"event": "break", "site": 0, "place": 0, "function": "f", "reason": "r"}\n')
         log.write('{"event": "split", "site": 0, "place": 0, "operator": "all_reduce"}\n')
+        log.write(f'{{"event": "graph", {common}, "kept_as": "graph-1.mlirbc.gz", "bytes": 9}}\n')
         log.write('{"event": "limit", "site": 0, "function": "f", "name": "limit"}\n')
         step = (folder / "steps.jsonl").read_text().splitlines()[0]
         both = '"uploads": [[0, 1, 64, 5]], "saves": [[0, 1, 9]]'

@@ -15,7 +15,7 @@ from xladoctor.recording.bootstrap._xladoctor.frontend import FRONTENDS
 PACKAGE = Path(__file__).parents[2] / "xladoctor"
 #: Its packages, its extension module, its operators, its environment variables.
 NAMED = re.compile(
-    r"(?i:torch|xlac\b|\bjax|\btpu)|\b(aten|prim)(::|__)|\baten\b|\b(PT_)?XLA_[A-Z]|\bPJRT_DEVICE\b"
+    r"(?i:torch|xlac\b|\bjax)|['\"](?i:tpu)['\"]|\b(aten|prim)(::|__)|\baten\b|\b(PT_)?XLA_[A-Z]|\bPJRT_DEVICE\b"
 )
 #: What the frontends of one library share.
 SHARED = "pytorch"
@@ -25,17 +25,15 @@ MAY = {
     "cli/analyze.py": "help, for users of the one frontend that programs can be run with",
     "cli/capture.py": "the same",
     "cli/env.py": "the same",
+    "cli/gate.py": "the same",
     "cli/main.py": "the same",
     "cli/run.py": "the same",
     "recording/bootstrap/_xladoctor/frontend.py": "lists the frontends",
     "environment/child.py": "a setting of XLA itself",
     "environment/faults.py": "the same",
     "environment/variables.py": "the same",
-    "diagnosis/device_use.py": "kinds of devices, in the words of XLA",
-    "facts": "the same",
-    "evidence/views/00_vocabulary.sql": "the same",
+    "evidence/views/00_vocabulary.sql": "kinds of devices, in the words of XLA",
     "fixes": "they change what programs call, which is a framework's own",
-    "ingest/timeline/devices.py": "XLA's own names of planes and lines, which differ by the device",
     "cli/tpu_check.py": "the command for what follows",
     "tpu_check": "it is about one kind of device, and the library that has its compiler",
     "ingest/process_record.py": "the setting that names the kind of devices",

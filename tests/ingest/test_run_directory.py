@@ -149,6 +149,7 @@ def test_whole_run_fills_every_table_and_leaves_no_note(run: Path) -> None:
         "counter": 1,
         "ignore_comment": 0,
         "empty_pass": 0,
+        "kept_graph": 0,
         "idle_optimizer": 0,
     }
 

@@ -17,10 +17,13 @@ os.environ.update(JAX_PLATFORMS="cpu", TPU_SKIP_MDS_QUERY="1")
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.experimental import topologies
-from jax.sharding import SingleDeviceSharding
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 FOLDER = Path(__file__).with_name("recorded")
+# Files are named as in the repository, wherever that lies.
+jax.config.update("jax_hlo_source_file_canonicalization_regex", f"^{Path(__file__).parents[2]}/")
 
 
 def step(weights: list[jax.Array], inputs: jax.Array) -> tuple[list[jax.Array], jax.Array]:
@@ -44,7 +47,38 @@ def record(name: str, rows: int, width: int, dtype: Any) -> None:
     def array(*shape: int) -> Any:
         return jax.ShapeDtypeStruct(shape, dtype, sharding=SingleDeviceSharding(device))
 
-    compiled = jax.jit(step).lower([array(width, width)] * 2, array(rows, width)).compile()
+    write(name, jax.jit(step).lower([array(width, width)] * 2, array(rows, width)).compile())
+
+
+def record_mesh() -> None:
+    """The same of a step whose arrays lie on four devices, as two by two."""
+    devices = topologies.get_topology_desc(topology_name="v5e:2x2", platform="tpu").devices
+    mesh = Mesh(np.array(devices).reshape(2, 2), ("data", "model"))
+
+    def array(shape: tuple[int, ...], *axes: str | None) -> Any:
+        sharding = NamedSharding(mesh, PartitionSpec(*axes))
+        return jax.ShapeDtypeStruct(shape, jnp.float32, sharding=sharding)
+
+    def mixing_step(w1: Any, w2: Any, x: Any, y: Any) -> Any:
+        def loss(w1: Any, w2: Any) -> Any:
+            hidden = jax.nn.gelu(x @ w1)
+            mixed = jnp.transpose(hidden.reshape(64, 8, -1), (1, 0, 2)).reshape(512, -1)
+            return jnp.mean((mixed @ w2 - y) ** 2)
+
+        value, (g1, g2) = jax.value_and_grad(loss, (0, 1))(w1, w2)
+        return w1 - 0.1 * g1, w2 - 0.1 * g2, value
+
+    arrays = (
+        array((1024, 4096), None, "model"),
+        array((4096, 1000), "model", None),
+        array((512, 1024), "data", None),
+        array((512, 1000), "data", None),
+    )
+    write("mesh", jax.jit(mixing_step, donate_argnums=0).lower(*arrays).compile())
+
+
+def write(name: str, compiled: Any) -> None:
+    """Write an executable, and what the compiler says of it."""
     (module,) = compiled.runtime_executable().hlo_modules()
     content = gzip.compress(module.as_serialized_hlo_module_proto(), 9, mtime=0)
     (FOLDER / f"{name}.pb.gz").write_bytes(content)
@@ -52,5 +86,6 @@ def record(name: str, rows: int, width: int, dtype: Any) -> None:
 
 
 if __name__ == "__main__":
+    record_mesh()
     record("multiples", 256, 512, jnp.bfloat16)
     record("odd_sizes", 130, 515, jnp.float32)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,9 @@ from xladoctor.tpu_check.compiler.interpreter import Compiler, clean_environment
 from xladoctor.tpu_check.compiler.outcome import Compiled, DoesNotFit, Outcome, Refused
 from xladoctor.tpu_check.compiler.run import Limits, compile_graph
 from xladoctor.tpu_check.compiler.topology import GENERATIONS, parse_topology
-from xladoctor.tpu_check.graphs import find_graphs
-from xladoctor.tpu_check.written import read_written
+from xladoctor.tpu_check.executable import read_executable
+from xladoctor.tpu_check.graphs import Graph, find_graphs
+from xladoctor.tpu_check.kept import kept_graphs
 
 PYTHON = os.environ.get("XLADOCTOR_TPU_PYTHON", "")
 pytestmark = [
@@ -28,6 +30,7 @@ pytestmark = [
     pytest.mark.skipif(not PYTHON, reason="XLADOCTOR_TPU_PYTHON names no interpreter with libtpu"),
 ]
 RECORDED = Path(__file__).parent / "recorded"
+RUNS = Path(__file__).parent / "runs"
 LOGS = Path(__file__).parents[1] / "ingest/torch_tpu"
 SPREAD = RECORDED / "xla" / "module_0002.jit_step.before_optimizations.txt"
 ALONE = RECORDED / "jax" / "jax_ir0000_jit_step_compile.mlir"
@@ -62,6 +65,25 @@ DYNAMIC = """module @any {
   }
 }
 """
+DONATED = """HloModule step, buffer_donor={ (0, {}), (2, {}) }
+
+ENTRY main {
+  weights = f32[256,128] parameter(0)
+  rate = f32[] parameter(1)
+  bias = f32[128] parameter(2)
+  all = f32[256,128] broadcast(rate), dimensions={}
+  new = f32[256,128] subtract(weights, all)
+  added = f32[128] add(bias, bias)
+  ROOT state = (f32[256,128], f32[128]) tuple(new, added)
+}
+"""
+DIVIDED = """HloModule step, num_partitions=4
+
+ENTRY main {
+  weights = f32[256,128] parameter(0), sharding={devices=[4,1]0,1,2,3}
+  ROOT new = f32[256,128] add(weights, weights)
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -87,14 +109,16 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Outcomes:
-    """Compiles the first graph of a path."""
+    """Compiles graphs; of a path the first one."""
 
     def __init__(self, compiler: Compiler, cache: Cache) -> None:
         self._compiler = compiler
         self._cache = cache
 
     def of(self, path: Path, topology: str = "v5e") -> Outcome:
-        graph = find_graphs(path).graphs[0]
+        return self.of_graph(find_graphs(path).graphs[0], topology)
+
+    def of_graph(self, graph: Graph, topology: str = "v5e") -> Outcome:
         return compile_graph(graph, parse_topology(topology), self._compiler, cache=self._cache)
 
 
@@ -125,13 +149,32 @@ def test_a_step_in_each_form_has_the_same_memory(outcome: Outcomes, file: str) -
     assert module.input_output_alias.entries
 
 
+def test_parameters_that_any_result_may_replace(outcome: Outcomes, tmp_path: Path) -> None:
+    (tmp_path / "step.hlo").write_text(DONATED, encoding="utf-8")
+    found = outcome.of(tmp_path / "step.hlo")
+    assert isinstance(found, Compiled), found
+    module = message("HloModuleProto").FromString(gzip.decompress(found.module.read_bytes()))
+    aliases = module.input_output_alias.entries
+    assert sorted(each.parameter_number for each in aliases) == [0, 2]
+
+
+def test_results_are_divided_as_the_compiler_likes(outcome: Outcomes, tmp_path: Path) -> None:
+    (tmp_path / "step.hlo").write_text(DIVIDED, encoding="utf-8")
+    found = outcome.of(tmp_path / "step.hlo")
+    assert isinstance(found, Compiled), found
+    content = gzip.decompress(found.module.read_bytes())
+    operations = read_executable(content, Folders(), 0, "v5e").operations
+    assert {each.shape for each in operations} == {(64, 128)}
+
+
 @pytest.mark.parametrize("file", [SPREAD, SPREAD.with_name(SPREAD.stem + ".hlo.pb")])
 def test_a_step_of_four_devices(outcome: Outcomes, file: Path) -> None:
     found = outcome.of(file)
     assert isinstance(found, Compiled), found
     assert (found.topology, found.devices) == ("v5e:2x2", 4)
-    arrays = read_written(gzip.decompress(found.module.read_bytes()), Folders())
-    assert "all-reduce" in {array.opcode.removesuffix("-done") for array in arrays}
+    content = gzip.decompress(found.module.read_bytes())
+    operations = read_executable(content, Folders(), 0, "v5e", found.mesh).operations
+    assert "all-reduce" in {each.opcode for each in operations}
 
 
 def test_too_few_devices(outcome: Outcomes) -> None:
@@ -151,8 +194,7 @@ def test_each_generation_is_known_with_its_memory(
     else:
         assert isinstance(found, DoesNotFit), found
         assert found.available == parse_topology(generation).memory
-        assert found.needed
-        assert found.needed > found.available
+        assert [buffer.shape for buffer in found.buffers] == [(1 << 17, 1 << 16)] * 2
 
 
 def test_usual_shapes_are_described(outcome: Outcomes) -> None:
@@ -216,3 +258,32 @@ def test_nothing_is_written_where_the_user_is(
     monkeypatch.setenv("HOME", str(tmp_path))
     assert isinstance(outcome.of(ALONE, "v6e:4x4"), Compiled)
     assert [*tmp_path.rglob("*")] == []
+
+
+@pytest.mark.parametrize("kind", ["torch_xla", "jax"])
+def test_what_runs_kept_compiles(outcome: Outcomes, kind: str) -> None:
+    found = [outcome.of_graph(graph) for graph in kept_graphs(RUNS / kind).graphs]
+    assert len(found) == 3
+    assert all(isinstance(each, Compiled) for each in found), found
+
+
+def test_the_graph_of_a_barrier_is_compiled_as_it_is_launched(outcome: Outcomes) -> None:
+    """Weights and momentum of two layers are overwritten."""
+    steady = kept_graphs(RUNS / "torch_xla").graphs[0]
+    launched, apart = map(outcome.of_graph, (steady, replace(steady, donated=())))
+    assert isinstance(launched, Compiled), launched
+    assert isinstance(apart, Compiled), apart
+    assert (launched.memory.aliased or 0) >= 2 * 2 * (64 * 64 + 64) * 4
+    assert not apart.memory.aliased
+    module = message("HloModuleProto").FromString(gzip.decompress(launched.module.read_bytes()))
+    entry = next(one for one in module.computations if one.id == module.entry_computation_id)
+    parameters = {one.id for one in entry.instructions if one.opcode == "parameter"}
+    root = next(one for one in entry.instructions if one.id == entry.root_id)
+    assert parameters.isdisjoint(root.operand_ids), "what the step leaves as it is is no result"
+
+
+def test_an_array_of_a_function_takes_its_memory(outcome: Outcomes) -> None:
+    """A table of 64 by 64, whose values the run did not keep, beside the weights."""
+    found = outcome.of_graph(kept_graphs(RUNS / "jax").graphs[0])
+    assert isinstance(found, Compiled), found
+    assert (found.memory.arguments or 0) >= 2 * 64 * 64 * 4

@@ -17,6 +17,7 @@ from xladoctor.cli.groups import grouped
 from xladoctor.cli.judging import decided, delivered, policy_of
 from xladoctor.cli.output import AddIgnoresOption, QuietOption, ReportOptions, add_ignores, draws
 from xladoctor.cli.request import StopAfterOption, TimeoutOption, after_dashes, request_for
+from xladoctor.cli.tpu_check import checked_on_tpus, compile_request
 from xladoctor.foreign import clean, quoted
 from xladoctor.report.output import deliver, emit
 
@@ -104,6 +105,21 @@ class CommandOptions:
     output: RunOutputOption = None
     stop_after: StopAfterOption = None
     timeout: TimeoutOption = None
+    tpu_check: Annotated[
+        list[str],
+        typer.Option(
+            metavar="TPU",
+            show_default=False,
+            help="Also compile the program's graphs for a TPU, such as v5e or v5e:2x2, as"
+            " xladoctor tpu-check does. May be repeated.",
+        ),
+    ] = field(default_factory=list)
+    tpu_python: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default=False, help="The interpreter with the TPU's compiler."
+        ),
+    ] = None
 
     def outputs(self) -> list[Destination]:
         """Where the run directory of each run goes."""
@@ -119,6 +135,7 @@ class CommandOptions:
             "--output": self.output,
             "--stop-after": self.stop_after,
             "--timeout": self.timeout,
+            "--tpu-check": self.tpu_check,
         }
         if needless := [option for option, value in given.items() if value]:
             raise typer.BadParameter(
@@ -220,6 +237,8 @@ def _run(
         doctor.selection(configuration),
         Options(stop_after=command.stop_after or 0),
     )
+    on = command.tpu_check
+    compiling = compile_request(on, command.tpu_python) if on else None
     diagnoses = []
     for output in command.outputs():
         request = request_for(
@@ -236,6 +255,9 @@ def _run(
                 f"to see what was captured: xladoctor analyze {where}",
             )
         with launcher.signals_kept():
+            if compiling is not None:
+                for run in outcome.runs:
+                    doctor.keep_tpu_check(run.tpu_check, checked_on_tpus(run.path, compiling))
             made = doctor.examine_outcome(outcome, selection, pictures=pictures)
             diagnoses.append(list(made))
             output.finish(directory_of(outcome), quiet=quiet)

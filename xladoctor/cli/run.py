@@ -68,6 +68,12 @@ class LaunchOptions:
     trace_bytes: Annotated[
         str, typer.Option(help="Approximate size limit of the timeline file, such as 100M or 2G.")
     ] = "100M"
+    graph_bytes: Annotated[
+        str,
+        typer.Option(
+            help="Size limit of the graphs that are kept for `xladoctor tpu-check`; 0 for none."
+        ),
+    ] = "20M"
     stop_after: StopAfterOption = None
     timeout: TimeoutOption = None
     report_every: Annotated[
@@ -94,6 +100,7 @@ class LaunchOptions:
             trace_after=self.trace_after,
             trace_seconds=self.trace_seconds,
             trace_bytes=parse_size(self.trace_bytes),
+            graph_bytes=parse_size(self.graph_bytes, zero=True),
             stop_after=self.stop_after or 0,
         )
         return request_for(

@@ -2,28 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xladoctor.cli.configured import ConfigOptions, configured
 from xladoctor.cli.destination import refuse_url
+from xladoctor.cli.groups import grouped
+from xladoctor.cli.output import ReportOptions, draws
 from xladoctor.quantities import parse_duration
-from xladoctor.report.output import emit, say
+from xladoctor.report.output import deliver, say
 
 if TYPE_CHECKING:
+    from xladoctor.facts.records import TpuCheckFile
+    from xladoctor.tpu_check.check import Request
     from xladoctor.tpu_check.compiler.run import Progress
 
 DOES_NOT_FIT, NO_VERDICT = 1, 2
 
 
+@dataclass(frozen=True)
+class CompilingOptions:
+    """The compiler, and how much it may take."""
+
+    python: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default=False,
+            help='The interpreter with the compiler: pip install "jax[tpu]", which Google licenses'
+            " for use with Google Cloud.",
+        ),
+    ] = None
+    timeout: Annotated[
+        str, typer.Option(metavar="TIME", help="The most that compiling one graph may take.")
+    ] = "10m"
+    most: Annotated[int, typer.Option(min=1, metavar="N", help="Compile the N largest graphs.")] = 4
+
+    def request(self, on: Sequence[str]) -> Request:
+        """What to compile for, and with what. Raises XladoctorError."""
+        return compile_request(on, self.python, parse_duration(self.timeout), self.most)
+
+
+@grouped
 def tpu_check(
+    *,
     path: Annotated[
         str,
         typer.Argument(
-            metavar="PATH",
-            help="A graph before optimization, or a folder with some: StableHLO (.mlir), what"
+            metavar="RUN",
+            help="A run: last, last~1, a script's name, or its directory. Or a graph before"
+            " optimization, or a folder with some: StableHLO (.mlir), what"
             " jax.export serializes, what JAX_DUMP_IR_TO=DIR or XLA_FLAGS=--xla_dump_to=DIR leave,"
             " or the folder of TORCH_TRACE=DIR of TorchTPU.",
         ),
@@ -37,20 +69,15 @@ def tpu_check(
             " for several.",
         ),
     ],
-    python: Annotated[
+    compiling: CompilingOptions,
+    keep: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            help='The interpreter with the compiler: pip install "jax[tpu]", which Google licenses'
-            " for use with Google Cloud.",
+            metavar="FILE", help="Also write what was found to FILE, for analyze and compare."
         ),
     ] = None,
-    timeout: Annotated[
-        str, typer.Option(metavar="TIME", help="The most that compiling one graph may take.")
-    ] = "10m",
-    most: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Compile the N largest graphs.")
-    ] = 4,
+    config: ConfigOptions,
+    report: ReportOptions,
 ) -> None:
     """Compile graphs for a TPU, and say what the compiler decides. No TPU is needed.
 
@@ -59,33 +86,64 @@ def tpu_check(
     may change. Exit status: 0 all fit, 1 one does not, 2 there is no verdict: no graph, no
     compiler, or a graph that cannot be compiled.
     """
-    from xladoctor.tpu_check.check import check
-    from xladoctor.tpu_check.compiler.interpreter import find_compiler
-    from xladoctor.tpu_check.compiler.outcome import DoesNotFit, Refused
-    from xladoctor.tpu_check.compiler.run import Limits
-    from xladoctor.tpu_check.compiler.topology import parse_topology
-    from xladoctor.tpu_check.graphs import find_graphs
-    from xladoctor.tpu_check.text import text_of
+    from xladoctor import doctor
+    from xladoctor.evidence.runs import locate
+    from xladoctor.report.interface import Report
 
     refuse_url(path, "tpu-check reads graphs of this machine")
-    limits = Limits(seconds=parse_duration(timeout))
+    outputs = report.outputs()
+    chosen = doctor.selection(configured(config))
+    request = compiling.request(on)
+    path = locate(path)
+    checked = checked_on_tpus(Path(path), request)
+    if keep is not None:
+        doctor.keep_tpu_check(keep, checked)
+    diagnosis = doctor.examine_tpu_check(checked, path, chosen, pictures=draws(outputs))
+    deliver([Report(diagnosis)], outputs, report.color)
+    report.say_timings()
+    raise typer.Exit(_status([graph.verdict for graph in checked.graphs]))
+
+
+def _status(verdicts: Collection[str]) -> int:
+    if "does_not_fit" in verdicts:
+        return DOES_NOT_FIT
+    return NO_VERDICT if "refused" in verdicts else 0
+
+
+def compile_request(
+    on: Sequence[str], python: Path | None, seconds: float = 600.0, most: int = 4
+) -> Request:
+    """What to compile for, and with what.
+
+    Args:
+        on: names of TPUs.
+        python: an interpreter with the compiler; by default this one.
+        seconds: that compiling one graph may take.
+
+    Raises:
+        XladoctorError: there is no such TPU, or no compiler.
+    """
+    from xladoctor.tpu_check.check import Request
+    from xladoctor.tpu_check.compiler.interpreter import find_compiler
+    from xladoctor.tpu_check.compiler.run import Limits
+    from xladoctor.tpu_check.compiler.topology import parse_topology
+
     topologies = [parse_topology(name) for name in on]
-    compiler = find_compiler(python)
-    found = find_graphs(Path(path), most)
-    for note in found.notes:
+    return Request(topologies, find_compiler(python), Limits(seconds=seconds), most)
+
+
+def checked_on_tpus(path: Path, request: Request) -> TpuCheckFile:
+    """What the compiler decides about the graphs in a path; says how far it is.
+
+    Raises:
+        XladoctorError: there is no graph, or what was found cannot be kept.
+    """
+    from xladoctor.tpu_check.check import check
+
+    checked, notes = check(path, request, _teller())
+    for note in notes:
         say(f"note: {note}")
-    if found.left_out:
-        say(f"note: {len(found.left_out)} smaller graphs were left out (--most)")
-    checked = [
-        check(graph, topology, compiler, limits, _teller())
-        for topology in topologies
-        for graph in found.graphs
-    ]
-    emit(text_of(checked))
-    if any(isinstance(each.outcome, DoesNotFit) for each in checked):
-        raise typer.Exit(DOES_NOT_FIT)
-    if any(isinstance(each.outcome, Refused) for each in checked):
-        raise typer.Exit(NO_VERDICT)
+    return checked
 
 
 def _teller() -> Callable[[Progress], None]:

@@ -23,6 +23,8 @@ from xladoctor.diagnosis.ranking import LEVELS, reaches
 
 JudgedBy = Literal["counts", "time"]
 _SLACK_OF_MEMORY = 0.01
+#: Counts of graphs, which do not depend on the number of steps.
+_OF_GRAPHS = ("peak_memory", "hbm_share", "padding_share", "graphs_too_large")
 _STATES: tuple[State, ...] = ("new", "worse", "fixed", "better", "unknown", "same")
 _TOWARD: dict[int, Literal["worse", "better", "same"]] = {1: "worse", -1: "better", 0: "same"}
 
@@ -176,7 +178,7 @@ def _direction(
 ) -> tuple[Direction, str]:
     if count.name == "barriers_per_step" and (a == 0) != (b == 0):
         return "unknown", "a loop without a barrier has no steps"
-    if count.name == "peak_memory":
+    if count.name in _OF_GRAPHS:
         return _TOWARD[sign(a, b, _SLACK_OF_MEMORY * max(a, b))], ""
     if not a_steps or not b_steps:
         return "unknown", "the number of steps is not known"

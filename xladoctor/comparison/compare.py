@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from xladoctor import __version__
 from xladoctor.comparison.changes import JudgedBy, count_changes, finding_changes
 from xladoctor.comparison.comparable import broke_off, differences, summary
-from xladoctor.comparison.interface import SCHEMA_VERSION, Comparison, Demand, Run
+from xladoctor.comparison.interface import SCHEMA_VERSION, Comparison, Demand, Run, TpuChange
 from xladoctor.comparison.step_time import step_time
 from xladoctor.comparison.verdict import Grounds, status, verdict
 from xladoctor.diagnosis.interface import Tool
@@ -55,7 +55,23 @@ def compare(a: Run, b: Run, rules: Sequence[Rule], demand: Demand | None = None)
         step,
         status(outcome, grounds),
         _warnings(a, b),
+        [*_tpu_changes(a, b)],
     )
+
+
+def _tpu_changes(a: Run, b: Run) -> Iterator[TpuChange]:
+    """What was compiled for the same TPU in both: by name, or if there is one of each."""
+    topologies = [graph.topology for graph in a.diagnosis.tpu_graphs]
+    for topology in dict.fromkeys(topologies):
+        ours, theirs = (
+            [graph for graph in run.diagnosis.tpu_graphs if graph.topology == topology]
+            for run in (a, b)
+        )
+        if len(ours) == len(theirs) == 1:
+            yield TpuChange(ours[0], theirs[0])
+            continue
+        named = {graph.name: graph for graph in theirs}
+        yield from (TpuChange(graph, named[graph.name]) for graph in ours if graph.name in named)
 
 
 def _judged(run: Run) -> set[str]:

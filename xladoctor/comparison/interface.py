@@ -12,6 +12,7 @@ from typing import Literal
 from xladoctor.diagnosis.finding import Location, NotChecked
 from xladoctor.diagnosis.interface import CountName, Diagnosis, RunFacts, Steps, Tool
 from xladoctor.diagnosis.rule import Severity
+from xladoctor.diagnosis.tpu_graphs import TpuGraph
 from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import vocabularies
 
@@ -205,6 +206,14 @@ class Demand:
 
 
 @dataclass(frozen=True, slots=True)
+class TpuChange:
+    """A graph that was compiled for the same TPU in both runs."""
+
+    a: TpuGraph
+    b: TpuGraph
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Everything that the output shows.
 
@@ -213,6 +222,7 @@ class Comparison:
             new findings.
         status: exit status of the command: 0, 1 if something fails, 3 if what was asked for
             cannot be judged.
+        tpu_graphs: what the compiler of a TPU decided, where both runs have that.
     """
 
     schema_version: int
@@ -227,3 +237,4 @@ class Comparison:
     step: StepTime
     status: int
     warnings: list[str] = field(default_factory=list)
+    tpu_graphs: list[TpuChange] = field(default_factory=list)

@@ -54,6 +54,16 @@ def _number(value: object) -> object:
     return value
 
 
+def _share(value: object) -> object:
+    """A share from 0 to 1, or a text such as ``90%``."""
+    if isinstance(value, str) and value.endswith("%"):
+        try:
+            return float(value[:-1]) / 100
+        except ValueError:
+            raise ValueError("expected a share from 0 to 1, or a percentage") from None
+    return _number(value)
+
+
 def _level(value: object) -> object:
     """``warn`` is read as ``warning``, which is the word of severities too."""
     return "warning" if value == "warn" else value
@@ -78,6 +88,19 @@ Size = Annotated[
             "anyOf": [
                 {"type": "number", "minimum": 0},
                 {"type": "string", "pattern": f"^{SIZE}$"},
+            ]
+        }
+    ),
+]
+Share = Annotated[
+    float,
+    Field(ge=0, le=1),
+    BeforeValidator(_share),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0, "maximum": 1},
+                {"type": "string", "pattern": r"^\d{1,3}(\.\d+)?%$"},
             ]
         }
     ),
@@ -109,13 +132,26 @@ class Budgets(BaseModel):
     max_peak_memory: Size | None = Field(
         default=None, description="Memory that the largest graph needs: bytes, or 800MB, 2GiB."
     )
+    max_hbm_share: Share | None = Field(
+        default=None,
+        description="Peak as a share of a TPU's memory, 0 to 1 (needs --tpu-check).",
+    )
+    max_padding_share: Share | None = Field(
+        default=None,
+        description="Share of what a graph writes on a TPU that fills tiles, 0 to 1 (needs"
+        " --tpu-check).",
+    )
+    must_fit: bool | None = Field(
+        default=None,
+        description="Whether each graph must fit into a TPU's memory (needs --tpu-check).",
+    )
 
     def given(self) -> dict[str, float]:
         """The limits that are set, by name."""
         return {
-            name: getattr(self, name)
+            name: 0.0 if value is True else value
             for name in Budgets.model_fields
-            if getattr(self, name) is not None
+            if (value := getattr(self, name)) not in (None, False)
         }
 
 

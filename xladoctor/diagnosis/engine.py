@@ -22,6 +22,8 @@ from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
 from xladoctor.diagnosis.suppression import Suppression
+from xladoctor.diagnosis.tpu_counts import tpu_counts
+from xladoctor.diagnosis.tpu_graphs import tpu_graphs
 from xladoctor.diagnosis.unexplained import explain
 from xladoctor.diagnosis.verdict import verdict
 from xladoctor.diagnosis.whatif import WhatIf
@@ -61,6 +63,7 @@ def diagnose(
     """
     judged = judge_all(evidence, rules, total_steps, off, errors, ignored_in, strict=strict)
     run, used = facts.run(evidence), devices.device_use(evidence)
+    graphs = tpu_graphs(evidence)
     time = explain(evidence, judged.time, judged.findings, judged.pack)
     return Diagnosis(
         schema_version=SCHEMA_VERSION,
@@ -70,7 +73,7 @@ def diagnose(
         time=time,
         steps=judged.steps,
         devices=used,
-        counts=counts(evidence, judged.steps),
+        counts=[*counts(evidence, judged.steps), *tpu_counts(graphs)],
         findings=facts.with_tried(evidence, judged.findings),
         rules=judged.outcomes,
         not_checked=judged.not_checked,
@@ -79,6 +82,7 @@ def diagnose(
         total_steps=total_steps,
         labels=label_times(evidence),
         step_groups=facts.step_groups(evidence),
+        tpu_graphs=graphs,
         pack=judged.pack,
     )
 
@@ -126,7 +130,11 @@ def judge_all(
     """The findings of all rules. Arguments are those of :func:`diagnose`, which adds the run."""
     evidence.database.close_to_the_outside()
     known = [*(rule.id for rule in rules), *off]
-    rules = [own for rule in rules if (own := rule.for_frontend(evidence.frontend))]
+    rules = [
+        own
+        for rule in rules
+        if rule.applies_to.to(evidence.available) and (own := rule.for_frontend(evidence.frontend))
+    ]
     time, steps = account.time_spent(evidence), facts.steps(evidence)
     whatif = WhatIf(evidence.database, vocabulary(evidence.frontend).records_steps)
     savings = Savings(whatif, time, steps, total_steps)

@@ -17,6 +17,7 @@ from xladoctor.diagnosis.finding import Finding, Ignored, Location, NotChecked, 
 from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.diagnosis.rule import BoundBy, Rule
+from xladoctor.diagnosis.tpu_graphs import TpuGraph
 from xladoctor.facts.parts import PartName
 
 
@@ -51,6 +52,9 @@ CountName = Literal[
     "barriers_per_step",
     "step_ms",
     "peak_memory",
+    "hbm_share",
+    "padding_share",
+    "graphs_too_large",
 ]
 
 
@@ -251,8 +255,8 @@ class RunFacts:
 
     Attributes:
         kind: ``run`` (a run directory), ``remote`` (timelines of profiler servers), ``timeline``
-            (captured by something else), ``text`` (reports or logs) or ``files`` (several of one
-            program, named one by one).
+            (captured by something else), ``text`` (reports or logs), ``files`` (several of one
+            program, named one by one) or ``graphs`` (compiled for a TPU).
         status: exit status of the program; None if ``signal`` ended it, or if it is unknown.
         frontend: the framework that was captured, by the name of its package.
         versions: of the framework's packages and of ``python``.
@@ -286,6 +290,7 @@ class Diagnosis:
 
     Attributes:
         total_steps: length of the run that savings are projected to, if one was given.
+        tpu_graphs: graphs that were compiled for TPUs, without one.
         pack: all rules that were selected, by id; not part of the JSON report.
         pictures: data for formats that draw, if one was requested, and excerpts; not part of the
             JSON report.
@@ -307,5 +312,6 @@ class Diagnosis:
     total_steps: int | None = None
     labels: list[LabelTime] = field(default_factory=list)
     step_groups: list[StepGroup] = field(default_factory=list)
+    tpu_graphs: list[TpuGraph] = field(default_factory=list)
     pack: Annotated[Mapping[str, Rule], Field(exclude=True)] = field(default_factory=dict)
     pictures: Annotated[Pictures | None, Field(exclude=True)] = None

@@ -7,7 +7,7 @@ the evidence; each row is a finding. The columns that a row may have are in :mod
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -51,7 +51,8 @@ BoundBy = Literal[
     "missing_barrier",
     "unknown",
 ]
-#: What a rule judges: the loop's time, what the program computes, or settings and the capture.
+#: What a rule judges: the loop's time, what the program computes, or settings, the capture,
+#: and what a compiler decided, of which no time is known.
 About = Literal["loop", "results", "run"]
 #: What can be counted in a block of a program, and expected of it.
 Events = Literal["compilations", "host_syncs", "fallbacks"]
@@ -123,11 +124,21 @@ Key = Annotated[str, AfterValidator(_known_key)]
 
 
 class AppliesTo(BaseModel):
-    """The frontends that the rule makes sense for: by what they do, or by name."""
+    """What the rule makes sense for: frontends by what they do, or by name; evidence that is only
+    there on request.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     trait: list[FrontendTrait] = []
     frontend: list[Frontend] = []
+    with_table: str | None = None
+    without_table: str | None = None
+
+    def to(self, available: Collection[str]) -> bool:
+        """Whether it makes sense for evidence that has these tables."""
+        return (self.with_table is None or self.with_table in available) and (
+            self.without_table not in available
+        )
 
     @property
     def frontends(self) -> list[str]:

@@ -36,7 +36,8 @@ KEYS = {
     " deprecated",
     "since": "the version that it came with",
     "evidence": "what shows that it is right, if no example does that runs on a CPU",
-    "applies_to": "the frameworks whose programs it is for: trait, what they do; frontend, by name",
+    "applies_to": "the frameworks whose programs it is for: trait, what they do; frontend, by name;"
+    " with_table, without_table: only for evidence that has a table, or has not",
     "needs": "tables that it cannot be judged without (a|b: either will do)",
     "not_evaluated": "the sentence to print for each of them that is missing",
     "needs_rows": "tables or views that must have a row, each with the sentence to print",

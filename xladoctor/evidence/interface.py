@@ -25,10 +25,10 @@ class Elsewhere:
     """The origin of evidence that other tools wrote: there is no manifest.
 
     Attributes:
-        kind: a ``timeline``, a ``text``, or several ``files``.
+        kind: a ``timeline``, a ``text``, several ``files``, or ``graphs`` that were compiled.
     """
 
-    kind: Literal["timeline", "text", "files"]
+    kind: Literal["timeline", "text", "files", "graphs"]
 
 
 #: Where evidence is from.

@@ -22,6 +22,7 @@ from xladoctor.ingest.console_text import read_text
 from xladoctor.ingest.interface import Ingested, Progress
 from xladoctor.ingest.recorded_elsewhere import add_texts, read_elsewhere
 from xladoctor.ingest.run_directory import read_run_directory
+from xladoctor.ingest.tpu_checks import is_tpu_check, read_tpu_check
 
 _FEW_ROWS = 100_000  # below this, threads cost more than they save
 
@@ -52,6 +53,11 @@ def load(
         with found[0].shown_in_errors():
             manifest, ingested = read_run_directory(places[0], session, progress)
         return _built(ingested, found, found[0].shown, manifest)
+    if len(places) == 1 and is_tpu_check(places[0]):
+        ingested = Ingested()
+        with found[0].shown_in_errors():
+            frontend = read_tpu_check(places[0], ingested)
+        return _built(ingested, found, found[0].shown, Elsewhere("graphs"), frontend)
     with ExitStack() as stack:
         for each in found:
             stack.enter_context(each.shown_in_errors())
@@ -63,11 +69,17 @@ def load(
     return _built(ingested, found, found[0].shown, Elsewhere(kind))
 
 
-def _built(ingested: Ingested, found: Sequence[Place], path: str, origin: Origin) -> Evidence:
+def _built(
+    ingested: Ingested,
+    found: Sequence[Place],
+    path: str,
+    origin: Origin,
+    frontend: str | None = None,
+) -> Evidence:
     """The evidence, in which places of copies are shown as the URLs that these are of."""
     for each in found:
         each.show_in(ingested)
-    evidence = build(ingested, path, origin)
+    evidence = build(ingested, path, origin, frontend)
     return replace(evidence, copies={each.shown: each.path for each in found if each.is_copy})
 
 

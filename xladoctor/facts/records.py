@@ -4,6 +4,7 @@ from xladoctor.facts.graphs import IgnoreComment
 from xladoctor.facts.run import EnclosingLoop, Fallback, Launch, ReadOrigin
 from xladoctor.facts.table import NamedLine
 from xladoctor.facts.timeline import HostSample
+from xladoctor.facts.tpu import TpuBuffer, TpuGraph, TpuOperation, TpuProduct
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact, Number, Size
 
 
@@ -46,3 +47,19 @@ class HostSamplesFile(Fact):
 
     samples: tuple[HostSample, ...]
     period_ms: Number = 10
+
+
+class TpuCheckFile(Fact):
+    """``tpu-check.json``.
+
+    Attributes:
+        tpu_check: version of the form, which comes first.
+        frontend: the framework that the graphs were made with.
+    """
+
+    tpu_check: Number = 1
+    graphs: tuple[TpuGraph, ...]
+    frontend: str = ""
+    operations: tuple[TpuOperation, ...] = ()
+    products: tuple[TpuProduct, ...] = ()
+    buffers: tuple[TpuBuffer, ...] = ()

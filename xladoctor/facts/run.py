@@ -91,6 +91,10 @@ class Process(_Process, example="SELECT process, rank, device_kind, ended FROM p
     windows: Annotated[tuple[CaptureWindow, ...], ONLY_RECORDED] = ()
     modules: Annotated[tuple[ModulesFile, ...], ONLY_RECORDED] = ()
     modules_too_large: Annotated[bool, ONLY_RECORDED, "whether some are left out"] = False
+    no_graphs: Annotated[
+        str | None, "why no graphs were kept as they were before optimization; NULL if they were"
+    ] = "the run was made by a version of xladoctor that kept none"
+    graphs_left_out: Annotated[Size, "how many of these were left out for --graph-bytes"] = 0
     files: Annotated[
         dict[str, Size],
         ONLY_RECORDED,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from xladoctor.configuration.interface import Gate
 from xladoctor.diagnosis.interface import Count, Diagnosis
@@ -10,6 +11,9 @@ from xladoctor.gate.interface import BudgetOutcome
 from xladoctor.repository import matches
 
 _PREFIX = "max_"
+#: Budgets whose names are not those of their counts.
+_COUNTS = {"must_fit": "graphs_too_large"}
+_NOT_COMPILED = "no graph was compiled for a TPU (--tpu-check)"
 _LINES = 5  # lines named, those that contribute most
 _EXACT = 1e-9
 
@@ -27,7 +31,8 @@ def kept(diagnosis: Diagnosis, budgets: dict[str, float]) -> Iterator[BudgetOutc
     """Each budget with its outcome; if it is exceeded, with the lines that contribute most."""
     counts = {count.name: count for count in diagnosis.counts}
     for name, limit in budgets.items():
-        count = counts[name.removeprefix(_PREFIX)]  # type: ignore[index]  # a budget's own name
+        counted: Any = _COUNTS.get(name, name.removeprefix(_PREFIX))
+        count = counts.get(counted) or Count(counted, None, _NOT_COMPILED)
         yield _outcome(name, limit, count)
 
 

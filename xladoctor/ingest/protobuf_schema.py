@@ -44,8 +44,18 @@ _MESSAGES = {
     " custom_call_target 28 string, dot_dimension_numbers 30 DotProto,"
     " gather_slice_sizes 34 int64*, id 35 int64, operand_ids 36 int64*,"
     " called_computation_ids 38 int64*, sharding 40 bytes, backend_config 43 bytes,"
-    " feature_group_count 50 int64, precision_config 51 PrecisionProto,"
-    " comparison_direction 63 string",
+    " channel_id 26 int64, replica_groups 49 ReplicaGroup*, feature_group_count 50 int64,"
+    " precision_config 51 PrecisionProto, comparison_direction 63 string,"
+    " collective_device_list 87 DeviceGroups, iota_device_list 92 IotaGroups,"
+    " mesh_device_list 93 MeshGroups",
+    "ReplicaGroup": "replica_ids 1 int64*",
+    "DeviceGroups": "replica_groups 1 ReplicaGroup*, iota 2 IotaGroups",
+    "IotaGroups": "groups 1 int64, group_size 2 int64, reshape_dims 3 int64*,"
+    " transpose_perm 4 int32*",
+    "MeshGroups": "mesh 1 MeshProto, axes 2 AxisRef*",
+    "MeshProto": "axes 1 MeshAxis*",
+    "MeshAxis": "name 1 string, size 2 int64",
+    "AxisRef": "index 1 int64",
     "PrecisionProto": "operand_precision 1 int32*",
     "SliceProto": "start 1 int64, limit 2 int64, stride 3 int64",
     "WindowProto": "dimensions 1 WindowDimension*",

@@ -32,6 +32,7 @@ from xladoctor.ingest.run_records import (
     read_record,
 )
 from xladoctor.ingest.sessions import session_files
+from xladoctor.ingest.tpu_checks import add_tpu_check
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact, redact_code
 
 
@@ -72,6 +73,7 @@ def read_run_directory(
     note_windows_closed_early(manifest.options.get("trace_bytes"), path, ingested)
     _add_sources(path / "sources.json", ingested)
     _add_tried(path / "fixes.json", ingested)
+    _add_tpu_check(path / "tpu-check.json", ingested)
     started = read_python_log(path / "python.log", ingested)
     for fault in faults_at_start(path / "python.log", started or "", ingested):
         ingested.lose(fault)
@@ -155,16 +157,26 @@ def _add_tried(path: Path, ingested: Ingested) -> None:
         ingested.add("tried_patch", **row(patch, TriedPatch))
 
 
+def _add_tpu_check(path: Path, ingested: Ingested) -> None:
+    """What the compiler of a TPU decided after the run."""
+    if check := _record(path, ingested, "what a TPU's compiler decided is missing", "tpu_graph"):
+        add_tpu_check(check, ingested)
+
+
 def _rows(path: Path, ingested: Ingested, loss: str, table: str) -> tuple[Any, ...]:
     """The rows of a file of the run directory, none if there is no such file."""
+    return _record(path, ingested, loss, table) or ()
+
+
+def _record(path: Path, ingested: Ingested, loss: str, table: str) -> Any:
+    """What a file of the run directory holds; None if there is no such file."""
     try:
-        found: tuple[Any, ...] = read_record(read_text(path), FILES[path.name])
+        return read_record(read_text(path), FILES[path.name])
     except FileNotFoundError:
-        return ()
+        return None
     except (OSError, UnicodeError, DamagedRecord) as error:
         ingested.lose(f"{path}: cannot be read ({defect(error)}); {loss}", table)
-        return ()
-    return found
+        return None
 
 
 def _read_manifest(path: Path) -> Manifest | RemoteManifest:

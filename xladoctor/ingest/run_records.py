@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from xladoctor.facts.graphs import SourceLine
-from xladoctor.facts.records import CallSitesFile, HostSamplesFile
+from xladoctor.facts.records import CallSitesFile, HostSamplesFile, TpuCheckFile
 from xladoctor.facts.run import CutStep, Process, ProcessorUse, Step, Tail, TriedPatch
 from xladoctor.facts.table import facts_in
 from xladoctor.ingest.fact_decoder import decoded
@@ -112,6 +112,7 @@ FILES: dict[str, Any] = {
     "run.json": Manifest,
     "sources.json": tuple[decoded(SourceLine), ...],  # type: ignore[misc]
     "fixes.json": tuple[decoded(TriedPatch), ...],  # type: ignore[misc]
+    "tpu-check.json": decoded(TpuCheckFile),
     "process-*/process.json": decoded(Process),
     "process-*/call_sites.json": decoded(CallSitesFile),
     "process-*/host_samples.json": decoded(HostSamplesFile),

@@ -36,7 +36,12 @@ _ENDED_BY = {STEP: "barrier", TAIL: "end", CUT: "read"}
 _FACTS: tuple[type[Fact], ...] = (*facts_in(facts), HostSync, Upload, StateSave, DataWait)
 _TABLES = {decoded(fact): (table_name(fact), fact) for fact in _FACTS if fact.about.source}
 _OUTLIER = decoded(facts.Outlier)
-_OF_STEP = (decoded(facts.Compile), decoded(facts.Transfer), _OUTLIER)
+_OF_STEP = (
+    decoded(facts.Compile),
+    decoded(facts.Transfer),
+    decoded(facts.KeptGraph),
+    _OUTLIER,
+)
 #: Tables that every log has; others only if the capture wrote rows of them.
 _ALWAYS = (
     "step",
@@ -51,6 +56,7 @@ _ALWAYS = (
     "empty_pass",
     "fallback_count",
     "outlier",
+    "kept_graph",
 )
 
 #: Of lines, which are msgspec's structs.

@@ -74,6 +74,11 @@ class RunDirectory:
         """``fixes.json``: the patches that ``xladoctor fix --verify`` tried last."""
         return self.path / "fixes.json"
 
+    @property
+    def tpu_check(self) -> Path:
+        """``tpu-check.json``: what ``xladoctor tpu-check`` found last."""
+        return self.path / "tpu-check.json"
+
     def processes(self) -> list[Path]:
         """The folders of the captured processes, in the order of their numbers."""
         return sorted(

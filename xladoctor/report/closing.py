@@ -36,7 +36,7 @@ def _commands(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Iterator[st
     path, ours = quoted(raw.run.path), diagnosis.run.kind in ("run", "remote")
     if ours:
         yield f"run directory: {path}"
-    if style.detail.verbose and diagnosis.run.kind != "files":
+    if style.detail.verbose and diagnosis.run.kind not in ("files", "graphs"):
         yield f"this report again: xladoctor analyze {path}"
         if any(finding.compilations for finding in diagnosis.findings):
             yield f"every compilation: xladoctor compilations {path}"

@@ -10,10 +10,18 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.comparison.interface import LEAST, Comparison, CountChange, FindingChange, RunSummary
+from xladoctor.comparison.interface import (
+    LEAST,
+    Comparison,
+    CountChange,
+    FindingChange,
+    RunSummary,
+    TpuChange,
+)
 from xladoctor.comparison.verdict import change_text
 from xladoctor.diagnosis.interface import CountName
 from xladoctor.quantities import duration
+from xladoctor.report import tpu_graphs
 from xladoctor.report.interface import Style
 from xladoctor.report.text import plain, write
 from xladoctor.report.words import COUNTS, framework, number, times
@@ -43,7 +51,8 @@ def render(comparison: Comparison, output: TextIO, style: Style) -> None:
         _differences(comparison, style),
         _findings(comparison, style),
         *([_counts(comparison.counts, style)] if comparison.counts else []),
-        _step(comparison, style),
+        *([_step(comparison, style)] if has_steps(comparison) else []),
+        *(_tpu_graph(change, style) for change in comparison.tpu_graphs),
     ]
     spaced = [line for part in parts for line in (part, Text())][:-1]
     notes = [Text(plain(f"  note: {w}", style), style="yellow") for w in comparison.warnings]
@@ -77,6 +86,8 @@ def facts(run: RunSummary) -> list[str]:
 def comparability(comparison: Comparison) -> str:
     """A sentence on whether times (or anything) can be compared, and what to do if not."""
     differences, step = comparison.differences, comparison.step
+    if not has_steps(comparison):
+        return "Graphs by their names, each with what was compiled for the same TPU."
     stopping = [
         difference
         for difference in differences
@@ -211,6 +222,17 @@ def values(count: CountChange) -> tuple[str, str, str]:
     signed = "" if not change else ("+" if change > 0 else "-") + number(count.name, abs(change))
     a, b = ("?" if value is None else number(count.name, value) for value in (count.a, count.b))
     return a, b, signed
+
+
+def has_steps(comparison: Comparison) -> bool:
+    """Whether there may be steps: graphs that were compiled alone have none."""
+    return "graphs" not in (comparison.a.run.kind, comparison.b.run.kind)
+
+
+def _tpu_graph(change: TpuChange, style: Style) -> Group:
+    name = change.b.name if change.a.name == change.b.name else f"{change.a.name}, {change.b.name}"
+    head = Text(plain(f"{name} on a TPU", style), style="bold")
+    return Group(head, tpu_graphs.beside([change.a, change.b], style, ["A", "B"]))
 
 
 def _step(comparison: Comparison, style: Style) -> Group:

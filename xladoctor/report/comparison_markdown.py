@@ -21,6 +21,7 @@ from xladoctor.report.interface import Style
 from xladoctor.report.markdown import LIMIT
 from xladoctor.report.markup import inline, table
 from xladoctor.report.text import plain
+from xladoctor.report.tpu_graphs import matrix
 
 #: The mark by which a job finds its comment, to replace it.
 MARK = "<!-- xladoctor compare -->"
@@ -63,6 +64,9 @@ def _lines(comparison: Comparison, style: Style) -> Iterator[str]:
     yield from _table(("Count", "A", "B", "Change", ""), _count_rows(comparison, style))
     if unknown := unknown_counts(comparison.counts):
         yield from ("", safe(unknown) + ".")
+    for change in comparison.tpu_graphs:
+        heads, cells = matrix([change.a, change.b], ["A", "B"])
+        yield from _table((change.b.name, *heads), [tuple(map(safe, row)) for row in cells])
     yield from ("", f"**Step time** {safe(step_line(comparison))}")
     if notes := step_notes(comparison):
         yield from ("", f"<sub>{safe(notes)}</sub>")

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 from xladoctor.diagnosis.finding import Finding, Location
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.diagnosis.tpu_graphs import TpuGraph
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome
+from xladoctor.report import tpu_graphs
 from xladoctor.report.alerts import Alert, alerts, consumer_text
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.markup import block, code, element, inline, prose, table
@@ -86,6 +88,8 @@ def _section(
     report: Report, raw: Diagnosis, unfolded: int | None, show_ignored: bool
 ) -> Iterator[Block]:
     yield Block("\n\n".join(_head(report)))
+    for graphs in tpu_graphs.groups(report.diagnosis.tpu_graphs):
+        yield Block("\n\n".join(_tpu_graph(graphs)))
     if report.outcome is not None:
         yield from _gate(report.outcome, report.diagnosis)
     findings = [(alert, alert.finding) for alert in alerts(report) if alert.finding]
@@ -106,6 +110,18 @@ def _head(report: Report) -> Iterator[str]:
         facts += steps_of(diagnosis.steps)
     if facts:
         yield f"Ran on {inline(' · '.join(facts))}"
+
+
+def _tpu_graph(graphs: Sequence[TpuGraph]) -> Iterator[str]:
+    """A graph that was compiled for TPUs."""
+    heads, rows = tpu_graphs.matrix(graphs)
+    name, *facts = tpu_graphs.heading(graphs)
+    yield f"### {code(name)}"
+    if facts:
+        yield inline(" · ".join(facts))
+    yield table(["", *map(inline, heads)], [[inline(cell) for cell in row] for row in rows])
+    yield from (inline(reason) for reason in tpu_graphs.reasons(graphs))
+    yield inline(tpu_graphs.HONESTY)
 
 
 def _gate(outcome: GateOutcome, diagnosis: Diagnosis) -> Iterator[Block]:

@@ -14,7 +14,7 @@ def next_command(diagnosis: Diagnosis) -> tuple[str, str] | None:
     what xladoctor recorded itself, more on the first finding. None if there is nothing to do.
     """
     run = diagnosis.run
-    if run.kind in _OURS:
+    if run.kind in (*_OURS, "graphs"):
         if not diagnosis.findings:
             return None
         return "for an example of the fix", f"xladoctor explain {diagnosis.findings[0].rule}"

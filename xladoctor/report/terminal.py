@@ -19,7 +19,7 @@ from xladoctor.diagnosis.interface import Diagnosis, TimeParts
 from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.quantities import duration, percent
-from xladoctor.report import devices, gate, labels
+from xladoctor.report import devices, gate, labels, tpu_graphs
 from xladoctor.report.closing import closing
 from xladoctor.report.excerpt import excerpt
 from xladoctor.report.interface import Report, Style
@@ -71,6 +71,7 @@ def _sections(raw: Report, style: Style) -> list[RenderableType]:
         sections.append(_time(diagnosis, diagnosis.time.parts, style))
     if (steps := _steps(diagnosis, style)) is not None:
         sections.append(steps)
+    sections += tpu_graphs.sections(diagnosis.tpu_graphs, style)
     if len(shown) >= _MANY and style.width >= _NARROW:
         sections.append(ranking(shown, style))
     in_full = shown[: style.detail.top]

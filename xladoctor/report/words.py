@@ -47,6 +47,9 @@ COUNTS: dict[CountName, tuple[str, str]] = {
     "barriers_per_step": ("barriers", " a step"),
     "step_ms": ("median step", " ms"),
     "peak_memory": ("peak memory of a graph", ""),
+    "hbm_share": ("peak of a TPU's memory", ""),
+    "padding_share": ("padding on a TPU", ""),
+    "graphs_too_large": ("graphs too large for a TPU", ""),
 }
 _FIRST_PART = re.compile(r"[,;:]| \(")  # ends the first part of a reason: what is missing
 _REASONS = 3
@@ -79,6 +82,8 @@ def number(name: CountName, value: float) -> str:
             if value >= size:
                 return f"{value / size:.4g} {unit}"
         return f"{value:.0f} B"
+    if name in ("hbm_share", "padding_share"):
+        return percent(value)
     return f"{value:,.10g}"
 
 

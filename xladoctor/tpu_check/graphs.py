@@ -20,15 +20,18 @@ from xladoctor.tpu_check.logged import read_logged
 
 #: How many graphs are compiled unless somebody asks for more.
 MOST = 4
+_LEAST = 0.05  # of the work of the largest; others do not matter beside it
 _GRAPH_FILES = (".mlir", ".mlirbc", ".stablehlo", ".jax_export", ".jaxexport", ".hlo", ".hlo.pb")
 _DUMPED = "module_"
 _LOGS = (".log", ".txt")
+#: Names of modules of PyTorch/XLA: of graphs that ran, and of those that are exported.
+_TORCH_XLA = ("SyncTensorsGraph", "IrToHlo")
 _BEGINNINGS = (b"HloModule ", b"module ")
 _BYTES_OF_OPERATION = 40  # in bytecode, roughly: only to order graphs by size
-_NEEDED = (
-    "expected a graph before optimization, or a folder with some: StableHLO (.mlir), what"
-    " jax.export serializes, what JAX_DUMP_IR_TO=DIR or XLA_FLAGS=--xla_dump_to=DIR leave, or the"
-    " folder of TORCH_TRACE=DIR of TorchTPU"
+NEEDED = (
+    "expected a run (last, a script's name, or its directory), a graph before optimization, or a"
+    " folder with some: StableHLO (.mlir), what jax.export serializes, what JAX_DUMP_IR_TO=DIR or"
+    " XLA_FLAGS=--xla_dump_to=DIR leave, or the folder of TORCH_TRACE=DIR of TorchTPU"
 )
 
 
@@ -51,6 +54,10 @@ class Graph:
             if the file does not show it.
         operations: how many it has; None if only MLIR can say.
         found: how many times the same graph was found.
+        donated: types, as MLIR writes them, of arguments that it may overwrite although it does not
+            say so itself.
+        frontend: the framework that made it.
+        role: its part in the program, in words, if that is known.
     """
 
     name: str
@@ -62,6 +69,9 @@ class Graph:
     launches: int | None = None
     operations: int | None = None
     found: int = 1
+    donated: tuple[str, ...] = ()
+    frontend: str = ""
+    role: str = ""
 
     @property
     def devices(self) -> int | None:
@@ -85,7 +95,7 @@ class Found:
 
     Attributes:
         graphs: to be compiled.
-        left_out: beyond the number that was asked for.
+        left_out: beyond the number that was asked for, or much smaller than the largest.
         notes: sentences about what is not among either.
     """
 
@@ -98,7 +108,7 @@ def find_graphs(path: Path, most: int = MOST) -> Found:
     """The graphs in a file, or below a folder; the same graph in several places is one.
 
     Args:
-        most: how many to compile at most.
+        most: how many to compile at most; much smaller ones than the largest are not.
 
     Raises:
         GraphsError: it does not exist, cannot be read, or has no graph before optimization.
@@ -112,9 +122,11 @@ def find_graphs(path: Path, most: int = MOST) -> Found:
     else:
         collected.add(path, alone=True)
     if not collected.graphs:
-        raise GraphsError([f"{path}: no graph in it", *collected.notes], _NEEDED)
+        raise GraphsError([f"{path}: no graph in it", *collected.notes], NEEDED)
     graphs = sorted(collected.graphs.values(), key=lambda graph: (-graph.work, str(graph.source)))
-    return Found(tuple(graphs[:most]), tuple(graphs[most:]), tuple(collected.notes))
+    matter = [graph for graph in graphs if graph.work >= _LEAST * graphs[0].work][:most]
+    left_out = [graph for graph in graphs if graph not in matter]
+    return Found(tuple(matter), tuple(left_out), tuple(collected.notes))
 
 
 def _may_be_graph(file: Path) -> bool:
@@ -177,7 +189,8 @@ class _Collected:
                 damaged += 1
                 continue
             launches = logged.launches_of(operator)
-            self._keep(_graph(graph, file, launches))
+            logged_graph = replace(_graph(graph, file), launches=launches, frontend="torch_tpu")
+            self._keep(logged_graph)
         if damaged:
             self.notes.append(f"{file}: {damaged} graphs are cut off or damaged, and left out")
 
@@ -190,7 +203,7 @@ class _Collected:
 
     def _unread(self, what: str, *, alone: bool) -> None:
         if alone:
-            raise GraphsError(what, _NEEDED)
+            raise GraphsError(what, NEEDED)
         self.notes.append(what)
 
     def prefer_protos(self) -> None:
@@ -203,16 +216,17 @@ class _Collected:
                 del self.graphs[key]
 
 
-def _graph(graph: Recognised, file: Path, launches: int | None = None) -> Graph:
+def _graph(graph: Recognised, file: Path) -> Graph:
+    name = graph.name or file.name.removesuffix(PACKED).partition(".")[0]
     return Graph(
-        graph.name or file.name.removesuffix(PACKED).partition(".")[0],
+        name,
         graph.content,
         graph.form,
         file,
         graph.replicas,
         graph.partitions,
-        launches,
-        graph.operations,
+        operations=graph.operations,
+        frontend="torch_xla" if name.startswith(_TORCH_XLA) else "jax",
     )
 
 

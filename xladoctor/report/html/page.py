@@ -22,8 +22,8 @@ from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pictures.interface import Lane, Pictures, ProcessStep, Row, StepSeries
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import clean
-from xladoctor.quantities import duration, percent
-from xladoctor.report import devices, gate, words
+from xladoctor.quantities import binary_size, duration, percent
+from xladoctor.report import devices, gate, tpu_graphs, words
 from xladoctor.report.compilations import phrase, place
 from xladoctor.report.excerpt import excerpt
 from xladoctor.report.interface import Report, Style
@@ -99,11 +99,17 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_printable,
     )
-    made.filters |= {"duration": duration, "percent": percent, "prose": _prose}
+    made.filters |= {
+        "duration": duration,
+        "percent": percent,
+        "binary_size": binary_size,
+        "prose": _prose,
+    }
     made.globals |= {
         "words": words,
         "gate": gate,
         "devices": devices,
+        "tpu_graphs": tpu_graphs,
         "judgements": judgements,
         "next_command": next_command,
         "spent": spent,

@@ -7,11 +7,13 @@ import re
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from xladoctor.tpu_check.compiler.interpreter import Compiler
 from xladoctor.tpu_check.compiler.outcome import (
+    Buffer,
     Compiled,
     DoesNotFit,
     Kind,
@@ -39,6 +41,8 @@ _MEMORY = {
     "temporaries": "temp_size_in_bytes",
     "code": "generated_code_size_in_bytes",
 }
+#: HBM of all buffers as they are placed, and of those among them that last.
+_WHOLE, _LASTING = "total_allocation_bytes", "indefinite_allocations"
 _NEVER_ZERO = ("peak", "code")
 _HOST = re.compile(r"host_\w+_size_in_bytes")
 
@@ -56,8 +60,9 @@ class Result(msgspec.Struct):
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     memory: dict[str, int] = {}
-    cost: dict[str, float] = {}
     versions: dict[str, str] = {}
+    mesh: dict[str, int] = {}
+    buffers: tuple[Buffer, ...] = ()
 
 
 def read_result(folder: Path) -> Result | None:
@@ -96,25 +101,23 @@ def outcome_of(
     cached: bool = False,
 ) -> Outcome:
     """The outcome that a result means, with ``folder`` where the module lies."""
-    versions = {**result.versions, "libtpu": compiler.libtpu}
-    if result.verdict == "does_not_fit":
-        return _does_not_fit(result, versions, cached=cached)
     if result.verdict == "refused":
         return refused(result.kind, graph, topology, compiler, result.detail)
-    return Compiled(
-        folder / MODULE,
-        _memory(result.memory),
-        result.topology,
-        result.device_kind,
-        result.devices,
-        result.operations,
-        result.seconds,
-        result.cpu_seconds,
-        _estimate(result.cost, "flops"),
-        _estimate(result.cost, "bytes accessed"),
-        versions,
-        cached,
-    )
+    found: dict[str, Any] = {
+        "topology": result.topology,
+        "devices": result.devices,
+        "operations": result.operations,
+        "seconds": result.seconds,
+        "cpu_seconds": result.cpu_seconds,
+        "versions": {**result.versions, "libtpu": compiler.libtpu},
+        "cached": cached,
+        "mesh": result.mesh,
+        "buffers": result.buffers,
+    }
+    if result.verdict == "does_not_fit":
+        return _does_not_fit(result.detail, found)
+    memory, kind = _memory(result.memory), result.device_kind
+    return Compiled(module=folder / MODULE, memory=memory, device_kind=kind, **found)
 
 
 def _memory(numbers: Mapping[str, int]) -> Memory:
@@ -124,6 +127,11 @@ def _memory(numbers: Mapping[str, int]) -> Memory:
         if (value := numbers.get(name)) is not None
         and (value > 0 or (value == 0 and field not in _NEVER_ZERO))
     }
+    whole, lasting = numbers.get(_WHOLE, 0), numbers.get(_LASTING, 0)
+    if whole > 0:  # newer releases; the peak has the vector memory, too
+        found["peak"] = whole
+        if 0 < lasting <= whole:
+            found["temporaries"] = whole - lasting
     host = [value for name, value in numbers.items() if _HOST.fullmatch(name)]
     if host and min(host) >= 0:
         found["host"] = sum(host)
@@ -131,28 +139,13 @@ def _memory(numbers: Mapping[str, int]) -> Memory:
     return Memory(**found, unknown=unknown)
 
 
-def _estimate(cost: Mapping[str, float], name: str) -> float | None:
-    value = cost.get(name)
-    return value if value is not None and 0 < value < float("inf") else None
-
-
-def _does_not_fit(result: Result, versions: Mapping[str, str], *, cached: bool) -> DoesNotFit:
-    found = _OOM.search(result.detail)
-    what, needed, available = "", None, None
-    if found:
-        what = found[1]
-        needed, available = _bytes(found[2], found[3]), _bytes(found[4], found[5])
+def _does_not_fit(message: str, found: dict[str, Any]) -> DoesNotFit:
+    said = _OOM.search(message)
     return DoesNotFit(
-        result.detail.partition("\n")[0],
-        what,
-        needed,
-        available,
-        result.topology,
-        result.devices,
-        result.operations,
-        result.seconds,
-        versions,
-        cached,
+        message=message.partition("\n")[0],
+        what=said[1] if said else "",
+        available=_bytes(said[4], said[5]) if said else None,
+        **found,
     )
 
 
@@ -185,9 +178,7 @@ def refused(
     if kind == "devices":
         names["fitting"] = _fitting(topology, int(detail))
         names["has"] = topology.devices or "fewer"
-    return Refused(
-        kind, f"{graph.name} ({graph.source}): {what.format(**names)}", hint.format(**names)
-    )
+    return Refused(kind, what.format(**names), hint.format(**names))
 
 
 def _fitting(topology: Topology, needed: int) -> str:

@@ -25,7 +25,7 @@ from xladoctor.tpu_check.compiler.interpreter import FLAGS, Compiler
 from xladoctor.tpu_check.compiler.topology import Topology
 from xladoctor.tpu_check.graphs import Graph
 
-_FORM = 1  # raised when entries, or what they were compiled with, change their meaning
+_FORM = 4  # raised when entries, or what they were compiled with, change their meaning
 _MOST = 1 << 30  # bytes
 _WORK = "work-"
 _KEPT = (RESULT, MODULE)
@@ -41,6 +41,7 @@ def key_of(graph: Graph, topology: Topology, compiler: Compiler) -> str:
         graph.form,
         graph.replicas,
         graph.partitions,
+        graph.donated,
         topology.name,
         compiler.jaxlib,
         compiler.libtpu,

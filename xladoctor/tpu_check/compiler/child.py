@@ -21,6 +21,7 @@ import signal
 import sys
 import time
 import traceback
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,10 @@ _PDEATHSIG = 1  # of prctl(2)
 _BYTECODE = b"ML\xefR"
 _UNBOUNDED = re.compile(r"tensor<((?:[\d?]+x)*\?x[^,>]*)(?:, #stablehlo\.bounds<([^>]*)>)?")
 _CUSTOM_CALL = re.compile(r"(?:Custom emitter for|custom call target:?) ['\"]?([\w.$@-]+)")
+_DONORS = re.compile(r"buffer_donor=\{(.*?\)) \}")
 _TILES = re.compile(r"devices=\[([\d,]+)\]")
 _MESH = re.compile(r"mesh(?: @\w+)? = #?(?:sdy\.mesh)?<\[([^\]]*)\]>")
+_OF_LIVE_TENSORS = "IrToHlo"
 _PRIVATE = (ImportError, AttributeError, TypeError)
 
 
@@ -86,8 +89,12 @@ def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> N
 
     result["versions"] = {"jax": jax.__version__, "jaxlib": jaxlib.__version__}
     module = _parsed(request)
+    _as_launched(module, request.get("donated") or [])
     text = module.operation.get_asm(large_elements_limit=16)
     result["operations"] = len(re.findall(r"^\s*%", text, re.MULTILINE))
+    result["mesh"] = _mesh(text)
+    with module.context:
+        result["buffers"] = _buffers(module)
     _check(text)
     replicas, partitions = _counts(request, module, text)
     result["devices"] = replicas * partitions
@@ -98,13 +105,14 @@ def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> N
     _write(folder / "progress.json", progress)
     began, spent = time.monotonic(), _cpu_seconds()
     options = _options(devices, replicas, partitions, shardy="sdy." in text)
+    if partitions > 1:
+        options.executable_build_options.allow_spmd_sharding_propagation_to_output = _free(module)
     try:
         executable = _executable(module, devices, options)
     finally:
         result["seconds"] = time.monotonic() - began
         result["cpu_seconds"] = _cpu_seconds() - spent
     result["memory"] = _numbers(executable.get_compiled_memory_stats())
-    result["cost"] = _cost(executable)
     optimized = executable.hlo_modules()[0].as_serialized_hlo_module_proto()
     with gzip.open(folder / "module.pb.gz", "wb", 5) as file:
         file.write(optimized)
@@ -128,10 +136,11 @@ def _parsed(request: dict[str, Any]) -> Any:
     content = Path(request["content"]).read_bytes()
     form: str = request["form"]
     platforms: tuple[str, ...] = ()
+    donors: list[int] = []
     if form == "jax_export":
         content, platforms = _exported(content)
-    elif form != "stablehlo":
-        content = _of_hlo(content, form)
+    elif form.startswith("hlo"):
+        content, donors = _of_hlo(content, form)
     context = mlir.make_ir_context()
     with context:
         try:
@@ -144,6 +153,8 @@ def _parsed(request: dict[str, Any]) -> Any:
             raise RefusalError("not_a_graph", f"{error} (StableHLO {known})") from error
         if len(platforms) > 1 and "tpu" in platforms:
             _choose(module, platforms.index("tpu"))
+        if donors:
+            _donate(module, donors)
     return module
 
 
@@ -164,8 +175,11 @@ def _exported(content: bytes) -> tuple[bytes, tuple[str, ...]]:
     return exported.mlir_module_serialized, exported.platforms
 
 
-def _of_hlo(content: bytes, form: str) -> bytes:
-    """The MLIR of a module in HLO: a serialized HloModuleProto, or text."""
+def _of_hlo(content: bytes, form: str) -> tuple[bytes, list[int]]:
+    """The MLIR of a module in HLO, a serialized HloModuleProto or text, and donated parameters.
+
+    PyTorch/XLA donates parameters to whichever results they fit, which the conversion drops.
+    """
     from jaxlib import xla_client
 
     library = xla_client._xla
@@ -182,9 +196,39 @@ def _of_hlo(content: bytes, form: str) -> bytes:
             raise RefusalError("not_a_graph", str(error)) from error
     try:
         converted: bytes = library.mlir.hlo_to_stablehlo(content)
+        head = xla_client.XlaComputation(content).as_hlo_text().partition("\n")[0]
     except Exception as error:
         raise RefusalError("not_a_graph", str(error)) from error
-    return converted
+    donors = _DONORS.search(head)
+    numbers = re.findall(r"\((\d+), \{\}", donors[1]) if donors else []
+    return converted, [int(number) for number in numbers]
+
+
+def _donate(module: Any, donors: list[int]) -> None:
+    """Let results take the place of these parameters."""
+    from jaxlib.mlir import ir
+
+    function = _main(module)
+    count = len(function.regions[0].blocks[0].arguments)
+    attributes = function.attributes
+    with ir.Location.unknown():
+        known = [ir.DictAttr.get({})] * count
+        if "arg_attrs" in attributes:
+            known = list(attributes["arg_attrs"])
+        for number in donors:
+            kept = {each.name: each.attr for each in known[number]}
+            kept["jax.buffer_donor"] = ir.BoolAttr.get(True)
+            known[number] = ir.DictAttr.get(kept)
+        attributes["arg_attrs"] = ir.ArrayAttr.get(known)
+
+
+def _main(module: Any) -> Any:
+    """The function that a module's run begins with."""
+    from jaxlib.mlir import ir
+
+    functions = [one for one in module.body.operations if "sym_name" in one.attributes]
+    names = [ir.StringAttr(one.attributes["sym_name"]).value for one in functions]
+    return functions[names.index("main")]
 
 
 def _choose(module: Any, index: int) -> None:
@@ -193,15 +237,69 @@ def _choose(module: Any, index: int) -> None:
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
-    functions = [one for one in module.body.operations if "sym_name" in one.attributes]
-    names = [ir.StringAttr(one.attributes["sym_name"]).value for one in functions]
-    entry = functions[names.index("main")]
-    block = entry.regions[0].blocks[0]
+    block = _main(module).regions[0].blocks[0]
     with ir.Location.unknown(), ir.InsertionPoint.at_block_begin(block):
         number = ir.DenseElementsAttr.get(
             numpy.array(index, numpy.int32), type=ir.IntegerType.get_signless(32), shape=[]
         )
         block.arguments[0].replace_all_uses_with(stablehlo.constant(number))
+
+
+def _as_launched(module: Any, donated: list[str]) -> None:
+    """Make a graph of all live tensors, as PyTorch/XLA lowers them for others, the one it launches.
+
+    That has no results which are arguments as they are, and may overwrite some arguments.
+
+    Args:
+        donated: the types of these, on one device.
+    """
+    from jaxlib.mlir import ir
+
+    attributes = module.operation.attributes
+    name = ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else ""
+    if not name.startswith(_OF_LIVE_TENSORS):
+        return
+    entry = _main(module)
+    block, attributes = entry.regions[0].blocks[0], entry.attributes
+    end = next(each for each in block.operations if each.operation.name == "func.return")
+    results = [each for each in end.operands if not isinstance(each, ir.BlockArgument)]
+    types = [argument.type for argument in block.arguments]
+    known: list[Any] = [{}] * len(types)
+    if "arg_attrs" in attributes:
+        all_known = map(ir.DictAttr, ir.ArrayAttr(attributes["arg_attrs"]))
+        known = [{each.name: each.attr for each in one} for one in all_known]
+    left = Counter(donated)
+    with module.context, ir.Location.unknown():
+        with ir.InsertionPoint(end):
+            ir.Operation.create("func.return", operands=results)
+        end.operation.erase()
+        kind = ir.FunctionType.get(types, [value.type for value in results])
+        attributes["function_type"] = ir.TypeAttr.get(kind)
+        if "res_attrs" in attributes:
+            del attributes["res_attrs"]
+        for number, (whole, has) in enumerate(zip(map(str, types), known, strict=True)):
+            sharded = "devices=" in str(has.get("mhlo.sharding"))
+            part = next(
+                (one for one in left if one == whole or (sharded and _part(one, whole))), ""
+            )
+            if left[part]:
+                left -= Counter([part])
+                known[number] = {**has, "jax.buffer_donor": ir.BoolAttr.get(True)}
+        attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in known])
+
+
+def _part(part: str, whole: str) -> bool:
+    """Whether an array, by the text of its type, may be what one device has of another."""
+    *sizes, element = part[len("tensor<") : -1].split("x")
+    *others, same = whole[len("tensor<") : -1].split("x")
+    return (
+        (element, len(sizes)) == (same, len(others))
+        and all(size.isdigit() for size in sizes + others)
+        and all(
+            int(size) and int(other) % int(size) == 0
+            for size, other in zip(sizes, others, strict=True)
+        )
+    )
 
 
 def _check(text: str) -> None:
@@ -230,6 +328,42 @@ def _counts(request: dict[str, Any], module: Any, text: str) -> tuple[int, int]:
         meshes = [re.findall(r"=\s*(\d+)", mesh) for mesh in _MESH.findall(text)]
         partitions = max((math.prod(map(int, sizes)) for sizes in tiles + meshes), default=1)
     return replicas or 1, partitions
+
+
+def _mesh(text: str) -> dict[str, int]:
+    """The axes of the program's mesh with their sizes; empty if it has none."""
+    found = _MESH.search(text)
+    axes = re.findall(r'"?([\w.-]+)"?\s*=\s*(\d+)', found[1]) if found else []
+    return {name: int(size) for name, size in axes}
+
+
+def _buffers(module: Any) -> list[dict[str, Any]]:
+    """Arguments and results of the program as a whole: of all devices, without padding."""
+    functions = [each for each in module.body.operations if "sym_name" in each.attributes]
+    main = next((each for each in functions if each.attributes["sym_name"].value == "main"), None)
+    if main is None:
+        return []
+    buffers = []
+    for number, (argument, told) in enumerate(zip(main.arguments, main.arg_attrs, strict=True)):
+        name = re.fullmatch(r'loc\("([^"]{1,200})"\)', str(argument.location))
+        donated = any(key in told for key in ("tf.aliasing_output", "jax.buffer_donor"))
+        buffers.append(_buffer("argument", number, argument.type, name[1] if name else "", donated))
+    for number, type_ in enumerate(main.type.results):
+        buffers.append(_buffer("result", number, type_, "", False))
+    return [each for each in buffers if each]
+
+
+def _buffer(role: str, number: int, type_: Any, name: str, donated: bool) -> dict[str, Any]:
+    if not hasattr(type_, "shape"):  # a token
+        return {}
+    return {
+        "role": role,
+        "number": number,
+        "name": name,
+        "type": str(type_.element_type),
+        "shape": list(type_.shape),
+        "donated": donated,
+    }
 
 
 # -- compiling -------------------------------------------------------------------------------
@@ -270,6 +404,15 @@ def _options(devices: list[Any], replicas: int, partitions: int, *, shardy: bool
     return options
 
 
+def _free(module: Any) -> list[bool]:
+    """For each result, whether the graph leaves its sharding to the compiler, as frameworks do."""
+    function = _main(module)
+    if "res_attrs" not in function.attributes:
+        return [True]  # all of them
+    named = ("mhlo.sharding", "sdy.sharding")
+    return [not any(name in each for name in named) for each in function.attributes["res_attrs"]]
+
+
 def _executable(module: Any, devices: list[Any], options: Any) -> Any:
     from jaxlib import xla_client
 
@@ -293,15 +436,6 @@ def _numbers(found: Any) -> dict[str, int]:
     """All whole numbers among the attributes of an object."""
     values = {name: getattr(found, name) for name in dir(found) if not name.startswith("_")}
     return {name: value for name, value in values.items() if isinstance(value, int)}
-
-
-def _cost(executable: Any) -> dict[str, float]:
-    """What the compiler estimates of the whole; nothing if it does not."""
-    try:
-        cost = executable.cost_analysis()
-        return {name: float(cost[name]) for name in ("flops", "bytes accessed") if name in cost}
-    except Exception:  # an addition to the verdict
-        return {}
 
 
 if __name__ == "__main__":

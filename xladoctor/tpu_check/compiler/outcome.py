@@ -32,7 +32,7 @@ class Memory:
     """Memory of a device that the executable needs, in bytes; None if the compiler does not say.
 
     Attributes:
-        peak: the most at any moment.
+        peak: the most at any moment: of HBM, or in older releases with the vector memory.
         arguments: parameters, the donated ones among them.
         outputs: results, those in the place of donated parameters among them.
         aliased: results in the place of donated parameters.
@@ -53,65 +53,82 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class Buffer:
+    """An argument or a result of the graph before optimization, of all devices together.
+
+    Attributes:
+        role: ``argument`` or ``result``.
+        number: its position.
+        name: as the program names it; empty if the graph does not say.
+        type: of its elements, as MLIR writes it.
+        shape: dimensions.
+        donated: whether a result may take its place.
+    """
+
+    role: str
+    number: int
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    donated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the compiler found.
+
+    Attributes:
+        topology: what it was compiled for, with its shape: ``v5e:2x2``.
+        devices: how many devices run it.
+        operations: operations of the graph before optimization.
+        seconds: how long it took.
+        cpu_seconds: processor time of that.
+        versions: package -> version, of jax, jaxlib and libtpu.
+        cached: whether this was found earlier; the times are of then.
+        mesh: axis -> devices along it, if the graph has a mesh.
+        buffers: arguments, then results.
+    """
+
+    topology: str
+    devices: int
+    operations: int
+    seconds: float
+    cpu_seconds: float
+    versions: Mapping[str, str] = field(default_factory=dict)
+    cached: bool = False
+    mesh: Mapping[str, int] = field(default_factory=dict)
+    buffers: tuple[Buffer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled(Verdict):
     """An executable.
 
     Attributes:
         module: the file of the module after optimization, an HloModuleProto packed by gzip.
         memory: of one device.
-        topology: what it was compiled for, with its shape: ``v5e:2x2``.
         device_kind: as libtpu names the device: ``TPU v5 lite``.
-        devices: how many devices run it.
-        operations: operations of the graph before optimization.
-        seconds: how long compiling took.
-        cpu_seconds: processor time of compiling.
-        flops: floating-point operations, as the compiler estimates; None if it does not.
-        bytes_accessed: bytes read and written, as the compiler estimates; None if it does not.
-        versions: package -> version, of jax, jaxlib and libtpu.
-        cached: whether it was compiled earlier; the times are of then.
     """
 
     module: Path
     memory: Memory
-    topology: str
     device_kind: str
-    devices: int
-    operations: int
-    seconds: float
-    cpu_seconds: float
-    flops: float | None = None
-    bytes_accessed: float | None = None
-    versions: Mapping[str, str] = field(default_factory=dict)
-    cached: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DoesNotFit:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoesNotFit(Verdict):
     """The compiler found that a device's memory does not suffice.
 
     Attributes:
         message: its own words.
         what: what needs that much: ``HLO temporaries``; empty if the compiler does not say.
-        needed: bytes, of which the verdict is reliable and the size is not; None likewise.
-        available: bytes that programs can have; None likewise.
-        topology: what it was compiled for, with its shape.
-        devices: how many devices would run it.
-        operations: operations of the graph before optimization.
-        seconds: how long it took to find out.
-        versions: package -> version, of jax, jaxlib and libtpu.
-        cached: whether this was found earlier.
+        available: bytes that programs can have; None likewise. The size that it names for what is
+            needed is left out, as it is not proportional to what a program needs.
     """
 
     message: str
     what: str
-    needed: int | None
     available: int | None
-    topology: str
-    devices: int
-    operations: int
-    seconds: float
-    versions: Mapping[str, str] = field(default_factory=dict)
-    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)

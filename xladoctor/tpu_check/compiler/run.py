@@ -204,6 +204,7 @@ def _request(work: Path, graph: Graph, topology: Topology) -> Path:
         "form": graph.form,
         "parent": os.getpid(),
         "partitions": graph.partitions,
+        "donated": graph.donated,
         "replicas": graph.replicas,
         "topologies": [
             {

@@ -14,6 +14,7 @@ from . import clock
 from .call_site import CallSites
 from .disguise import hide_frames
 from .events import Events
+from .graphs import Graphs
 from .recorder import Recorder
 from .step import ThreadState
 
@@ -23,13 +24,24 @@ _MOMENT_S = 2e-5
 _clock = clock.perf_counter_ns
 
 
+Before = Callable[[ThreadState, "int | None", Any, Any], bool]
+
+
 class Calls:
     """Makes wrappers, which report each timed call and closed step to ``events``."""
 
-    def __init__(self, recorder: Recorder, sites: CallSites, events: Events) -> None:
+    def __init__(
+        self, recorder: Recorder, sites: CallSites, events: Events, graphs: Graphs
+    ) -> None:
         self.recorder = recorder
         self.events = events
         self.sites = sites
+        self.graphs = graphs
+        #: Called with the thread, the site and the arguments of a barrier or a read, just before
+        #: it, if the framework looks at what that will launch. Returns whether it took long. It may
+        #: raise what the call itself would, and handles faults of its own.
+        self.before_barrier: Before | None = None
+        self.before_read: Before | None = None
         #: Called with a read's site and the value read, if the framework looks at values.
         self.looks: Callable[[int | None, Any], None] | None = None
 
@@ -107,6 +119,9 @@ class Calls:
                 state, site = entered
                 begin = _clock()
                 try:
+                    before = self.before_barrier
+                    if before is not None and before(state, site, args, kwargs):
+                        begin = _clock()
                     result = original(*args, **kwargs)
                 finally:
                     state.inside = state.outer
@@ -141,6 +156,9 @@ class Calls:
             self.note(self.looks, site, args)
         begin = _clock()
         try:
+            before = self.before_read
+            if before is not None and before(state, site, args, kwargs):
+                begin = _clock()
             if not events.annotates:
                 return original(*args, **kwargs)
             with events.annotation("read", site, kind=kind):

@@ -224,6 +224,29 @@ class Transfer(
     site: Site
 
 
+class KeptGraph(
+    Fact,
+    event="graph",
+    source="steps.jsonl",
+    example="SELECT kept_as, name, step, bytes FROM kept_graph ORDER BY bytes DESC",
+):
+    """A graph that was kept as it was before a compiler optimized it."""
+
+    position: Position = derived()
+    thread: ThreadId
+    step: Annotated[Number, "index of the step in which it was compiled, or launched since then"]
+    kept_as: Annotated[str, "its file, below the run directory"]
+    name: Annotated[str | None, "function that it was compiled of, where functions are"] = None
+    compilation: Annotated[Number | None, "number of its compilation, where known"] = None
+    bytes: Annotated[Size, "its size, uncompressed"]
+    constants: Annotated[Size, "bytes of constants that it lacks: each is one repeated number"] = 0
+    replicas: Annotated[
+        Size | None, "devices that run it with inputs of their own, where known"
+    ] = None
+    partitions: Annotated[Size | None, "devices that share its arrays, where known"] = None
+    site: Site = None
+
+
 # -- records that readers complete: their tables have other columns -----------------------------
 
 #: What differs in the key of a function, and the path of the argument; was, now.

@@ -19,6 +19,8 @@ class Options:
         trace_after: barriers before the window opens; None to wait until the loop is steady.
         trace_seconds: seconds that it covers at most, without compilation and waits.
         trace_bytes: size limit of the timeline, and of the compiled modules.
+        graph_bytes: size limit of the graphs that are kept as they were before optimization; 0 for
+            none.
         stop_after: steps after which the program is ended; 0 for never.
         counts_only: for expectations: no samples, no framework log, and compiled modules only on
             request.
@@ -29,6 +31,7 @@ class Options:
     trace_after: int | None = None
     trace_seconds: float = 15.0
     trace_bytes: int = 100_000_000
+    graph_bytes: int = 20_000_000
     stop_after: int = 0
     counts_only: bool = False
 

@@ -72,6 +72,7 @@ class Recorder:
         self._logged_once: set[Any] = set()  # what :meth:`_log_once` has
         self._shapes: set[Any] = set()  # site, shape and type of what was sent
         self._shapes_of: dict[int | None, int] = {}  # how many, of each site
+        self.shapes = 0  # how many in all
         self._stride = 1
         self._looked = clock.perf_counter_ns()
 
@@ -223,6 +224,7 @@ class Recorder:
         if count >= _SHAPES_A_SITE:
             return
         self._shapes_of[site] = count + 1
+        self.shapes += 1
         self._shapes.add((site, array.shape, array.dtype))
         dtype = str(array.dtype).rpartition(".")[2]  # without the framework's name
         self.log_fact(

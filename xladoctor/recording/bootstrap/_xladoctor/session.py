@@ -23,6 +23,7 @@ from .calls import Calls
 from .compilation_log import CompilationLog
 from .events import Events
 from .files import announce, give_room_back, keep_room_for_faults, note_fault
+from .graphs import Graphs
 from .profiler import Profiler
 from .recorder import Recorder
 from .records import Records
@@ -94,12 +95,13 @@ class Session:
         try:
             self._framework = framework = self._frontend.attach(module)
             self._recorder = Recorder(framework.counters, self._sites)
+            self._graphs = Graphs(self._recorder)
             self._profiler = Profiler(framework.profiles)
             self._events = Events(framework, self._recorder, self._sites, self.fail)
             self._events.wake, self._events.leave_worker = self.wake, self.leave_worker
             self._reset()
             undo += [self._lines.end, framework.uninstall]
-            framework.install(Calls(self._recorder, self._sites, self._events))
+            framework.install(Calls(self._recorder, self._sites, self._events, self._graphs))
             self._profiler.hand_over(self._give_way, self._take)
             captures.append(self)
             if self._replaces and not self._options.counts_only:
@@ -136,6 +138,7 @@ class Session:
             self._probe.stop()
         self._lines.forget()
         self._recorder.reset()
+        self._graphs.reset()
         self._profiler.forget()
         self._reset()
 
@@ -196,6 +199,8 @@ class Session:
         self._modules = framework.modules(
             self._profiler, recorder, self._folder, self._options.trace_bytes
         )
+        if not self._options.counts_only:
+            self._graphs.keep(self._folder, self._options.graph_bytes)
         self._probe = framework.probe(recorder, sites, self.fail)
         self.tally = Tally(framework.counters, recorder, self._probe, sites)
         of_whole_process = late or self._options.counts_only
@@ -223,6 +228,7 @@ class Session:
             return
         if not self._options.counts_only:
             self._modules.tick()
+            self._graphs.write()
         self._run_queue.tick()
         self._records.tick()
 
@@ -251,6 +257,8 @@ class Session:
             "settings_lines": {**self._watch.set_at(recorded), **lines},
             "folders": self._sites.folders,
             "no_analysis_log": self._no_log,
+            "no_graphs": self._graphs.why_none,
+            "graphs_left_out": self._graphs.left_out,
             "missing": self._framework.missing,
         }
 
@@ -262,6 +270,7 @@ class Session:
         """Write everything recorded so far, with the compiled modules; return the folder."""
         self._timeline.make_room()
         self._modules.collect()
+        self._graphs.write()
         self._writer.drain()
         self._records.write_call_sites()
         self._records.write_process(ended=False)
@@ -324,6 +333,8 @@ class Session:
             self._probe.stop,
             self._timeline.close,
             self._modules.collect,
+            self._graphs.before_end,
+            self._graphs.write,
             lambda: self._recorder.tails() if self._has_used_device() else None,
             self._timeline.write,
             self._writer.close,

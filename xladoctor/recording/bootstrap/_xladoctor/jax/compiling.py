@@ -14,6 +14,7 @@ from ..patches import Patches
 from ..step import ThreadState
 from .assignments import Place
 from .executable import Executable
+from .graphs import kept
 from .key_reader import KeyReader, is_operation
 from .keys import Key, Keys
 from .modules import Modules
@@ -76,6 +77,7 @@ class Compiling:
         from jax._src import compiler
 
         self._patches.replace(compiler, "compile_or_get_cached", self._compile)
+        self._calls.graphs.supported = True
 
     def install_keys(self) -> None:
         """Wrap what a call that misses its function's cache goes through."""
@@ -156,6 +158,23 @@ class Compiling:
         module = details.module
         if module is not None:
             self._modules.add(number, details.name, module)
+        if not operation:
+            function = str(known.get("function", details.function))
+            self._keep(state, lowered, name=function, compilation=number - 1, site=site)
+
+    def _keep(self, state: ThreadState, lowered: Any, **fields: Any) -> None:
+        """Keep the graph as it was lowered."""
+        graphs = self._calls.graphs
+        if not graphs.wanted:
+            graphs.leave_out()
+            return
+        try:
+            graph = kept(lowered)
+        except Exception as error:  # MLIR's bindings, which any release may change
+            pass_on(error)
+            self._missing.setdefault("graphs before optimization", repr(error))
+            return
+        graphs.add(state, **graph._asdict(), **fields)
 
     def _repeated(self, lowered: Any, spent: int) -> dict[str, Any]:
         """Fields of the step log about a line traced many times, if compiling took long."""

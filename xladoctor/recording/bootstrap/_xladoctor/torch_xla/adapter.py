@@ -21,6 +21,7 @@ from ..pytorch.listener import Listener
 from ..pytorch.loaders import Loaders
 from ..pytorch.transfers import Transfers
 from ..step import ThreadState
+from .graphs import Lowering
 
 _is_xla = operator.attrgetter("is_xla")
 _DYNAMO = "torch_xla._dynamo"
@@ -40,6 +41,9 @@ class Adapter:
         self._hooks: list[Any] = []
         self._updates: dict[int, int] = {}  # updates by optimizer, until it is examined
         self._dynamo = Dynamo(calls, Listener(calls))
+        #: Hooks that this release does not support, with the reason.
+        self.missing: dict[str, str] = {}
+        self._lowering = Lowering(xlac, calls, self.missing)
         self._patches = Patches()
         self._transfers = Transfers(torch, calls, self._patches, "xla", _is_xla)
 
@@ -64,6 +68,8 @@ class Adapter:
         self._transfers.install()
         self._dynamo.install()
         replace(xlac, "_xla_sync_multi", self._touch)
+        replace(xlac, "_xla_warm_up_cache", self._warm_up)
+        self._lowering.install()
         self._install_saves(xla_model)
         self._hooks = [
             register_optimizer_step_pre_hook(self._optimizer_begins),
@@ -138,6 +144,13 @@ class Adapter:
             return original(tensors, *args, **kwargs)
 
         return sync_multi
+
+    def _warm_up(self, original: Any) -> Any:
+        def warm_up_cache(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            self._calls.note(self._lowering.before_warm_up, tensors)
+            return original(tensors, *args, **kwargs)
+
+        return warm_up_cache
 
     def _closures(self, original: Any) -> Any:
         def run_step_closures(*args: Any, **kwargs: Any) -> Any:

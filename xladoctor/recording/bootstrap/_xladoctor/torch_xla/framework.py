@@ -76,7 +76,7 @@ class ImportedTorchXla:
 
     @property
     def missing(self) -> dict[str, str]:
-        return {}
+        return dict(self._adapter.missing) if self._adapter is not None else {}
 
     def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> Modules:
         return Modules(profiler, recorder, folder, limit, self._kept_modules)

@@ -7,15 +7,20 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from google.protobuf.json_format import ParseDict
 from google.protobuf.message import DecodeError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from xladoctor.facts.tpu import TpuOperation
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.protobuf_schema import message
-from xladoctor.tpu_check.written import Written, padded_elements, read_written
+from xladoctor.tpu_check.executable import Executable, read_executable
+from xladoctor.tpu_check.executable.groups import group_of
+from xladoctor.tpu_check.executable.layout import padded_elements
 
 RECORDED = Path(__file__).with_name("recorded")
 MAIN = "tests/tpu_check/record.py"
@@ -25,14 +30,18 @@ def recorded(name: str) -> bytes:
     return gzip.decompress((RECORDED / f"{name}.pb.gz").read_bytes())
 
 
-def written(name: str) -> list[Written]:
-    return read_written(recorded(name), Folders())
+def executable(content: bytes) -> Executable:
+    return read_executable(content, Folders(), 0, "v5e")
 
 
-def padding(arrays: Sequence[Written]) -> float:
+def written(name: str) -> list[TpuOperation]:
+    return executable(recorded(name)).operations
+
+
+def padding(operations: Sequence[TpuOperation]) -> float:
     """The share of what is written that fills tiles."""
-    taken = sum(array.padded_bytes or 0 for array in arrays)
-    return 1 - sum(array.bytes for array in arrays) / taken
+    taken = sum((each.padded_bytes or 0) * each.times for each in operations)
+    return 1 - sum(each.bytes * each.times for each in operations) / taken
 
 
 def test_sizes_that_fill_tiles_are_not_padded() -> None:
@@ -59,11 +68,12 @@ def test_arguments_take_what_the_compiler_says(name: str, bytes_: int) -> None:
 def test_arrays_have_layout_memory_and_line() -> None:
     largest = max(written("odd_sizes"), key=lambda array: (array.bytes, array.op_name))
 
-    assert (largest.type, largest.shape, largest.times) == ("f32", (515, 515), 1)
+    assert (largest.type, largest.shape, largest.times) == ("f32", (515, 515), 2)
     assert largest.layout == "{1,0:T(8,128)}"
     assert (largest.memory, largest.bytes, largest.padded_bytes) == ("hbm", 1060900, 1331200)
-    assert str(largest.site.file).endswith(MAIN)
-    assert largest.site.line is not None
+    assert largest.stored == (520, 640)
+    assert str(largest.file).endswith(MAIN)
+    assert largest.line is not None
 
 
 def test_transfers_count_once_and_views_not_at_all() -> None:
@@ -85,15 +95,94 @@ def test_what_a_loop_writes_counts_for_each_turn() -> None:
             instruction.called_computation_ids.extend([2, 1])  # a damaged one calls itself
             instruction.backend_config = b'{"known_trip_count":{"n":"12"},"x":[]}'
 
-    arrays = read_written(module.SerializeToString(), Folders())
+    operations = executable(module.SerializeToString()).operations
 
-    assert [array.times for array in arrays] == [12]
+    assert [each.times for each in operations] == [12]
+
+
+def test_products_are_found_in_fusions() -> None:
+    products = executable(recorded("odd_sizes")).products
+
+    # Two layers; for the gradients of the second both factors, of the first its weight.
+    assert sum(product.times for product in products) == 5
+    assert {product.shape for product in products} == {(130, 515), (515, 515)}
+    assert all(str(product.file).endswith(MAIN) for product in products)
+    assert all(product.float32 for product in products)
+    assert not any(product.float32 for product in executable(recorded("multiples")).products)
+
+
+def test_arguments_and_results() -> None:
+    buffers = executable(recorded("odd_sizes")).buffers
+    held = [(each.role, each.name, each.shape, each.donated) for each in buffers]
+
+    assert held == [
+        ("argument", "weights[0]", (515, 515), False),
+        ("argument", "weights[1]", (515, 515), False),
+        ("argument", "inputs", (130, 515), False),
+        ("result", "", (515, 515), False),
+        ("result", "", (515, 515), False),
+        ("result", "", (), False),
+    ]
+
+
+def test_collectives_lie_along_axes_of_the_mesh() -> None:
+    operations = written("mesh")
+    found = {
+        (each.opcode, each.axes, each.group, each.shape)
+        for each in operations
+        if each.does == "communicates"
+    }
+
+    assert found == {
+        ("all-to-all", "data", 2, (2, 4, 32, 2048)),
+        ("all-to-all", "data", 2, (2, 32, 4, 2048)),
+        ("all-reduce", "model", 2, (256, 1000)),
+        ("all-reduce", "data", 2, (1024, 2048)),
+        ("all-reduce", "data", 2, (2048, 1000)),
+        ("all-reduce", "data", 2, ()),
+    }
+    donated = [each.name for each in executable(recorded("mesh")).buffers if each.donated]
+    assert donated == ["w1"]
+
+
+@pytest.mark.parametrize(
+    ("described", "group"),
+    [
+        ({"replica_groups": [{"replica_ids": [0, 2]}, {"replica_ids": [1, 3]}]}, (2, "a")),
+        ({"collective_device_list": {"replica_groups": [{"replica_ids": [0, 1]}]}}, (2, "b")),
+        (
+            {
+                "iota_device_list": {
+                    "groups": 1,
+                    "group_size": 4,
+                    "reshape_dims": [4],
+                    "transpose_perm": [0],
+                }
+            },
+            (4, "a, b"),
+        ),
+        ({"replica_groups": [{"replica_ids": [0, 3]}]}, (2, "")),
+        (
+            {"iota_device_list": {"group_size": 2, "reshape_dims": [2], "transpose_perm": [1]}},
+            (None, ""),
+        ),
+        (
+            {"iota_device_list": {"group_size": 2, "reshape_dims": [2**40], "transpose_perm": [0]}},
+            (None, ""),
+        ),
+        ({}, (None, "")),
+    ],
+)
+def test_groups_of_devices(described: dict[str, Any], group: tuple[int | None, str]) -> None:
+    instruction = ParseDict(described, message("HloInstructionProto")())
+
+    assert group_of(instruction, {"a": 2, "b": 2}) == group
 
 
 @pytest.mark.parametrize("damaged", [b"", b"\xff\xff", b"garbage"])
 def test_what_is_no_module_is_an_error(damaged: bytes) -> None:
     with pytest.raises(DecodeError):
-        read_written(damaged, Folders())
+        executable(damaged)
 
 
 @pytest.mark.parametrize(
@@ -147,4 +236,4 @@ def test_damaged_modules_are_read_or_refused(noise: bytes, position: int) -> Non
     content = recorded("odd_sizes")
     position %= len(content)
     with suppress(DecodeError):
-        read_written(content[:position] + noise + content[position + len(noise) :], Folders())
+        executable(content[:position] + noise + content[position + len(noise) :])

@@ -1,0 +1,30 @@
+-- Internal: Graphs that were compiled for a TPU, where the executable could be read. `taken_bytes`: that one run
+-- writes, with padding.
+CREATE TABLE tpu_executable AS
+SELECT *, written_bytes + padding_bytes AS taken_bytes, padding_bytes / greatest(written_bytes + padding_bytes, 1)
+       AS padding_share
+FROM tpu_graph WHERE verdict = 'fits' AND written_bytes IS NOT NULL;
+
+-- Internal: Those that write enough for shares of it to matter: below, arrays are of the size of tiles.
+CREATE TABLE tpu_large AS SELECT * FROM tpu_executable WHERE taken_bytes >= 8 * 1024 * 1024;
+
+-- Internal: Lines of a program that was compiled for a TPU, with what their operations write in one run of the graph, by
+-- what they do. `padding` and `taken` are bytes; the largest array is that with the most padding.
+CREATE TABLE tpu_line AS
+SELECT graph, topology, does, file, line, any_value(function) AS function, any_value(user_file) AS user_file,
+       any_value(user_line) AS user_line, any_value(user_function) AS user_function,
+       if(line IS NULL, op_name, '') AS op_name, bool_or(op_name LIKE '%conv_general%' OR op_name LIKE '%convolution%')
+       AS convolves, sum(times)::BIGINT AS arrays,
+       sum(coalesce(padded_bytes, bytes) * times)::BIGINT AS taken,
+       sum((coalesce(padded_bytes, bytes) - bytes) * times)::BIGINT AS padding,
+       arg_max({'opcode': opcode, 'type': type, 'shape': shape, 'stored': stored},
+               (coalesce(padded_bytes, bytes) - bytes) * times) AS most_padded,
+       arg_max({'opcode': opcode, 'type': type, 'shape': shape, 'stored': stored},
+               coalesce(padded_bytes, bytes) * times) AS largest
+FROM tpu_operation GROUP BY ALL;
+
+-- Internal: Graphs of which it is known whether they fit.
+CREATE TABLE tpu_verdict AS SELECT * FROM tpu_graph WHERE verdict <> 'refused';
+
+-- Internal: Graphs of which it is known how much memory they need.
+CREATE TABLE tpu_peak AS SELECT * FROM tpu_executable WHERE peak_bytes IS NOT NULL;

@@ -1,0 +1,184 @@
+"""Graphs that were compiled for TPUs: what the compiler decided, topologies side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from xladoctor.diagnosis.tpu_graphs import TpuCollective, TpuGraph, TpuLine
+from xladoctor.quantities import binary_size, duration, percent
+from xladoctor.report.interface import Style
+from xladoctor.report.text import Hanging, plain
+
+#: Said once, below all graphs.
+HONESTY = (
+    "This is what the compiler decided, not how fast it runs: no TPU was there, and nothing was"
+    " compared with one."
+)
+_VERDICTS = {"fits": "fits", "does_not_fit": "does not fit", "refused": "not compiled"}
+_LOOKS = {"fits": "bold green", "does_not_fit": "bold red", "refused": "bold yellow"}
+_SHOWN = 0.01  # of what is written; lines are listed from there
+_LINES = 3
+_LABEL = 11
+
+
+def groups(graphs: Sequence[TpuGraph]) -> list[list[TpuGraph]]:
+    """The graphs, each with all topologies that it was compiled for."""
+    found: dict[int, list[TpuGraph]] = {}
+    for graph in graphs:
+        found.setdefault(graph.graph, []).append(graph)
+    return [*found.values()]
+
+
+def cells(graph: TpuGraph) -> dict[str, str]:
+    """What is known of a graph and a topology: label -> text."""
+    found = {"verdict": _VERDICTS[graph.verdict]}
+    if (share := graph.hbm_share) is not None and graph.peak_bytes and graph.available_bytes:
+        found["peak"] = (
+            f"{binary_size(graph.peak_bytes)}, {percent(share)} of"
+            f" {binary_size(graph.available_bytes)}"
+        )
+    elif graph.verdict == "does_not_fit" and graph.available_bytes:
+        found["peak"] = f"more than {binary_size(graph.available_bytes)}"
+    for name, size in (
+        ("arguments", graph.argument_bytes),
+        ("results", graph.result_bytes),
+        ("temporaries", graph.temporary_bytes),
+    ):
+        if size:
+            found[name] = binary_size(size)
+    if "results" in found and graph.aliased_bytes:
+        found["results"] += f", {binary_size(graph.aliased_bytes)} in place of arguments"
+    if graph.padding_share is not None and graph.moved_share is not None:
+        written = (graph.written_bytes or 0) + (graph.padding_bytes or 0)
+        found["written"] = f"{binary_size(written)} a run"
+        found["padding"] = f"{percent(graph.padding_share)} of that"
+        found["copies"] = f"{percent(graph.moved_share)} of that"
+        if graph.unknown_layouts:
+            found["padding"] += f", without {graph.unknown_layouts} arrays of unknown layout"
+    for each in graph.collectives:
+        found[_named(each)] = _amount(each)
+    if graph.compiler:
+        when = ", earlier" if graph.cached else ""
+        found["compiled"] = f"in {duration(graph.seconds)}{when}"
+        found["by"] = graph.compiler
+    return found
+
+
+def _named(collective: TpuCollective) -> str:
+    over = f" over {collective.axes}" if collective.axes else ""
+    return f"{collective.opcode}{over}"
+
+
+def _amount(collective: TpuCollective) -> str:
+    beside = f", {collective.asynchronous} asynchronous" if collective.asynchronous else ""
+    return f"{collective.count}, {binary_size(collective.bytes)} a run{beside}"
+
+
+def heading(graphs: Sequence[TpuGraph]) -> list[str]:
+    """Name and source of a graph, and what else is true for all topologies."""
+    first = graphs[0]
+    source = PurePath(first.source).name
+    facts = [fact for fact in (first.role, source) if fact not in ("", first.name)]
+    if operations := max(graph.operations for graph in graphs):
+        facts.append(f"{operations:,} operations")
+    if devices := max(graph.devices for graph in graphs) - 1:
+        facts.append(f"{devices + 1} devices")
+    if first.launches:
+        facts.append(f"ran {first.launches:,} times")
+    return [first.name, *facts]
+
+
+def reasons(graphs: Sequence[TpuGraph]) -> Iterator[str]:
+    """Why a graph could not be compiled, each reason once."""
+    for reason in dict.fromkeys((graph.reason, graph.hint) for graph in graphs if graph.reason):
+        yield ": ".join(text for text in reason if text)
+
+
+def line_text(line: TpuLine) -> str:
+    """A line of the program, or what the operation is."""
+    if line.location is None:
+        return line.what
+    inside = line.location.function
+    within = f" in {inside}" if inside and inside != "<module>" else ""
+    return f"{line.location.file}:{line.location.line}{within}"
+
+
+def lists(graph: TpuGraph) -> Iterator[tuple[str, list[TpuLine]]]:
+    """The lines with most of what is worth a look, below a title."""
+    for title, share, whole, lines in (
+        ("padding", graph.padding_share, graph.padding_bytes, graph.padded),
+        ("copies", graph.moved_share, graph.moved_bytes, graph.moved),
+    ):
+        if share is not None and whole is not None and share >= _SHOWN:
+            yield title, [line for line in lines[:_LINES] if line.bytes >= _SHOWN * whole]
+
+
+def sections(graphs: Sequence[TpuGraph], style: Style) -> list[RenderableType]:
+    """A section for each graph, and what all of that is worth."""
+    if not graphs:
+        return []
+    last = Hanging(Text(plain(HONESTY, style), style="dim"))
+    return [*(_section(each, style) for each in groups(graphs)), last]
+
+
+def _section(graphs: Sequence[TpuGraph], style: Style) -> Group:
+    name, *facts = heading(graphs)
+    head = Text(plain(name, style), style="bold").append(
+        plain("".join(f" · {fact}" for fact in facts), style), style="not bold dim"
+    )
+    rows: list[RenderableType] = [head, beside(graphs, style)]
+    rows += [Hanging(Text(plain(text, style))) for text in reasons(graphs)]
+    if style.detail.verbose:
+        for graph in graphs:
+            rows += _lists(graph, style, several=len(graphs) > 1)
+    return Group(*rows)
+
+
+def beside(graphs: Sequence[TpuGraph], style: Style, names: Sequence[str] = ()) -> RenderableType:
+    """Graphs side by side.
+
+    Args:
+        names: what each is called, in front of what it was compiled for.
+    """
+    heads, rows = matrix(graphs, names)
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(min_width=_LABEL, overflow="fold")
+    for _ in graphs:
+        grid.add_column(overflow="fold")
+    looks = [_LOOKS[graph.verdict] for graph in graphs]
+    grid.add_row(Text(""), *map(Text, (plain(head, style) for head in heads), looks))
+    for label, *texts in rows:
+        cells_ = (Text(plain(text, style)) for text in texts)
+        grid.add_row(Text(plain(label, style), style="dim"), *cells_)
+    return grid
+
+
+def matrix(
+    graphs: Sequence[TpuGraph], names: Sequence[str] = ()
+) -> tuple[list[str], list[list[str]]]:
+    """A column for each graph: the heads, and rows that begin with a label."""
+    columns = [cells(graph) for graph in graphs]
+    fullest = sorted(columns, key=len, reverse=True)  # its labels are in order
+    labels = dict.fromkeys(label for column in fullest for label in column if label != "verdict")
+    heads = [
+        f"{graph.compiled_for}: {column['verdict']}"
+        for graph, column in zip(graphs, columns, strict=True)
+    ]
+    if names:
+        heads = [f"{name}  {head}" for name, head in zip(names, heads, strict=True)]
+    return heads, [[label, *(column.get(label, "") for column in columns)] for label in labels]
+
+
+def _lists(graph: TpuGraph, style: Style, *, several: bool) -> Iterator[RenderableType]:
+    for title, lines in lists(graph):
+        where = f" for {graph.compiled_for}" if several else ""
+        yield Text(plain(f"{title}{where}", style), style="dim")
+        for line in lines:
+            text = Text(f"{binary_size(line.bytes):>10}  ")
+            yield text.append(plain(line_text(line), style), style="cyan" * bool(line.location))
+            yield Text(plain(f"{'':12}{line.largest}", style), style="dim")

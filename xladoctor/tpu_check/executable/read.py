@@ -1,0 +1,109 @@
+"""Reads an executable of a TPU: what its operations write, its products, arguments and results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from xladoctor.facts.tpu import TpuBuffer, TpuOperation, TpuProduct
+from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.hlo.stacks import Stacks
+from xladoctor.ingest.protobuf_schema import message
+from xladoctor.tpu_check.executable.groups import Mesh, mesh_of
+from xladoctor.tpu_check.executable.layout import Array, arrays
+from xladoctor.tpu_check.executable.operations import Operations
+from xladoctor.tpu_check.executable.products import product_facts
+from xladoctor.tpu_check.executable.sites import Sites
+from xladoctor.tpu_check.executable.walk import walk
+
+_MOST = 1_000_000  # operations
+
+
+@dataclass(frozen=True)
+class Executable:
+    """What an executable does.
+
+    Attributes:
+        operations: what those outside of fusions write, alike ones added up.
+        products: likewise, those in fusions, too.
+        buffers: arguments, then results.
+    """
+
+    operations: list[TpuOperation]
+    products: list[TpuProduct]
+    buffers: list[TpuBuffer]
+
+
+def read_executable(
+    proto: bytes, folders: Folders, graph: int, topology: str, mesh: Mesh | None = None
+) -> Executable:
+    """Read a module after optimization.
+
+    Args:
+        proto: serialized HloModuleProto.
+        folders: to recognise the program's own lines.
+        graph, topology: of the facts.
+        mesh: of the program, if its graph names one.
+
+    Raises:
+        DecodeError: it is no such module.
+    """
+    module = message("HloModuleProto").FromString(proto)
+    computations = {computation.id: computation for computation in module.computations}
+    entry = computations.get(module.entry_computation_id)
+    if entry is None:
+        raise DecodeError("a module without an entry computation")
+    runs = [*islice(walk(entry, computations), _MOST)]
+    stacks = Stacks(module.stack_frame_index, folders)
+    of = {"graph": graph, "topology": topology}
+    mesh = mesh or mesh_of([each.instruction for each in runs])
+    sites = Sites(runs, stacks)
+    written = Operations(runs, computations, mesh, sites).facts(of)
+    products = product_facts(runs, computations, sites, of)
+    return Executable(written, products, _buffers(module, entry, of))
+
+
+def _buffers(module: Any, entry: Any, of: dict[str, Any]) -> list[TpuBuffer]:
+    aliased = {each.parameter_number for each in module.input_output_alias.entries}
+    parameters = sorted(
+        (each for each in entry.instructions if each.opcode == "parameter"),
+        key=lambda each: each.parameter_number,
+    )
+    arguments = [
+        (each.parameter_number, each.metadata.op_name, array)
+        for each in parameters
+        for array in arrays(each.shape)
+    ]
+    root = next((each for each in entry.instructions if each.id == entry.root_id), None)
+    results = [] if root is None else [*arrays(root.shape)]
+    return [
+        *(
+            _buffer(of, "argument", number, array, name, donated=number in aliased)
+            for number, name, array in arguments
+        ),
+        *(_buffer(of, "result", number, array) for number, array in enumerate(results)),
+    ]
+
+
+def _buffer(
+    of: dict[str, Any],
+    role: str,
+    number: int,
+    array: Array,
+    name: str = "",
+    *,
+    donated: bool = False,
+) -> TpuBuffer:
+    return TpuBuffer(
+        **of,
+        role=role,
+        number=number,
+        name=name,
+        type=array.type,
+        shape=array.shape,
+        bytes=array.taken_bytes,
+        donated=donated,
+    )
