@@ -121,7 +121,8 @@ def _tpu_graph(graphs: Sequence[TpuGraph]) -> Iterator[str]:
         yield inline(" · ".join(facts))
     yield table(["", *map(inline, heads)], [[inline(cell) for cell in row] for row in rows])
     yield from (inline(reason) for reason in tpu_graphs.reasons(graphs))
-    yield inline(tpu_graphs.HONESTY)
+    if tpu_graphs.decided(graphs):
+        yield inline(tpu_graphs.HONESTY)
 
 
 def _gate(outcome: GateOutcome, diagnosis: Diagnosis) -> Iterator[Block]:
