@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from xladoctor.diagnosis.interface import Consumer, Count, CountName
-from xladoctor.diagnosis.tpu_graphs import TpuGraph
+from xladoctor.diagnosis.tpu_graph import TpuGraph
 
 _SHARES: dict[CountName, Callable[[TpuGraph], float | None]] = {
     "hbm_share": lambda graph: graph.hbm_share,

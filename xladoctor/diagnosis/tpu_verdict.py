@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from xladoctor.diagnosis.interface import Diagnosis, TimeSpent, Verdict
 from xladoctor.diagnosis.tpu_counts import tpu_counts
-from xladoctor.diagnosis.tpu_graphs import TpuGraph
+from xladoctor.diagnosis.tpu_graph import TpuGraph
 
 
 def about_tpus(diagnosis: Diagnosis) -> Diagnosis:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from xladoctor.diagnosis.finding import Finding, Location
 from xladoctor.diagnosis.interface import Diagnosis
-from xladoctor.diagnosis.tpu_graphs import TpuGraph
+from xladoctor.diagnosis.tpu_graph import TpuGraph
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome
 from xladoctor.report import tpu_graphs
 from xladoctor.report.alerts import Alert, alerts, consumer_text

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.diagnosis.tpu_graphs import TpuCollective, TpuGraph, TpuLine
+from xladoctor.diagnosis.tpu_graph import TpuCollective, TpuGraph, TpuLine
 from xladoctor.quantities import binary_size, duration, percent
 from xladoctor.report.interface import Style
 from xladoctor.report.text import Hanging, plain
