@@ -79,7 +79,8 @@ def binary_size(size: int) -> str:
     """A size of memory for people: ``12.9 MiB``, ``15.8 GiB``, ``512 bytes``."""
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= unit:
-            return f"{float(f'{size / unit:.3g}'):g} {name}"
+            digits = 4 if size / unit >= 10 else 3
+            return f"{float(f'{size / unit:.{digits}g}'):g} {name}"
     return f"{size} bytes"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.gate.made import TODAY, configuration, counted, diagnosis
+from tests.gate.made import COUNTS, TODAY, configuration, counted, diagnosis
 from tests.support import finding, location
 from xladoctor.configuration.interface import ConfigurationError
 from xladoctor.diagnosis.interface import Diagnosis, Steps, TimeSpent
@@ -169,7 +169,7 @@ def test_update_leaves_rules_that_are_not_judged_as_they_were(tmp_path: Path) ->
 
 def test_values_of_several_runs_are_shown(tmp_path: Path) -> None:
     (program,) = programs([[diagnosis()], [diagnosis()]])
-    assert len(policy(tmp_path).decide(program)[1].runs) == 6
+    assert len(policy(tmp_path).decide(program)[1].runs) == len(COUNTS)
     (program,) = programs([[diagnosis()]])
     assert policy(tmp_path).decide(program)[1].runs == []
 

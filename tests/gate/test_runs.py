@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.gate.made import counted, diagnosis
+from tests.gate.made import COUNTS, counted, diagnosis
 from tests.support import finding, location
 from xladoctor.diagnosis.finding import NotChecked
 from xladoctor.diagnosis.interface import Consumer, Count, Diagnosis, RuleOutcomes
@@ -28,7 +28,7 @@ def value(diagnosed: Diagnosis, name: str) -> Count:
 
 def test_all_values_are_kept_with_their_median() -> None:
     rows = repeated([run(3.0), run(None), run(1.0)])
-    assert len(rows) == 6
+    assert len(rows) == len(COUNTS)
     assert [row for row in rows if row.name == "step_ms"] == [
         Repeated("step_ms", [3.0, None, 1.0], 2.0)
     ]

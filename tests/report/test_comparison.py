@@ -150,6 +150,7 @@ def test_json_is_valid_and_whole(name: str) -> None:
         "step",
         "status",
         "warnings",
+        "tpu_graphs",
     ]
 
 

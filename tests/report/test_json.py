@@ -88,6 +88,7 @@ def test_core_of_the_contract() -> None:
         "total_steps",
         "labels",
         "step_groups",
+        "tpu_graphs",
     ]
     assert list(first) == [
         "rule",

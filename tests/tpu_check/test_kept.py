@@ -216,7 +216,7 @@ def test_the_command_finds_runs_as_others_do(
     assert "step fits v5e." in said.out
     assert "step · train_jax.py:30, the steady step" in said.out
     assert STEADY in said.out
-    assert "2 smaller graphs were left out" in said.err
+    assert "2 more graphs were left out" in said.err
     assert [*tmp_path.glob("*/*/tpu-check.json")]
 
 

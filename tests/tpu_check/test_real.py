@@ -53,6 +53,8 @@ open("any_size.jax_export", "wb").write(any_size.serialize())
 pair = jax.jit(lambda a: tuple(jnp.linalg.qr(a)))
 both = export.export(pair, platforms=["cpu", "tpu"])(S((8, 8), f32))
 open("both.jax_export", "wb").write(both.serialize())
+one = export.export(jax.jit(jnp.tanh), platforms=["tpu"])(S((8, 4), f32))
+open("portable.mlirbc", "wb").write(one.mlir_module_serialized)
 open("optimized.hlo", "w").write(
     jax.jit(lambda a: jnp.tanh(a) @ a).lower(S((8, 8), f32)).compile().as_text()
     .replace(", is_scheduled=true", "")
@@ -231,7 +233,9 @@ def test_what_cannot_be_compiled(
     assert detail in found.what
 
 
-@pytest.mark.parametrize("file", ["bounded.mlir", "both.jax_export", "whole_numbers.mlir"])
+@pytest.mark.parametrize(
+    "file", ["bounded.mlir", "portable.mlirbc", "both.jax_export", "whole_numbers.mlir"]
+)
 def test_what_can(outcome: Outcomes, programs: Path, file: str) -> None:
     found = outcome.of(programs / file)
     assert isinstance(found, Compiled), found

@@ -40,7 +40,14 @@ class CompilingOptions:
     timeout: Annotated[
         str, typer.Option(metavar="TIME", help="The most that compiling one graph may take.")
     ] = "10m"
-    most: Annotated[int, typer.Option(min=1, metavar="N", help="Compile the N largest graphs.")] = 4
+    most: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Compile at most N graphs: of a run those that matter most, of files the largest.",
+        ),
+    ] = 4
 
     def request(self, on: Sequence[str]) -> Request:
         """What to compile for, and with what. Raises XladoctorError."""

@@ -12,7 +12,7 @@ from typing import Literal
 from xladoctor.diagnosis.finding import Location, NotChecked
 from xladoctor.diagnosis.interface import CountName, Diagnosis, RunFacts, Steps, Tool
 from xladoctor.diagnosis.rule import Severity
-from xladoctor.diagnosis.tpu_graphs import TpuGraph
+from xladoctor.diagnosis.tpu_graph import TpuGraph
 from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import vocabularies
 

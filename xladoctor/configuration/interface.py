@@ -151,7 +151,7 @@ class Budgets(BaseModel):
         return {
             name: 0.0 if value is True else value
             for name in Budgets.model_fields
-            if (value := getattr(self, name)) not in (None, False)
+            if (value := getattr(self, name)) is not None and value is not False
         }
 
 

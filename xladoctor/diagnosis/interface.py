@@ -17,7 +17,7 @@ from xladoctor.diagnosis.finding import Finding, Ignored, Location, NotChecked, 
 from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.diagnosis.rule import BoundBy, Rule
-from xladoctor.diagnosis.tpu_graphs import TpuGraph
+from xladoctor.diagnosis.tpu_graph import TpuGraph
 from xladoctor.facts.parts import PartName
 
 

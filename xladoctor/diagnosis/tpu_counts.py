@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from xladoctor.diagnosis.interface import Consumer, Count, CountName
-from xladoctor.diagnosis.tpu_graphs import TpuGraph
+from xladoctor.diagnosis.tpu_graph import TpuGraph
 
 _SHARES: dict[CountName, Callable[[TpuGraph], float | None]] = {
     "hbm_share": lambda graph: graph.hbm_share,
@@ -45,5 +45,5 @@ def _unknown(graphs: Sequence[TpuGraph]) -> str | None:
     without = [graph for graph in graphs if graph.verdict != "fits"]
     if not without:
         return None
-    what = "does not fit" if without[0].verdict == "does_not_fit" else "cannot be compiled"
-    return f"{without[0].name} {what} for {without[0].topology}"
+    what = "does not fit" if without[0].verdict == "does_not_fit" else "cannot be compiled for"
+    return f"{without[0].name} {what} {without[0].topology}"

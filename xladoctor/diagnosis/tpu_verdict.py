@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from xladoctor.diagnosis.interface import Diagnosis, TimeSpent, Verdict
 from xladoctor.diagnosis.tpu_counts import tpu_counts
-from xladoctor.diagnosis.tpu_graphs import TpuGraph
+from xladoctor.diagnosis.tpu_graph import TpuGraph
 
 
 def about_tpus(diagnosis: Diagnosis) -> Diagnosis:
@@ -42,14 +42,18 @@ def _fitting(graphs: Sequence[TpuGraph]) -> str:
         verdict: [graph.name for graph in graphs if graph.verdict == verdict]
         for verdict in ("does_not_fit", "refused", "fits")
     }
+    refused = names["refused"]
     if large := names["does_not_fit"]:
-        others = f", of {len(graphs)} graphs," if len(graphs) > 1 else ""
-        return f"{_named(large)}{others} {'does' if len(large) == 1 else 'do'} not fit"
-    if refused := names["refused"]:
-        others = f", of {len(graphs)} graphs," if len(graphs) > 1 else ""
-        return f"{_named(refused)}{others} cannot be compiled for"
-    return f"{_named(names['fits'])} fit{'s' * (len(graphs) == 1)}"
+        also = f" ({len(refused)} could not be compiled)" if refused else ""
+        return f"{_part(large, graphs)}{also} {'does' if len(large) == 1 else 'do'} not fit"
+    if refused:
+        return f"{_part(refused, graphs)} cannot be compiled for"
+    return f"{_part(names['fits'], graphs)} fit{'s' * (len(graphs) == 1)}"
 
 
-def _named(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{len(names)} graphs"
+def _part(names: Sequence[str], graphs: Sequence[TpuGraph]) -> str:
+    """``step``, ``step (1 of 3 graphs)``, ``2 of 3 graphs`` or ``3 graphs``."""
+    if len(names) == 1:
+        return names[0] + (f" (1 of {len(graphs)} graphs)" if len(graphs) > 1 else "")
+    of = "" if len(names) == len(graphs) else f" of {len(graphs)}"
+    return f"{len(names)}{of} graphs"

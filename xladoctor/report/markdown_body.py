@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from xladoctor.diagnosis.finding import Finding, Location
 from xladoctor.diagnosis.interface import Diagnosis
-from xladoctor.diagnosis.tpu_graphs import TpuGraph
+from xladoctor.diagnosis.tpu_graph import TpuGraph
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome
 from xladoctor.report import tpu_graphs
 from xladoctor.report.alerts import Alert, alerts, consumer_text
@@ -121,7 +121,8 @@ def _tpu_graph(graphs: Sequence[TpuGraph]) -> Iterator[str]:
         yield inline(" · ".join(facts))
     yield table(["", *map(inline, heads)], [[inline(cell) for cell in row] for row in rows])
     yield from (inline(reason) for reason in tpu_graphs.reasons(graphs))
-    yield inline(tpu_graphs.HONESTY)
+    if tpu_graphs.decided(graphs):
+        yield inline(tpu_graphs.HONESTY)
 
 
 def _gate(outcome: GateOutcome, diagnosis: Diagnosis) -> Iterator[Block]:

@@ -9,14 +9,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.diagnosis.tpu_graphs import TpuCollective, TpuGraph, TpuLine
+from xladoctor.diagnosis.tpu_graph import TpuCollective, TpuGraph, TpuLine
 from xladoctor.quantities import binary_size, duration, percent
 from xladoctor.report.interface import Style
 from xladoctor.report.text import Hanging, plain
 
 #: Said once, below all graphs.
 HONESTY = (
-    "This is what the compiler decided, not how fast it runs: no TPU was there, and nothing was"
+    "Decided by the compiler, not measured: no TPU was used, and these numbers have not been"
     " compared with one."
 )
 _VERDICTS = {"fits": "fits", "does_not_fit": "does not fit", "refused": "not compiled"}
@@ -55,7 +55,7 @@ def cells(graph: TpuGraph) -> dict[str, str]:
         found["results"] += f", {binary_size(graph.aliased_bytes)} in place of arguments"
     if graph.padding_share is not None and graph.moved_share is not None:
         written = (graph.written_bytes or 0) + (graph.padding_bytes or 0)
-        found["written"] = f"{binary_size(written)} a run"
+        found["written"] = f"{binary_size(written)} a launch"
         found["padding"] = f"{percent(graph.padding_share)} of that"
         found["copies"] = f"{percent(graph.moved_share)} of that"
         if graph.unknown_layouts:
@@ -64,7 +64,8 @@ def cells(graph: TpuGraph) -> dict[str, str]:
         found[_named(each)] = _amount(each)
     if graph.compiler:
         when = ", earlier" if graph.cached else ""
-        found["compiled"] = f"in {duration(graph.seconds)}{when}"
+        known = "refused" if graph.verdict == "does_not_fit" else "compiled"
+        found[known] = f"in {duration(graph.seconds)}{when}"
         found["by"] = graph.compiler
     return found
 
@@ -76,7 +77,7 @@ def _named(collective: TpuCollective) -> str:
 
 def _amount(collective: TpuCollective) -> str:
     beside = f", {collective.asynchronous} asynchronous" if collective.asynchronous else ""
-    return f"{collective.count}, {binary_size(collective.bytes)} a run{beside}"
+    return f"{collective.count} a launch, results of {binary_size(collective.bytes)}{beside}"
 
 
 def heading(graphs: Sequence[TpuGraph]) -> list[str]:
@@ -122,8 +123,13 @@ def sections(graphs: Sequence[TpuGraph], style: Style) -> list[RenderableType]:
     """A section for each graph, and what all of that is worth."""
     if not graphs:
         return []
-    last = Hanging(Text(plain(HONESTY, style), style="dim"))
-    return [*(_section(each, style) for each in groups(graphs)), last]
+    last = [Hanging(Text(plain(HONESTY, style), style="dim"))] if decided(graphs) else []
+    return [*(_section(each, style) for each in groups(graphs)), *last]
+
+
+def decided(graphs: Sequence[TpuGraph]) -> bool:
+    """Whether the compiler decided anything."""
+    return any(graph.verdict != "refused" for graph in graphs)
 
 
 def _section(graphs: Sequence[TpuGraph], style: Style) -> Group:

@@ -80,7 +80,7 @@ def check(path: Path, request: Request, progress: Tell) -> tuple[TpuCheckFile, l
     }
     notes = list(found.notes)
     if count := len(found.left_out):
-        notes.append(f"{count} smaller graph{'s were' if count > 1 else ' was'} left out")
+        notes.append(f"{count} more graph{'s were' if count > 1 else ' was'} left out")
     return TpuCheckFile(frontend=frontend, **facts), notes
 
 

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 _PDEATHSIG = 1  # of prctl(2)
-_BYTECODE = b"ML\xefR"
 _UNBOUNDED = re.compile(r"tensor<((?:[\d?]+x)*\?x[^,>]*)(?:, #stablehlo\.bounds<([^>]*)>)?")
 _CUSTOM_CALL = re.compile(r"(?:Custom emitter for|custom call target:?) ['\"]?([\w.$@-]+)")
 _DONORS = re.compile(r"buffer_donor=\{(.*?\)) \}")
@@ -144,10 +143,10 @@ def _parsed(request: dict[str, Any]) -> Any:
     context = mlir.make_ir_context()
     with context:
         try:
-            if content.startswith(_BYTECODE) and b"StableHLO_v" in content[:64]:
+            module = ir.Module.parse(content)
+            if "vhlo" in next((each.operation.name for each in module.body.operations), ""):
+                # What is meant to be read by other releases.
                 module = stablehlo.deserialize_portable_artifact(context, content)
-            else:
-                module = ir.Module.parse(content)
         except Exception as error:
             known = stablehlo.get_current_version()
             raise RefusalError("not_a_graph", f"{error} (StableHLO {known})") from error
@@ -316,10 +315,12 @@ def _check(text: str) -> None:
 
 def _counts(request: dict[str, Any], module: Any, text: str) -> tuple[int, int]:
     """Replicas and partitions, from the file, the module's attributes, or else its shardings."""
+    from jaxlib.mlir import ir
+
     attributes = module.operation.attributes
 
     def stated(name: str) -> int | None:
-        return int(attributes[name].value) if name in attributes else None
+        return int(ir.IntegerAttr(attributes[name]).value) if name in attributes else None
 
     replicas = request["replicas"] or stated("mhlo.num_replicas")
     partitions = request["partitions"] or stated("mhlo.num_partitions")
@@ -339,10 +340,7 @@ def _mesh(text: str) -> dict[str, int]:
 
 def _buffers(module: Any) -> list[dict[str, Any]]:
     """Arguments and results of the program as a whole: of all devices, without padding."""
-    functions = [each for each in module.body.operations if "sym_name" in each.attributes]
-    main = next((each for each in functions if each.attributes["sym_name"].value == "main"), None)
-    if main is None:
-        return []
+    main = _main(module)
     buffers = []
     for number, (argument, told) in enumerate(zip(main.arguments, main.arg_attrs, strict=True)):
         name = re.fullmatch(r'loc\("([^"]{1,200})"\)', str(argument.location))

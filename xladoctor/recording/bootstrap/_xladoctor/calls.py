@@ -24,7 +24,7 @@ _MOMENT_S = 2e-5
 _clock = clock.perf_counter_ns
 
 
-Before = Callable[[ThreadState, "int | None", Any, Any], bool]
+Before = Callable[[ThreadState, "int | None", Any, Any], int]
 
 
 class Calls:
@@ -38,8 +38,9 @@ class Calls:
         self.sites = sites
         self.graphs = graphs
         #: Called with the thread, the site and the arguments of a barrier or a read, just before
-        #: it, if the framework looks at what that will launch. Returns whether it took long. It may
-        #: raise what the call itself would, and handles faults of its own.
+        #: it, if the framework looks at what that will launch. Returns how long it took, in ns, but
+        #: for the time that it waited for the device, as the call would. It may raise what the call
+        #: itself would, and handles faults of its own.
         self.before_barrier: Before | None = None
         self.before_read: Before | None = None
         #: Called with a read's site and the value read, if the framework looks at values.
@@ -120,8 +121,8 @@ class Calls:
                 begin = _clock()
                 try:
                     before = self.before_barrier
-                    if before is not None and before(state, site, args, kwargs):
-                        begin = _clock()
+                    if before is not None:
+                        begin += before(state, site, args, kwargs)
                     result = original(*args, **kwargs)
                 finally:
                     state.inside = state.outer
@@ -157,8 +158,8 @@ class Calls:
         begin = _clock()
         try:
             before = self.before_read
-            if before is not None and before(state, site, args, kwargs):
-                begin = _clock()
+            if before is not None:
+                begin += before(state, site, args, kwargs)
             if not events.annotates:
                 return original(*args, **kwargs)
             with events.annotation("read", site, kind=kind):

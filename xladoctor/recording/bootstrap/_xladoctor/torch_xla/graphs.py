@@ -2,8 +2,8 @@
 
 While torch_xla compiles, nothing of Python runs, and afterwards the graph is gone. So a graph is
 lowered where it is probably new: at the first barrier of a line, at one in whose step a shape was
-sent that was not sent before, and at the next one of a line whose last barrier compiled. In steady
-steps nothing is lowered.
+sent that was not sent before, and at the next one of a line whose last barrier compiled, or had
+nothing to launch. In steady steps nothing is lowered.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Lowering:
             self._keep(state, graph, state.index, self._calls.sites.here(4), number)
         self._leave_out(state, begin)
 
-    def _before_barrier(self, state: ThreadState, site: int | None, args: Any, kwargs: Any) -> bool:
+    def _before_barrier(self, state: ThreadState, site: int | None, args: Any, kwargs: Any) -> int:
         """Called before each barrier; most have nothing new."""
         thread = self._threads.get(state.id)
         recorder = self._recorder
@@ -97,7 +97,7 @@ class Lowering:
             and site in self._sites
         ):
             thread.site = site
-            return False
+            return 0
         new = site not in self._sites or (thread is not None and thread.shapes != shapes)
         self._sites.add(site)
         thread = thread or self._thread(state)
@@ -105,10 +105,10 @@ class Lowering:
         device = kwargs.get("device", args[0] if args else "")
         return self._look(thread, site, new, [], device or self._default_device())
 
-    def _before_read(self, state: ThreadState, site: int | None, args: Any, kwargs: Any) -> bool:
+    def _before_read(self, state: ThreadState, site: int | None, args: Any, kwargs: Any) -> int:
         """In a program without barriers, reads launch its graphs."""
         if state.index or not args:
-            return False
+            return 0
         thread = self._threads.get(state.id) or self._thread(state)
         return self._look(thread, site, False, [args[0]], str(args[0].device))
 
@@ -119,25 +119,24 @@ class Lowering:
 
     def _look(
         self, thread: _Thread, site: int | None, new: bool, tensors: Any, device: str
-    ) -> bool:
+    ) -> int:
         """Lower what a launch is about to compile, where it is probably new.
 
         Args:
             tensors: what is launched; without any, all that is not computed yet.
 
         Returns:
-            Whether it took long.
+            How long it took, in ns. The program would wait for the device, too.
         """
-        begin = clock.perf_counter_ns()
         waits_for = self._calls.note(self._due, thread, site, new, device)
         if not waits_for:
-            return False
+            return 0
         # Until the last launch has ended, its results have no buffers, and lowering may crash.
         # An error of that launch is raised here, and is the program's.
         self._wait([waits_for])
+        begin = clock.perf_counter_ns()
         self._calls.note(self._take, thread, site in self._fresh, tensors, device)
-        self._calls.note(self._leave_out, thread.state, begin)
-        return True
+        return self._calls.note(self._leave_out, thread.state, begin) or 0
 
     def _due(self, thread: _Thread, site: int | None, new: bool, device: str) -> str:
         """The device to wait for, if a launch is to be lowered; else empty."""
@@ -171,6 +170,8 @@ class Lowering:
         if lowered is None:
             return
         launched = lowered.read or thread.state.index > lowered.step
+        if not launched and not compiled:
+            self._fresh.add(site)  # such as the first of torch_xla.compile's two: try the next
         if compiled or (launched and site not in self._kept):
             number = was if compiled else was - 1 if lowered.again and was else None
             self._keep(thread.state, lowered.graph, lowered.step, site, number)
@@ -212,11 +213,12 @@ class Lowering:
         return graph
 
     @staticmethod
-    def _leave_out(state: ThreadState, begin: int) -> None:
-        """Leave the time since then out of the program's."""
+    def _leave_out(state: ThreadState, begin: int) -> int:
+        """Leave the time since then out of the program's; returns it, in ns."""
         spent = clock.perf_counter_ns() - begin
         state.leave_out(spent, state.step)
         state.previous += spent if state.previous else 0
+        return spent
 
     def _end(self) -> None:
         for thread in list(self._threads.values()):

@@ -1,0 +1,126 @@
+"""A graph that was compiled for a TPU, as reports show it; see ``xladoctor tpu-check``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from xladoctor.diagnosis.finding import Location
+
+
+@dataclass(frozen=True, slots=True)
+class TpuLine:
+    """A line, and bytes of what its operations write in one run.
+
+    Attributes:
+        location: None if the graph does not say.
+        what: where it is not: what the operation is.
+        bytes: sum, on one device.
+        arrays: how many arrays.
+        largest: the operation and the array with the most of them, such as
+            ``fusion f32[515,515]{1,0:T(8,128)}``.
+    """
+
+    location: Location | None
+    what: str
+    bytes: int
+    arrays: int
+    largest: str
+
+
+@dataclass(frozen=True, slots=True)
+class TpuCollective:
+    """Operations of one kind between the same devices.
+
+    Attributes:
+        opcode: such as ``all-reduce``.
+        axes: of the mesh, if they are known.
+        devices: how many communicate with one another; None if the operation does not say.
+        count: operations in one run.
+        bytes: of their results on each device, with padding.
+        asynchronous: how many of them others can run beside.
+    """
+
+    opcode: str
+    axes: str
+    devices: int | None
+    count: int
+    bytes: int
+    asynchronous: int
+
+
+@dataclass(frozen=True, slots=True)
+class TpuGraph:
+    """A graph, compiled for a TPU. Bytes are of one device; None if the compiler does not say.
+
+    Attributes:
+        graph: its number; each may be compiled for several TPUs.
+        topology: as it was asked for; ``compiled_for`` has the shape.
+        source: the file that the graph was read from.
+        role: its part in the program, if that is known.
+        verdict: whether it fits into the memory of a device, or cannot be compiled.
+        reason: why it cannot be compiled, and ``hint`` what to do about that.
+        launches: how often the graph ran, if that is known.
+        available_bytes: memory of a device that programs can have.
+        peak_bytes: the most that it needs at a time.
+        temporary_bytes: of all between arguments and results.
+        written_bytes: that one run writes, padding not included.
+        padding_bytes: that one run writes to fill tiles.
+        moved_bytes: of copies, transposes and reshapes, with padding.
+        unknown_layouts: arrays whose layout is not understood, and that count without padding.
+        padded: the lines with the most padding.
+        moved: the lines with the most copies, transposes and reshapes.
+        seconds: that compiling took, perhaps ``cached`` from an earlier time.
+        compiler: packages and versions.
+    """
+
+    graph: int
+    name: str
+    topology: str
+    compiled_for: str
+    source: str
+    role: str
+    verdict: Literal["fits", "does_not_fit", "refused"]
+    reason: str
+    hint: str
+    devices: int
+    operations: int
+    launches: int | None
+    available_bytes: int | None
+    peak_bytes: int | None
+    argument_bytes: int | None
+    result_bytes: int | None
+    aliased_bytes: int | None
+    temporary_bytes: int | None
+    written_bytes: int | None
+    padding_bytes: int | None
+    unknown_layouts: int
+    seconds: float
+    cached: bool
+    compiler: str
+    moved_bytes: int | None = None
+    padded: list[TpuLine] = field(default_factory=list)
+    moved: list[TpuLine] = field(default_factory=list)
+    collectives: list[TpuCollective] = field(default_factory=list)
+
+    @property
+    def hbm_share(self) -> float | None:
+        """The peak as a share of what a device has."""
+        if self.peak_bytes is None or not self.available_bytes:
+            return None
+        return self.peak_bytes / self.available_bytes
+
+    @property
+    def padding_share(self) -> float | None:
+        """The share of what is written that fills tiles."""
+        return self._share(self.padding_bytes)
+
+    @property
+    def moved_share(self) -> float | None:
+        """The share of what is written that only moves data."""
+        return self._share(self.moved_bytes)
+
+    def _share(self, part: int | None) -> float | None:
+        if part is None or self.written_bytes is None or self.padding_bytes is None:
+            return None
+        return part / max(1, self.written_bytes + self.padding_bytes)
