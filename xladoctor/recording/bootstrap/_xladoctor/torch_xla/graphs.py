@@ -117,9 +117,7 @@ class Lowering:
         thread.compiled = self._recorder.compilations.count
         return thread
 
-    def _look(
-        self, thread: _Thread, site: int | None, new: bool, tensors: Any, device: str
-    ) -> int:
+    def _look(self, thread: _Thread, site: int | None, new: bool, tensors: Any, device: str) -> int:
         """Lower what a launch is about to compile, where it is probably new.
 
         Args:
