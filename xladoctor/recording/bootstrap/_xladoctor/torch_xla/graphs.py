@@ -16,7 +16,7 @@ from ..calls import Calls
 from ..disguise import pass_on
 from ..step import ThreadState
 
-_MOST = 24  # graphs lowered: each takes some hundredths of the time of its compilation
+_MOST = 12  # graphs lowered: each takes some hundredths of the time of its compilation
 
 
 class _Lowered(NamedTuple):
