@@ -134,7 +134,7 @@ HEALED = [
     ("release", "program", "rule"), HEALED, ids=[Path(program).stem for _, program, _ in HEALED]
 )
 def test_healed(release: Release, program: str, rule: str, tmp_path: Path) -> None:
-    """The fix, followed, leaves nothing but information."""
+    """The fix, followed, leaves nothing but information, however busy the machine is."""
     try:
         make(release)
     except LookupError as missing:
@@ -142,7 +142,7 @@ def test_healed(release: Release, program: str, rule: str, tmp_path: Path) -> No
 
     report = diagnosis(release, EXAMPLES / program, "run", tmp_path)
 
-    found = {(each["rule"], each["severity"]) for each in report["findings"]}
+    found = {(each["rule"], each["severity_by_counts"]) for each in report["findings"]}
     assert rule not in {rule for rule, _ in found}
     assert {severity for _, severity in found} <= {"info"}, report["findings"]
 
