@@ -47,7 +47,7 @@ test-newest: .venv-newest/.made ## FRAMEWORK=jax or torch: its newest release, o
 	@touch $@
 
 # libtpu is Google's, under the terms of Google Cloud: it is installed where nothing else is.
-test-tpu-compiler: $(VENV)/.xla $(VENV)/.test .venv-tpu/.made ## what the TPU's compiler makes of graphs, without a TPU (1 GB, three minutes)
+test-tpu-compiler: $(VENV)/.xla $(VENV)/.test .venv-tpu/.made ## what the TPU's compiler makes of graphs, without a TPU (1 GB, ten minutes)
 	XLADOCTOR_TPU_PYTHON=$(CURDIR)/.venv-tpu/bin/python python -m pytest -m tpu_compiler tests/tpu_check $(PYTEST_ARGS)
 
 .venv-tpu/.made:
