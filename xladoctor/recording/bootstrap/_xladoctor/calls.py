@@ -39,8 +39,8 @@ class Calls:
         self.graphs = graphs
         #: Called with the thread, the site and the arguments of a barrier or a read, just before
         #: it, if the framework looks at what that will launch. Returns how long it took, in ns,
-        #: without the time that it waited for the device, as the call would. It may raise what the call
-        #: itself would, and handles faults of its own.
+        #: without the time that it waited for the device, as the call would. It may raise what the
+        #: call itself would, and handles faults of its own.
         self.before_barrier: Before | None = None
         self.before_read: Before | None = None
         #: Called with a read's site and the value read, if the framework looks at values.
