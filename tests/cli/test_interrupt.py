@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.command import ENVIRONMENT, READS
+from xladoctor.cli import boundary
 
 #: Numbers of modules imported after `xladoctor` itself.
 FEW, STEP = (3, 200, 500), 23
@@ -68,3 +72,25 @@ def test_interrupt_that_a_shell_has_barred_is_ignored(tmp_path: Path) -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert ended == (0, [])
+
+
+def test_interrupt_is_not_lost_in_a_callback_of_the_import_system() -> None:
+    source = "def cb():\n    interrupt()\n    ended.append(True)\n"
+    ended: list[bool] = []
+    names: dict[str, Any] = {"interrupt": _thread.interrupt_main, "ended": ended}
+    exec(compile(source, "<frozen importlib._bootstrap>", "exec"), names)
+
+    def program() -> None:
+        names["cb"]()
+        time.sleep(5)
+
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGALRM)]
+    try:
+        boundary.end_on_interrupt()
+        with pytest.raises(SystemExit):
+            program()
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGALRM, before[1])
+        boundary._interrupted.clear()
+    assert ended == [True]

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import NoReturn
 
 from xladoctor import __version__
@@ -22,6 +23,11 @@ BROKEN_PIPE = 120  # what Python itself ends with when its last flush fails
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+#: A callback of Python's import system, whose exceptions are printed and forgotten.
+_UNHEARD = ("<frozen importlib._bootstrap>", "cb")
+
+_MOMENT_S = 0.001
+
 _interrupted: list[bool] = []
 
 
@@ -31,7 +37,11 @@ def end_on_interrupt() -> None:
         signal.signal(signal.SIGINT, _interrupt)
 
 
-def _interrupt(*_: object) -> NoReturn:
+def _interrupt(_: int, frame: FrameType | None) -> None:
+    if frame is not None and (frame.f_code.co_filename, frame.f_code.co_name) == _UNHEARD:
+        signal.signal(signal.SIGALRM, _interrupt)
+        signal.setitimer(signal.ITIMER_REAL, _MOMENT_S)  # by then it has returned
+        return
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _interrupted.append(True)
     raise SystemExit(INTERRUPTED)
