@@ -22,6 +22,7 @@ from xladoctor.tpu_check.compiler.interpreter import Compiler
 from xladoctor.tpu_check.compiler.outcome import Buffer, Compiled, Outcome, Refused, Verdict
 from xladoctor.tpu_check.compiler.run import Limits, Tell, compile_graph
 from xladoctor.tpu_check.compiler.topology import Topology
+from xladoctor.tpu_check.element_types import to_hlo
 from xladoctor.tpu_check.executable import Executable, read_executable
 from xladoctor.tpu_check.executable.layout import bits
 from xladoctor.tpu_check.graphs import MOST, Graph, find_graphs
@@ -29,7 +30,6 @@ from xladoctor.tpu_check.kept import kept_graphs
 
 _MOST = 20_000  # operations of a graph: the largest are kept
 _NAMED = ("jax", "libtpu")
-_MLIR_TYPES = {"i1": "pred"}
 
 
 @dataclass(frozen=True)
@@ -193,15 +193,5 @@ def _given(of: dict[str, Any], verdict: Verdict) -> tuple[TpuBuffer, ...]:
             donated=each.donated,
         )
         for each in verdict.buffers
-        for type_ in (_hlo_type(each.type),)
+        for type_ in (to_hlo(each.type),)
     )
-
-
-def _hlo_type(mlir: str) -> str:
-    """An element type as HLO writes it: MLIR's ``i32`` is ``s32``, ``ui8`` is ``u8``."""
-    if mlir in _MLIR_TYPES:
-        return _MLIR_TYPES[mlir]
-    for begins, instead in (("ui", "u"), ("i", "s"), ("complex<f32>", "c64"), ("f8", "f8")):
-        if mlir.startswith(begins):
-            return instead + mlir.removeprefix(begins)
-    return mlir

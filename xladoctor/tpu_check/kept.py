@@ -12,6 +12,7 @@ from xladoctor.evidence.load import load
 from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.regular import defect, lies_in
 from xladoctor.regular_files import MESSAGE
+from xladoctor.tpu_check.element_types import to_mlir
 from xladoctor.tpu_check.forms import recognise
 from xladoctor.tpu_check.graphs import MOST, NEEDED, Found, Graph, GraphsError
 from xladoctor.warmup import WARMUP
@@ -42,7 +43,6 @@ GROUP BY ALL
 """
 _WHY = "SELECT DISTINCT no_graphs, graphs_left_out FROM process"
 
-_ELEMENTS = {"pred": "i1", "c64": "complex<f32>", "c128": "complex<f64>"}
 
 Role = Literal["recurs", "late", "once", "warm-up"]
 
@@ -182,11 +182,7 @@ def _donated(database: Database) -> dict[tuple[int, int], tuple[str, ...]]:
 
 def _tensor(element: str, shape: list[int]) -> str:
     """``tensor<8x64xf32>`` of ``f32[8,64]``."""
-    if element in _ELEMENTS:
-        element = _ELEMENTS[element]
-    elif element[0] in "su" and element[1:].isdigit():
-        element = f"{'ui' if element[0] == 'u' else 'i'}{element[1:]}"
-    return f"tensor<{'x'.join([*map(str, shape), element])}>"
+    return f"tensor<{'x'.join([*map(str, shape), to_mlir(element)])}>"
 
 
 def _why_none(database: Database) -> str:

@@ -9,18 +9,15 @@ FROM tpu_graph WHERE verdict = 'fits' AND written_bytes IS NOT NULL;
 CREATE TABLE tpu_large AS SELECT * FROM tpu_executable WHERE taken_bytes >= 8 * 1024 * 1024;
 
 -- Internal: Lines of a program that was compiled for a TPU, with what their operations write in one run of the graph, by
--- what they do. `padding` and `taken` are bytes; the largest array is that with the most padding.
+-- what they do: `padding` in bytes, and the array with the most of it.
 CREATE TABLE tpu_line AS
 SELECT graph, topology, does, file, line, any_value(function) AS function, any_value(user_file) AS user_file,
        any_value(user_line) AS user_line, any_value(user_function) AS user_function,
        if(line IS NULL, op_name, '') AS op_name, bool_or(op_name LIKE '%conv_general%' OR op_name LIKE '%convolution%')
-       AS convolves, sum(times)::BIGINT AS arrays,
-       sum(coalesce(padded_bytes, bytes) * times)::BIGINT AS taken,
+       AS convolves,
        sum((coalesce(padded_bytes, bytes) - bytes) * times)::BIGINT AS padding,
        arg_max({'opcode': opcode, 'type': type, 'shape': shape, 'stored': stored},
-               (coalesce(padded_bytes, bytes) - bytes) * times) AS most_padded,
-       arg_max({'opcode': opcode, 'type': type, 'shape': shape, 'stored': stored},
-               coalesce(padded_bytes, bytes) * times) AS largest
+               (coalesce(padded_bytes, bytes) - bytes) * times) AS most_padded
 FROM tpu_operation GROUP BY ALL;
 
 -- Internal: Graphs of which it is known whether they fit.
@@ -28,3 +25,9 @@ CREATE TABLE tpu_verdict AS SELECT * FROM tpu_graph WHERE verdict <> 'refused';
 
 -- Internal: Graphs of which it is known how much memory they need.
 CREATE TABLE tpu_peak AS SELECT * FROM tpu_executable WHERE peak_bytes IS NOT NULL;
+
+-- Internal: Arguments and results of a graph by type and shape: what one can take the place of.
+CREATE TABLE tpu_held AS
+SELECT graph, topology, role, type, shape, count(*) AS count, any_value(bytes) AS bytes,
+       count(*) FILTER (donated) AS donated, list(name ORDER BY number) AS names
+FROM tpu_buffer GROUP BY ALL;

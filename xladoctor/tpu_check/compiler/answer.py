@@ -186,9 +186,6 @@ def _fitting(topology: Topology, needed: int) -> str:
     return f"compile it for {fits.name}" if fits else "it has more devices than any usual shape"
 
 
-_UNKNOWN_NAMES = (
-    "report this with these versions, and compile with another release of JAX until then"
-)
 #: What happened and what to do, for each kind.
 _WORDS: dict[Kind, tuple[str, str]] = {
     "dynamic_shape": (

@@ -11,7 +11,7 @@ from xladoctor.facts.tpu import TpuOperation
 from xladoctor.tpu_check.executable.groups import Mesh, group_of
 from xladoctor.tpu_check.executable.layout import Array, arrays
 from xladoctor.tpu_check.executable.sites import Site, Sites
-from xladoctor.tpu_check.executable.walk import Run, written_shapes
+from xladoctor.tpu_check.executable.walk import Run, called, root_of, written_shapes
 
 #: Operations that write nothing of their own, or whose result another one writes.
 _NO_WRITE = frozenset(
@@ -132,7 +132,7 @@ class Operations:
     def _add_fused(self, run: Run, inner: Any) -> None:
         """A fusion that communicates: the first of those with its channel stands for all."""
         instruction = run.instruction
-        body = self._body(instruction)
+        body = called(instruction, self._computations)
         channel = inner.channel_id
         if channel not in self._seen:
             self._seen.add(channel)
@@ -142,7 +142,7 @@ class Operations:
             self._count(run, [shape], opcode, inner, self._channels[channel] > 1)
             if scatters:
                 return
-        root = next((each for each in body.instructions if each.id == body.root_id), None)
+        root = root_of(body)
         if root is not None and root.opcode == "tuple":  # it computes something beside
             self._count(run, written_shapes(instruction, self._computations), "fusion")
 
@@ -172,24 +172,18 @@ class Operations:
     def _wrapped(self, done: Any) -> Any:
         """The operation that an ``async-done`` ends; None if it cannot be found."""
         begin = next((self._started.get(number) for number in done.operand_ids), None)
-        inner = None if begin is None else self._body(begin)
-        if inner is None:
-            return None
-        return next((each for each in inner.instructions if each.id == inner.root_id), None)
+        inner = None if begin is None else called(begin, self._computations)
+        return None if inner is None else root_of(inner)
 
     def _communicating(self, fusion: Any) -> Any:
         """The operation in a fusion that communicates; None if there is none."""
-        body = self._body(fusion)
+        body = called(fusion, self._computations)
         found: Iterator[Any] = (
             each
             for each in (body.instructions if body else ())
             if _COLLECTIVE.fullmatch(each.opcode)
         )
         return next(found, None)
-
-    def _body(self, instruction: Any) -> Any:
-        called = instruction.called_computation_ids
-        return next((self._computations.get(number) for number in called), None)
 
 
 def _does(opcode: str) -> str:

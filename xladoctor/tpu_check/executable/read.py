@@ -17,7 +17,7 @@ from xladoctor.tpu_check.executable.layout import Array, arrays
 from xladoctor.tpu_check.executable.operations import Operations
 from xladoctor.tpu_check.executable.products import product_facts
 from xladoctor.tpu_check.executable.sites import Sites
-from xladoctor.tpu_check.executable.walk import walk
+from xladoctor.tpu_check.executable.walk import root_of, walk
 
 _MOST = 1_000_000  # operations
 
@@ -77,7 +77,7 @@ def _buffers(module: Any, entry: Any, of: dict[str, Any]) -> list[TpuBuffer]:
         for each in parameters
         for array in arrays(each.shape)
     ]
-    root = next((each for each in entry.instructions if each.id == entry.root_id), None)
+    root = root_of(entry)
     results = [] if root is None else [*arrays(root.shape)]
     return [
         *(

@@ -30,6 +30,18 @@ class Run(NamedTuple):
     in_loop: bool = False
 
 
+def called(instruction: Any, computations: Mapping[int, Any]) -> Any:
+    """The first computation that an instruction calls; None if there is none."""
+    numbers = instruction.called_computation_ids
+    return next((computations[number] for number in numbers if number in computations), None)
+
+
+def root_of(computation: Any) -> Any:
+    """The instruction that is a computation's result; None if a damaged one has none."""
+    instructions = computation.instructions
+    return next((each for each in instructions if each.id == computation.root_id), None)
+
+
 def walk(entry: Any, computations: Mapping[int, Any]) -> Iterator[Run]:
     """Every instruction, in the order of the schedule, each computation where it is called.
 
@@ -53,9 +65,9 @@ def _walk(
             inner = at._replace(times=at.times * _turns(instruction, computations), in_loop=True)
         elif instruction.opcode == "fusion":
             inner = at._replace(fused=True)
-        for called in instruction.called_computation_ids:
-            if called in computations and called not in within:
-                yield from _walk(computations[called], inner, computations, within)
+        for number in instruction.called_computation_ids:
+            if number in computations and number not in within:
+                yield from _walk(computations[number], inner, computations, within)
 
 
 def _turns(loop: Any, computations: Mapping[int, Any]) -> int:
@@ -77,7 +89,7 @@ def _turns(loop: Any, computations: Mapping[int, Any]) -> int:
 def _limit(condition: Any) -> int | None:
     """The constant that a condition compares the counter with; None for another computation."""
     by_id = {each.id: each for each in condition.instructions}
-    root = by_id.get(condition.root_id)
+    root = root_of(condition)
     if root is None or root.opcode != "compare" or root.comparison_direction != "LT":
         return None
     for number in root.operand_ids[1:]:
@@ -97,18 +109,11 @@ def written_shapes(instruction: Any, computations: Mapping[int, Any]) -> list[An
     """
     if instruction.opcode != "fusion":
         return [instruction.shape]
-    body = next(
-        (
-            computations[number]
-            for number in instruction.called_computation_ids
-            if number in computations
-        ),
-        None,
-    )
+    body = called(instruction, computations)
     if body is None:
         return [instruction.shape]
     by_id = {each.id: each for each in body.instructions}
-    root = by_id.get(body.root_id)
+    root = root_of(body)
     if root is None:
         return [instruction.shape]
     parts = [by_id.get(n) for n in root.operand_ids] if root.opcode == "tuple" else [root]
