@@ -318,6 +318,23 @@ class DeviceOp(
     self_ns: Annotated[Duration, "time in it, without what ran inside it"]
 
 
+class Collective(
+    _Derived,
+    example="SELECT hlo_op, sum(duration_ns) AS ns FROM collective GROUP BY hlo_op ORDER BY ns DESC",
+):
+    """A collective operation of a device in a step, all its executions there together. Of one that
+    is begun early, the wait for its end counts.
+    """
+
+    device: Annotated[Number, "number of the device"]
+    step: Annotated[Number, "step that they began in"]
+    hlo_op: Annotated[str, "name of the operation, as in device_op"]
+    count: Annotated[int, "executions"]
+    duration_ns: Annotated[Duration, "time in it: the exchange, and the wait for other devices"]
+    begin_ns: Annotated[Instant, "when the first began"]
+    end_ns: Annotated[Instant, "when the last ended, which is about the same on all its devices"]
+
+
 class DeviceLaunch(
     _Derived, example="SELECT how, sum(kernels), sum(calls) FROM device_launch GROUP BY how"
 ):

@@ -74,14 +74,14 @@ def add_steps(
 
 
 def add_devices(reading: Reading) -> None:
-    """Fill ``device``, ``device_op``, ``device_step`` and ``idle_gap``."""
+    """Fill ``device``, ``device_op``, ``device_step``, ``collective`` and ``idle_gap``."""
     steps, numbers, process, ingested = (
         reading.steps,
         reading.numbers,
         reading.process,
         reading.ingested,
     )
-    for table in ("device", "device_op", "device_step", "idle_gap"):
+    for table in ("device", "device_op", "device_step", "collective", "idle_gap"):
         ingested.table(table)
     for device in reading.devices:
         begin, end = _span(reading.timeline, steps, device)
@@ -110,6 +110,41 @@ def add_devices(reading: Reading) -> None:
         if steps is not None and numbers is not None:
             idle = {name: gaps.common(times) for name, times in reading.doing.items()}
             _add_steps_of(device, busy, idle, steps, numbers, process, ingested)
+            _add_collectives(device, reading.step_of(device.collectives.begin), process, ingested)
+
+
+def _add_collectives(device: Device, step: Times, process: int, ingested: Ingested) -> None:
+    """Add up collectives by step and operation; those outside of steps are left out.
+
+    Args:
+        step: the step that each began in, negative outside.
+    """
+    done = device.collectives
+    inside = np.flatnonzero(step >= 0)
+    if not len(inside):
+        return
+    step, op, begin, end = (each[inside] for each in (step, done.op, done.begin, done.end))
+    keys, first, group = np.unique(
+        step * len(done.names) + op, return_index=True, return_inverse=True
+    )
+    began = np.full(len(keys), np.iinfo(np.int64).max)
+    ended, lasted = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
+    np.minimum.at(began, group, begin)
+    np.maximum.at(ended, group, end)
+    np.add.at(lasted, group, end - begin)
+    ingested.append(
+        "collective",
+        {
+            "process": np.full(len(keys), process),
+            "device": np.full(len(keys), device.number),
+            "step": step[first],
+            "hlo_op": Interned(op[first].astype(np.int32), done.names),
+            "count": np.bincount(group),
+            "duration_ns": lasted,
+            "begin_ns": began,
+            "end_ns": ended,
+        },
+    )
 
 
 def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:

@@ -11,7 +11,7 @@ event for each instruction.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from xladoctor.frontends.vocabulary import events
 from xladoctor.ingest.timeline.clock import Timeline
-from xladoctor.ingest.timeline.intervals import NEVER, Intervals
+from xladoctor.ingest.timeline.intervals import NEVER, Intervals, Times
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.nesting import nest
 from xladoctor.ingest.xplane.space import Line, Plane
@@ -33,7 +33,41 @@ COPIES = ("Memcpy", "Memset")
 MOST_DEVICES = 1_000
 _CPU_EXECUTION = "ThunkExecutor::Execute"
 _END = "end: "  # prefix of the end mark of an operation of the CPU client
+#: Collective operations as HLO names them; what begins one returns at once, and counts for nothing.
+_COLLECTIVE = re.compile(
+    r"(all-reduce|all-gather|reduce-scatter|all-to-all|ragged-all-to-all|collective-permute"
+    r"|collective-broadcast|send|recv)(-done)?(\.\d+)*"
+)
 _NONE = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Collectives:
+    """Executions of collective operations of a device: arrays of the same length.
+
+    Attributes:
+        op: numbers of their names in ``names``.
+        begin, end: nanoseconds.
+    """
+
+    names: list[str]
+    op: wire.Array
+    begin: Times
+    end: Times
+
+    @staticmethod
+    def of(parts: Sequence[tuple[Sequence[str], Times, Times]]) -> Collectives:
+        """From the operations' names, begins and ends on each line of the device."""
+        names = sorted({name for part, _, _ in parts for name in part})
+        number = {name: index for index, name in enumerate(names)}
+        op = [number[name] for part, _, _ in parts for name in part]
+        empty = np.empty(0, np.int64)
+        return Collectives(
+            names,
+            np.array(op, np.int64),
+            np.concatenate([empty, *(begin for _, begin, _ in parts)]),
+            np.concatenate([empty, *(end for _, _, end in parts)]),
+        )
 
 
 @dataclass(slots=True)
@@ -48,6 +82,7 @@ class Device:
         modules: when it ran each module, if its plane shows that.
         own: when it ran anything but collectives, if their names identify them.
         ops: columns hlo_module, hlo_op, count, duration_ns, self_ns; one row per operation.
+        collectives: executions of collective operations.
     """
 
     number: int
@@ -58,6 +93,7 @@ class Device:
     modules: Intervals
     own: Intervals | None = None
     ops: dict[str, list[Any]] = field(default_factory=dict)
+    collectives: Collectives = field(default_factory=lambda: Collectives.of([]))
 
 
 def find_devices(timeline: Timeline) -> list[Device]:
@@ -90,6 +126,7 @@ def find_devices(timeline: Timeline) -> list[Device]:
                     runs,
                     _busy(timeline, _others(timeline, lines, collectives)) if collectives else None,
                     ops.columns(),
+                    ops.collectives(),
                 )
             )
     return devices or _cpu(timeline, codes)
@@ -153,7 +190,7 @@ def _cpu(timeline: Timeline, codes: dict[str, wire.Array]) -> list[Device]:
         return []
     begun = np.array([timeline.begin, _already_begun(timeline, codes["hlo_op"])])
     busy = Intervals.union(np.append(busy.begin, begun[:1]), np.append(busy.end, begun[1:]))
-    return [Device(0, "/host:CPU", "CPU", busy, busy, _NONE, None, ops.columns())]
+    return [Device(0, "/host:CPU", "CPU", busy, busy, _NONE, None, ops.columns(), ops.collectives())]
 
 
 def _already_begun(timeline: Timeline, ops: wire.Array) -> int:
@@ -244,6 +281,16 @@ class _Ops:
         self._modules = modules
         self._shown = shown
         self._sums: dict[tuple[int, int], list[int]] = {}
+        self._collectives: list[tuple[list[str], Times, Times]] = []
+        names = ((code, self._name(code)) for code in range(len(timeline.events.names)))
+        beginnings = events("collective")
+        self._collective_names = np.array(
+            [
+                bool(_COLLECTIVE.fullmatch(name)) or name.startswith(beginnings)
+                for _, name in names
+            ],
+            np.bool_,
+        )
 
     def take(self, line: Line, which: wire.Array) -> None:
         """Add the events of a line with these numbers."""
@@ -254,6 +301,7 @@ class _Ops:
         _, own, _ = nest(events.start_ps[part][which], duration)
         op = self._codes["hlo_op"][part][which]
         op = np.where(op >= 0, op, events.name[part][which]).astype(np.int64)
+        self._take_collectives(line, which, op)
         module = self._module(line, which)
         keys, where = np.unique(module * len(events.names) + op, return_inverse=True)
         count = np.bincount(where)
@@ -263,6 +311,26 @@ class _Ops:
         ):
             known = self._sums.setdefault(divmod(key, len(events.names)), [0, 0, 0])
             known[:] = [int(a + b) for a, b in zip(known, sums, strict=True)]
+
+    def _take_collectives(self, line: Line, which: wire.Array, op: wire.Array) -> None:
+        own = self._collective_names[op]
+        if own.any():
+            which, op = which[own], op[own]
+            self._collectives.append(
+                (
+                    [self._name(code) for code in op.tolist()],
+                    self._timeline.begins(line, which),
+                    self._timeline.ends(line, which),
+                )
+            )
+
+    def _name(self, code: int) -> str:
+        name = self._timeline.events.names[code]
+        return self._shown.get(name, name)
+
+    def collectives(self) -> Collectives:
+        """The executions of collective operations."""
+        return Collectives.of(self._collectives)
 
     def _module(self, line: Line, which: wire.Array) -> wire.Ints:
         module = self._codes["hlo_module"][line.events][which].astype(np.int64)
