@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from xladoctor.fixes.interface import Plan
     from xladoctor.fixes.proof.interface import Proof
     from xladoctor.ingest.interface import Ingested, Progress
+    from xladoctor.pods.host import Judging
+    from xladoctor.pods.joined import JoinedPod, Where
+    from xladoctor.pods.members import Pod
     from xladoctor.recording.interface import RunDirectory, RunOutcome
 
 Row = dict[str, Any]
@@ -53,7 +56,8 @@ def load_evidence(
     progress: Progress | None = None,
     lost: tuple[str, ...] = (),
 ) -> Evidence:
-    """Load the evidence at a path, with the causes of its compilations.
+    """Load the evidence at a path, with the causes of its compilations; of many hosts what is kept
+    of each (:mod:`xladoctor.pods`).
 
     Args:
         path: a run directory or file, or a URL of one, ``-`` for standard input; or several files
@@ -69,10 +73,13 @@ def load_evidence(
     from xladoctor.causes import derive
     from xladoctor.evidence.busy import busy_notes
     from xladoctor.evidence.load import load
+    from xladoctor.pods.clocks import with_pod
 
+    if pod := _large_pod(path, session):
+        return _join(pod, _judging(), progress=progress).evidence
     evidence, lost = load(path, session, progress), tuple(map(clean, lost))
     evidence = replace(evidence, notes=(*evidence.notes, *lost), lost=(*evidence.lost, *lost))
-    evidence = derive(evidence)
+    evidence = with_pod(derive(evidence))
     evidence = replace(evidence, notes=(*evidence.notes, *busy_notes(evidence.database)))
     timings.done("causes")
     return evidence
@@ -181,10 +188,84 @@ def examine(
     progress: Progress | None = None,
     lost: tuple[str, ...] = (),
     pictures: bool = False,
+    where: Where | None = None,
 ) -> Diagnosis:
-    """Load a path, and diagnose it; arguments and errors as above."""
+    """Load a path, and diagnose it; arguments and errors as above.
+
+    Args:
+        where: where many hosts are reduced; by default in processes of this machine.
+
+    Raises:
+        ClusterError: the cluster cannot be used.
+    """
+    if pod := _large_pod(path, session, where):
+        return _examine_pod(pod, selection, total_steps, where, progress)
     evidence = load_evidence(path, session, progress, lost)
     return diagnose(evidence, selection, total_steps, pictures=pictures)
+
+
+def _large_pod(
+    path: str | Sequence[str], session: str | None, where: Where | None = None
+) -> Pod | None:
+    """The hosts at a path, if there are too many for one process, or if that was asked for."""
+    from xladoctor.ingest.interface import IngestError
+    from xladoctor.pods.members import find_pod
+
+    words = [path] if isinstance(path, str) else list(path)
+    pod = find_pod(words, session)
+    if pod is not None and len(pod.members) > 1 and (pod.is_large or (where and where.is_named)):
+        return pod
+    if where and where.cluster is not None:
+        raise IngestError(
+            f"{' '.join(words)}: not of several hosts, so there is nothing for a cluster to do",
+            "leave out --cluster",
+        )
+    return None
+
+
+def _judging(chosen: Selection | None = None) -> Judging:
+    from xladoctor.configuration.interface import Configured
+    from xladoctor.pods.host import Judging
+
+    chosen = chosen or selection(Configured(folder=Path.cwd()))
+    return Judging(chosen.rules, chosen.off, chosen.errors, chosen.ignored_in)
+
+
+def _join(
+    pod: Pod, judging: Judging, where: Where | None = None, progress: Progress | None = None
+) -> JoinedPod:
+    from xladoctor.pods.joined import Where, join_pod
+
+    joined = join_pod(pod, judging, where or Where(), progress)
+    timings.done("hosts")
+    return joined
+
+
+def _examine_pod(
+    pod: Pod,
+    selection: Selection,
+    total_steps: int | None,
+    where: Where | None,
+    progress: Progress | None,
+) -> Diagnosis:
+    from xladoctor.diagnosis import engine
+
+    joined = _join(pod, _judging(selection), where, progress)
+    diagnosis = engine.diagnose(
+        joined.evidence,
+        selection.rules,
+        total_steps,
+        selection.off,
+        selection.errors,
+        selection.ignored_in,
+        strict=False,
+        hosts=joined.hosts,
+    )
+    timings.done("judging")
+    compared = diagnosis.pod and replace(diagnosis.pod, left_out=joined.left_out)
+    return replace(
+        diagnosis, pod=compared, warnings=[*diagnosis.warnings, *selection.notes]
+    )
 
 
 def examine_run(

@@ -34,6 +34,23 @@ def analyze(
         ),
     ],
     session: SessionOption = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            show_default="one a processor",
+            help="Read several hosts in N processes of this machine, each host by itself.",
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            show_default=False,
+            help="Read several hosts on a Dask cluster: the address of its scheduler,"
+            " tcp://host:8786, or dask for the one in Dask's configuration.",
+        ),
+    ] = None,
     total_steps: TotalStepsOption = None,
     config: ConfigOptions,
     adds_ignores: AddIgnoresOption = False,
@@ -45,13 +62,20 @@ def analyze(
     """
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar
+    from xladoctor.pods.joined import Where
     from xladoctor.report.interface import Report
 
     outputs = report.outputs()
     chosen = doctor.selection(configured(config))
     with progress_bar() as bar:
         diagnosis = doctor.examine(
-            paths, chosen, total_steps, session=session, progress=bar, pictures=draws(outputs)
+            paths,
+            chosen,
+            total_steps,
+            session=session,
+            progress=bar,
+            pictures=draws(outputs),
+            where=Where(workers, cluster),
         )
     deliver([Report(diagnosis)], outputs, report.color)
     report.say_timings()

@@ -12,11 +12,13 @@ import duckdb
 from xladoctor import __version__
 from xladoctor.diagnosis import account, devices, facts, findings, ranking, third_party
 from xladoctor.diagnosis.basis import Basis
+from xladoctor.diagnosis.by_host import ByHost
 from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.device_use import DeviceUse
 from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
 from xladoctor.diagnosis.interface import Diagnosis, RuleOutcomes, RunFacts, Steps, TimeSpent, Tool
 from xladoctor.diagnosis.labels import label_times
+from xladoctor.diagnosis.pods import pod
 from xladoctor.diagnosis.reach import few_steps, reach, unjudged
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
@@ -45,6 +47,7 @@ def diagnose(
     ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}),
     *,
     strict: bool = True,
+    hosts: ByHost | None = None,
 ) -> Diagnosis:
     """Judge the evidence by each rule that applies to the program's frontend, with its texts.
 
@@ -57,11 +60,15 @@ def diagnose(
         errors: ids of rules whose findings are all errors.
         ignored_in: by rule id, globs of the files in which its findings are ignored.
         strict: whether a failing rule of the pack is an error; else it counts as not evaluated.
+        hosts: what was found on each host of a pod by itself. The evidence, of which only a part is
+            kept for each host, is then judged by the rules that compare hosts.
 
     Raises:
         RuleError: a rule's query or message fails on this evidence.
     """
-    judged = judge_all(evidence, rules, total_steps, off, errors, ignored_in, strict=strict)
+    judged = judge_all(
+        evidence, rules, total_steps, off, errors, ignored_in, strict=strict, hosts=hosts
+    )
     run, used = facts.run(evidence), devices.device_use(evidence)
     graphs = tpu_graphs(evidence)
     time = explain(evidence, judged.time, judged.findings, judged.pack)
@@ -72,7 +79,7 @@ def diagnose(
         verdict=verdict(_basis(evidence, judged, run, time, used, off)),
         time=time,
         steps=judged.steps,
-        devices=used,
+        devices=[] if hosts else used,  # the pod's table has them all
         counts=[*counts(evidence, judged.steps), *tpu_counts(graphs)],
         findings=facts.with_tried(evidence, judged.findings),
         rules=judged.outcomes,
@@ -83,6 +90,7 @@ def diagnose(
         labels=label_times(evidence),
         step_groups=facts.step_groups(evidence),
         tpu_graphs=graphs,
+        pod=pod(evidence),
         pack=judged.pack,
     )
 
@@ -126,6 +134,7 @@ def judge_all(
     ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}),
     *,
     strict: bool = True,
+    hosts: ByHost | None = None,
 ) -> RuleResults:
     """The findings of all rules. Arguments are those of :func:`diagnose`, which adds the run."""
     evidence.database.close_to_the_outside()
@@ -138,17 +147,23 @@ def judge_all(
     time, steps = account.time_spent(evidence), facts.steps(evidence)
     whatif = WhatIf(evidence.database, vocabulary(evidence.frontend).records_steps)
     savings = Savings(whatif, time, steps, total_steps)
-    raw, judged, not_checked = list[Finding](), list[tuple[Rule, bool]](), list[NotChecked]()
+    raw, judged, not_checked = list[Finding](), list[tuple[str, bool]](), list[NotChecked]()
+    if hosts is not None:
+        raw, judged = list(hosts.findings), list(hosts.judged.items())
+        not_checked = list(hosts.not_checked)
     for rule in rules:
+        if hosts is not None and rule.applies_to.with_table != "pod_process":
+            continue
         found, reason = _outcome(rule, evidence, time, savings, strict=strict)
         if reason:
             not_checked.append(reason)
         else:
-            judged.append((rule, bool(found)))
+            judged.append((rule.id, bool(found)))
             raw += found
     raw = [replace(each, severity="error") if each.rule in errors else each for each in raw]
     suppression = Suppression(evidence, ignored_in)
     kept, ignored = suppression.split(raw)
+    ignored += hosts.ignored if hosts else []
     ranked = ranking.ranked(kept)
     ordered, _ = savings.in_order(ranked)
     to_fix, limit = savings.in_order([each for each in ranked if each.severity != "info"])
@@ -161,7 +176,7 @@ def judge_all(
         to_fix,
         limit,
         ignored,
-        suppression.notes(outcomes.judged, known),
+        [*suppression.notes(outcomes.judged, known), *(hosts.notes if hosts else ())],
         outcomes,
         not_checked,
         {rule.id: rule for rule in rules},
@@ -232,11 +247,11 @@ def _cut(rule: Rule, evidence: Evidence) -> str | None:
 
 
 def _outcomes(
-    judged: Sequence[tuple[Rule, bool]], not_checked: Sequence[NotChecked], off: Sequence[str]
+    judged: Sequence[tuple[str, bool]], not_checked: Sequence[NotChecked], off: Sequence[str]
 ) -> RuleOutcomes:
     return RuleOutcomes(
-        fired=[rule.id for rule, fired in judged if fired],
-        clear=[rule.id for rule, fired in judged if not fired],
+        fired=[rule for rule, fired in judged if fired],
+        clear=[rule for rule, fired in judged if not fired],
         not_evaluated=[skipped.rule for skipped in not_checked],
         off=list(off),
     )

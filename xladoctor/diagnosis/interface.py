@@ -16,6 +16,7 @@ from xladoctor.diagnosis.device_use import DeviceUse, LabelTime
 from xladoctor.diagnosis.finding import Finding, Ignored, Location, NotChecked, SavingBasis
 from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.pictures.interface import Pictures
+from xladoctor.diagnosis.pod import Pod
 from xladoctor.diagnosis.rule import BoundBy, Rule
 from xladoctor.diagnosis.tpu_graph import TpuGraph
 from xladoctor.facts.parts import PartName
@@ -256,7 +257,8 @@ class RunFacts:
     Attributes:
         kind: ``run`` (a run directory), ``remote`` (timelines of profiler servers), ``timeline``
             (captured by something else), ``text`` (reports or logs), ``files`` (several of one
-            program, named one by one) or ``graphs`` (compiled for a TPU).
+            program, named one by one), ``graphs`` (compiled for a TPU) or ``pod`` (of many hosts,
+            each judged by itself first).
         status: exit status of the program; None if ``signal`` ended it, or if it is unknown.
         frontend: the framework that was captured, by the name of its package.
         versions: of the framework's packages and of ``python``.
@@ -291,6 +293,7 @@ class Diagnosis:
     Attributes:
         total_steps: length of the run that savings are projected to, if one was given.
         tpu_graphs: graphs that were compiled for TPUs, without one.
+        pod: processes whose steps were compared with each other, if there are several.
         pack: all rules that were selected, by id; not part of the JSON report.
         pictures: data for formats that draw, if one was requested, and excerpts; not part of the
             JSON report.
@@ -313,5 +316,6 @@ class Diagnosis:
     labels: list[LabelTime] = field(default_factory=list)
     step_groups: list[StepGroup] = field(default_factory=list)
     tpu_graphs: list[TpuGraph] = field(default_factory=list)
+    pod: Pod | None = None
     pack: Annotated[Mapping[str, Rule], Field(exclude=True)] = field(default_factory=dict)
     pictures: Annotated[Pictures | None, Field(exclude=True)] = None

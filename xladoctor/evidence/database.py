@@ -52,6 +52,7 @@ class Database:
         self._lazy: dict[str, Sequence[Callable[[], Columns]]] = {}
         self._has_rows: dict[str, bool] = {}  # of the views that exist
         self._filled = set[str]()
+        self._closed = False
         self._waiting: defaultdict[str, list[dict[str, Source]]] = defaultdict(list)
         self._positions: Counter[str] = Counter()  # the next one of each table
         #: How many numbers were too large for each column, by table and column; they are NULL.
@@ -77,6 +78,24 @@ class Database:
         self._waiting[table].append(self._sources("incoming", table, columns))
         if table not in self._uncreated:
             self._insert_waiting(table)
+
+    def insert_rows_of(self, table: str, query: str) -> None:
+        """Append the rows of a query, which may read files; its columns have the table's names."""
+        self._create(table)
+        self._connection.execute(f'INSERT INTO "{table}" BY NAME {query}')
+        if self.scalar(f'SELECT EXISTS (FROM "{table}")'):  # noqa: S608 - a table of the schema
+            self._filled.add(table)
+            self._has_rows.pop(table, None)
+
+    def write(self, query: str, file: Path) -> None:
+        """Write the rows of a query to a Parquet file, which must be writable
+        (:meth:`close_to_the_outside`).
+        """
+        self.prepare(query)
+        target = str(file).replace("'", "''")
+        self._connection.execute(
+            f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE FALSE)"
+        )
 
     def _insert_waiting(self, table: str) -> None:
         for sources in self._waiting.pop(table, ()):
@@ -155,11 +174,15 @@ class Database:
         return shape is not None and self._known_empty(shape.empty_without)
 
     def close_to_the_outside(self, writable: Path | None = None) -> None:
-        """Restrict queries to reading the evidence; a query cannot undo this.
+        """Restrict queries to reading the evidence; a query cannot undo this, and no later call
+        changes it.
 
         Args:
             writable: the one file that may still be written.
         """
+        if self._closed:
+            return
+        self._closed = True
         if writable is not None:
             path = str(writable).replace("'", "''")
             self._connection.execute(f"SET allowed_paths = ['{path}']")

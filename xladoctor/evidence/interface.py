@@ -25,10 +25,11 @@ class Elsewhere:
     """The origin of evidence that other tools wrote: there is no manifest.
 
     Attributes:
-        kind: a ``timeline``, a ``text``, several ``files``, or ``graphs`` that were compiled.
+        kind: a ``timeline``, a ``text``, several ``files``, ``graphs`` that were compiled, or a
+            ``pod``, of which only a part is kept.
     """
 
-    kind: Literal["timeline", "text", "files", "graphs"]
+    kind: Literal["timeline", "text", "files", "graphs", "pod"]
 
 
 #: Where evidence is from.

@@ -110,7 +110,9 @@ def build(ingested: Ingested, path: str, origin: Origin, frontend: str | None = 
         ingested.notes.append(more)
         ingested.lost.append(more)
     available = frozenset(ingested.tables) | frozenset(ingested.lazy)
-    notes, lost = (tuple(map(clean, texts)) for texts in (ingested.notes, ingested.lost))
+    notes, lost = (
+        tuple(dict.fromkeys(map(clean, texts))) for texts in (ingested.notes, ingested.lost)
+    )
     if not isinstance(origin, Elsewhere):
         origin = msgspec.convert(_encodable(msgspec.to_builtins(origin)), type(origin))
     return Evidence(

@@ -29,6 +29,6 @@ class PodProcess(
     ] = None
     aligned_by: Annotated[
         str,
-        "what its clock was compared by: collectives, whose ends are about the same on all devices;"
-        " steps; or profile: the start of its profile alone",
+        "what its clock was compared by: collectives, which end on all devices at about the same"
+        " time; or profile: by what it said itself when its profile began",
     ] = "profile"

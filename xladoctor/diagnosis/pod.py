@@ -1,0 +1,72 @@
+"""A job's processes as reports show them: who is alike, who is not, and who waits for whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class PodProcess:
+    """A process of a job, compared with the others.
+
+    Attributes:
+        process: its number in this evidence.
+        name: its host, with its rank where a host has several.
+        slice: the slice that its devices are in, where that is known.
+        steps: how many of its steps were compared.
+        parts: milliseconds a step by part, as in ``Pod.parts``: of its device that waits least.
+        group: the group that it is in, by its place in ``Pod.groups``.
+        offset_ms: how far its clock was ahead.
+        error_ms: what that may be wrong by; None if nothing tells.
+    """
+
+    process: str
+    name: str
+    rank: int | None
+    slice: int | None
+    steps: int
+    parts: dict[str, float]
+    group: int
+    offset_ms: float
+    error_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroup:
+    """Processes whose steps are alike.
+
+    Attributes:
+        processes: their names.
+        parts: milliseconds a step by part, on average.
+        differs: the parts in which they differ from most, largest difference first; empty for those
+            that are like most.
+    """
+
+    processes: list[str]
+    parts: dict[str, float]
+    differs: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A job of several processes.
+
+    Attributes:
+        summary: who holds the others back and with which part of a step, in a sentence.
+        parts: the parts of a step, in order: what the device or its host does until the device can
+            go on, then ``compute``, ``exchange`` (what collectives themselves take), ``waiting``
+            (for others, within them) and ``idle``.
+        step_ms: the median step.
+        groups: groups of processes that are alike, most first.
+        processes: all of them.
+        error_ms: the largest error of a clock; None where clocks could not be compared.
+        left_out: those whose evidence could not be read, each with the reason.
+    """
+
+    summary: str
+    parts: list[str]
+    step_ms: float
+    groups: list[PodGroup]
+    processes: list[PodProcess]
+    error_ms: float | None = None
+    left_out: list[str] = field(default_factory=list)

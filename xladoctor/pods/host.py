@@ -1,0 +1,101 @@
+"""Reduces the evidence of one host, in a process of its own or on a machine of a cluster."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
+
+import duckdb
+from pydantic import TypeAdapter
+
+from xladoctor.causes import derive
+from xladoctor.diagnosis.engine import diagnose
+from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.diagnosis.rule import Rule
+from xladoctor.errors import XladoctorError
+from xladoctor.evidence.busy import busy_notes
+from xladoctor.evidence.load import load
+from xladoctor.pods import cache, kept
+from xladoctor.pods.members import Member, require_inside
+
+#: One at a time in a process, however many threads it has: memory is that of one host's evidence.
+_ALONE = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """By which rules hosts are judged: as the arguments of
+    :func:`xladoctor.diagnosis.engine.diagnose`.
+    """
+
+    rules: Sequence[Rule]
+    off: Sequence[str]
+    errors: Sequence[str]
+    ignored_in: Mapping[str, Sequence[str]]
+
+    @property
+    def digest(self) -> str:
+        """The same for the same rules, and for no others."""
+        return sha256(repr(self).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """What came of a host: what is kept of it (:mod:`kept`), or why it cannot be read."""
+
+    content: bytes = b""
+    key: str = ""
+    fault: str = ""
+
+
+def reduce_host(member: Member, judging: Judging) -> Reduced:
+    """Read, judge and reduce the evidence of a host; of the same content once on a machine."""
+    with _ALONE:
+        try:
+            require_inside(member)
+            key = cache.key_of(member, judging.digest)
+            file = cache.kept_file(key)
+            if file is None:
+                content = _reduced(member, judging)
+                cache.keep(key, content)
+            else:
+                content = file.read_bytes()
+            return Reduced(content, key)
+        except XladoctorError as error:
+            return Reduced(fault=error.what)
+        except (OSError, duckdb.Error) as error:
+            return Reduced(fault=f"{member.shown}: cannot be reduced: {error}")
+        except MemoryError:
+            return Reduced(fault=f"{member.shown}: needs more memory than there is")
+
+
+def _reduced(member: Member, judging: Judging) -> bytes:
+    evidence = derive(load(member.path))
+    notes = (*evidence.notes, *busy_notes(evidence.database))
+    with tempfile.TemporaryDirectory(prefix="xladoctor-") as folder:
+        file = Path(folder, "host.parquet")
+        evidence.database.close_to_the_outside(writable=file)
+        diagnosis = diagnose(
+            evidence,
+            judging.rules,
+            off=judging.off,
+            errors=judging.errors,
+            ignored_in=judging.ignored_in,
+            strict=False,
+        )
+        about = kept.About(
+            available=sorted(evidence.available & set(kept.KEPT)),
+            notes=list(notes),
+            lost=list(evidence.lost),
+            frontend=evidence.frontend,
+            bytes=member.bytes,
+            processes=1 + evidence.database.scalar("SELECT max(process) FROM process"),
+            diagnosis=TypeAdapter(Diagnosis).dump_json(diagnosis).decode(),
+            cut={table: note for table, note in evidence.cut.items() if table in kept.KEPT},
+        )
+        kept.write(evidence.database, about, file)
+        return file.read_bytes()

@@ -1,0 +1,155 @@
+"""Makes one evidence of a job's hosts, each reduced by itself."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from xladoctor.diagnosis.by_host import ByHost, HostDiagnosis, by_host
+from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.evidence.interface import Elsewhere, Evidence
+from xladoctor.evidence.load import build
+from xladoctor.foreign import clean
+from xladoctor.frontends.vocabulary import DEFAULT
+from xladoctor.ingest.interface import Ingested, IngestError, Progress
+from xladoctor.pods import cache, engines, kept
+from xladoctor.pods.clocks import with_pod
+from xladoctor.pods.host import Judging, Reduced, reduce_host
+from xladoctor.pods.members import Member, Pod
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where hosts are reduced.
+
+    Attributes:
+        workers: processes of this machine; None for one for each of its processors.
+        cluster: address of the scheduler of a Dask cluster, as in
+            :func:`xladoctor.pods.engines.on_cluster`; None for this machine.
+    """
+
+    workers: int | None = None
+    cluster: str | None = None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it was asked for."""
+        return self.workers is not None or self.cluster is not None
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedPod:
+    """The joined evidence, what was found on each host, and hosts that are left out."""
+
+    evidence: Evidence
+    hosts: ByHost
+    left_out: list[str]
+
+
+def join_pod(
+    pod: Pod, judging: Judging, where: Where, progress: Progress | None = None
+) -> JoinedPod:
+    """Reduce the hosts that are not kept already, and join all.
+
+    Raises:
+        IngestError: none can be read.
+        ClusterError: the cluster cannot be used.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="xladoctor-")))
+        files, left_out = dict[Member, Path](), list[str]()
+        for member, kept_or_fault in _reduced(pod.members, judging, where, progress, folder):
+            if isinstance(kept_or_fault, Path):
+                files[member] = kept_or_fault
+            else:
+                left_out.append(clean(kept_or_fault))
+        if not files:
+            raise IngestError(
+                [f"{pod.shown}: none of its {len(pod.members)} hosts can be read", *left_out[:3]]
+            )
+        ordered = {member: files[member] for member in pod.members if member in files}
+        return _joined(pod, ordered, sorted(left_out))
+
+
+def _reduced(
+    members: Sequence[Member],
+    judging: Judging,
+    where: Where,
+    progress: Progress | None,
+    folder: Path,
+) -> Iterator[tuple[Member, Path | str]]:
+    """The file that is kept of each member, or why there is none, in any order."""
+    digest = judging.digest
+    missing = list[Member]()
+    for member in members:
+        if (file := cache.seen(member, digest)) is None:
+            missing.append(member)
+        else:
+            yield member, file
+    if not missing:
+        return
+    work = partial(reduce_host, judging=judging)
+    if where.cluster is None:
+        workers = where.workers or os.cpu_count() or 1
+        results = engines.on_this_machine(work, missing, workers)
+    else:
+        results = engines.on_cluster(work, missing, where.cluster)
+    if progress:
+        progress.start(sum(member.bytes for member in missing), f"{len(missing)} hosts")
+    try:
+        for member, result in results:
+            yield member, _kept(member, result, digest, folder)
+            if progress:
+                progress.advance(member.bytes)
+    finally:
+        if progress:
+            progress.done()
+    cache.remove_oldest()
+
+
+def _kept(
+    member: Member, result: Reduced | engines.WorkerDiedError, digest: str, folder: Path
+) -> Path | str:
+    if isinstance(result, engines.WorkerDiedError):
+        return f"{member.shown}: {result.what}"
+    if result.fault:
+        return result.fault
+    file = cache.kept_file(result.key) or cache.keep(result.key, result.content)
+    if file is None:
+        file = folder / f"{result.key}.parquet"
+        file.write_bytes(result.content)
+    cache.note_seen(member, digest, result.key)
+    return file
+
+
+def _joined(pod: Pod, files: Mapping[Member, Path], left_out: Sequence[str]) -> JoinedPod:
+    about = kept.read_about(list(files.values()))
+    first, firsts = 0, dict[Path, int]()
+    hosts = list[HostDiagnosis]()
+    known = TypeAdapter(Diagnosis)
+    for member, file in files.items():
+        diagnosis = known.validate_json(about[file].diagnosis)
+        firsts[file] = first
+        hosts.append(HostDiagnosis(diagnosis, first, member.shown))
+        first += about[file].processes
+    each = [about[file] for file in files.values()]
+    frontend = next((a.frontend for a in each if a.frontend), DEFAULT)
+    evidence = build(Ingested(), pod.shown, Elsewhere("pod"), frontend)
+    kept.fill(evidence.database, firsts)
+    evidence.database.create_views("derived")
+    lost = [f"{fault}; left out" for fault in left_out]
+    evidence = replace(
+        evidence,
+        available=frozenset().union(*(a.available for a in each)),
+        notes=(*pod.notes, *lost),
+        lost=(*lost, *(note for a in each for note in a.lost)),
+        cut={table: note for a in each for table, note in a.cut.items()},
+    )
+    return JoinedPod(with_pod(evidence), by_host(hosts), list(left_out))

@@ -1,0 +1,159 @@
+"""The form in which a host's evidence is kept: a Parquet file of one row.
+
+Each table is a column, a list of its rows as structs, so that a column of the table is a column of
+the file, compressed by itself. What is long is cut: of operations, lines and gaps the largest are
+kept, and regions are added up by label. ``about`` is a JSON text with what is no table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import duckdb
+import msgspec
+
+from xladoctor.errors import XladoctorError
+from xladoctor.evidence.database import Database
+from xladoctor.evidence.schema import TABLES
+
+_MOST_OPERATIONS, _MOST_LINES, _MOST_GAPS, _MOST_REGIONS = 200, 300, 200, 300
+#: Tables that are kept as they are.
+_WHOLE = (
+    "process",
+    "version",
+    "capture_fault",
+    "capture_window",
+    "timeline",
+    "timeline_step",
+    "step",
+    "step_period",
+    "data_wait",
+    "outlier",
+    "compilation",
+    "compile_phase",
+    "recompilation",
+    "launch",
+    "device",
+    "device_step",
+    "collective",
+)
+#: Tables that are cut or added up, by the query that does so.
+_REDUCED = {
+    "device_op": f"""
+        SELECT * FROM device_op QUALIFY row_number() OVER (
+            PARTITION BY process, device ORDER BY self_ns DESC, hlo_op
+        ) <= {_MOST_OPERATIONS}
+    """,
+    "host_sample": f"""
+        SELECT * FROM host_sample QUALIFY row_number() OVER (
+            PARTITION BY process ORDER BY count DESC, file, line
+        ) <= {_MOST_LINES}
+    """,
+    "idle_gap": f"""
+        SELECT process, device, step, begin_ns, duration_ns, reason, reason_ns, file, line,
+               function, user_file, user_line, user_function, via
+        FROM idle_gap QUALIFY row_number() OVER (
+            PARTITION BY process, device ORDER BY duration_ns DESC, begin_ns
+        ) <= {_MOST_GAPS}
+    """,
+    "region": f"""
+        SELECT process, row_number() OVER (PARTITION BY process ORDER BY path) - 1 AS region,
+               NULL AS parent, any_value(name) AS name, path, min(step) AS step,
+               min(begin_ns) AS begin_ns, sum(duration_ns)::BIGINT AS duration_ns,
+               sum(self_ns)::BIGINT AS self_ns, sum(barriers)::BIGINT AS barriers,
+               sum(launches)::BIGINT AS launches, sum(device_ns)::BIGINT AS device_ns,
+               sum(idle_ns)::BIGINT AS idle_ns
+        FROM region GROUP BY process, path QUALIFY row_number() OVER (
+            PARTITION BY process ORDER BY sum(duration_ns) DESC
+        ) <= {_MOST_REGIONS}
+    """,
+}
+KEPT = (*_WHOLE, *_REDUCED)
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is kept of a host besides its tables.
+
+    Attributes:
+        available, notes, lost, frontend, cut: as in
+            :class:`~xladoctor.evidence.interface.Evidence`.
+        bytes: size of the evidence that it was made of.
+        processes: how many it has.
+        diagnosis: the host's own diagnosis, as JSON.
+    """
+
+    available: list[str]
+    notes: list[str]
+    lost: list[str]
+    frontend: str
+    bytes: int
+    processes: int
+    diagnosis: str
+    cut: dict[str, str] = field(default_factory=dict)
+
+
+class KeptHostError(XladoctorError):
+    """A kept file that cannot be read."""
+
+
+def write(database: Database, about: About, file: Path) -> None:
+    """Write what is kept of a host to a file. Raises ``duckdb.Error`` where that cannot be done."""
+    columns = [f'(SELECT list(r) FROM ({_query(table)}) AS r) AS "{table}"' for table in KEPT]
+    text = json.dumps(msgspec.to_builtins(about)).replace("'", "''")
+    database.write(f"SELECT {', '.join(columns)}, '{text}' AS about", file)  # noqa: S608
+
+
+def read_about(files: Sequence[Path]) -> dict[Path, About]:
+    """What is kept besides the tables, of each file.
+
+    Raises:
+        KeptHostError: one cannot be read.
+    """
+    with duckdb.connect(":memory:") as connection:
+        try:
+            rows = connection.execute(
+                "SELECT filename, about FROM read_parquet($files, filename := true)",
+                {"files": [str(file) for file in files]},
+            ).fetchall()
+            return {Path(name): msgspec.json.decode(text, type=About) for name, text in rows}
+        except (duckdb.Error, msgspec.MsgspecError) as error:
+            raise KeptHostError(f"what is kept of hosts cannot be read: {error}") from error
+
+
+def fill(database: Database, files: Mapping[Path, int]) -> None:
+    """Append the rows of kept hosts to a database that is still open to the outside.
+
+    Args:
+        files: by file, what to add to its numbers of processes.
+    """
+    names = [str(file).replace("'", "''") for file in files]
+    listed = ", ".join(f"'{name}'" for name in names)
+    firsts = ", ".join(
+        f"('{name}', {first})" for name, first in zip(names, files.values(), strict=True)
+    )
+    for table in KEPT:
+        own = ", ".join(f't."{column}"' for column in TABLES[table].columns if column != "process")
+        database.insert_rows_of(
+            table,
+            f"""SELECT f.first + t.process AS process, {own}
+                FROM (SELECT filename, unnest("{table}") AS t
+                      FROM read_parquet([{listed}], filename := true)) k
+                JOIN (VALUES {firsts}) f(filename, first) ON f.filename = k.filename""",  # noqa: S608
+        )
+
+
+@cache
+def form() -> str:
+    """What the form depends on: a kept file of another form cannot be read."""
+    return json.dumps([[table, _query(table), list(TABLES[table].columns)] for table in KEPT])
+
+
+def _query(table: str) -> str:
+    """The rows of a table that are kept, with every column of it."""
+    names = ", ".join(f'"{column}"' for column in TABLES[table].columns)
+    return f"SELECT {names} FROM ({_REDUCED.get(table) or f'FROM {table}'})"  # noqa: S608

@@ -1,0 +1,193 @@
+"""Finds the hosts of a pod: timelines of one session, or run directories of one job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from xladoctor.errors import XladoctorError
+from xladoctor.evidence.runs import is_run, locate
+from xladoctor.foreign import quoted
+from xladoctor.ingest.compressed import PACKED
+from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.recognition import Kind, files_in, is_timeline, newest_traces
+from xladoctor.ingest.regular import lies_in
+from xladoctor.ingest.sessions import of_one_session
+from xladoctor.regular_files import files_below
+from xladoctor.storage.address import Address, is_url, local_path, parse_address
+
+if TYPE_CHECKING:
+    from xladoctor.storage.store import Object
+
+#: How the folders of a job's hosts are called, below the one that all of them write to.
+_HOST = "host-"
+#: More timelines than this, or more bytes of several, are not read together in one process.
+_TOGETHER, _TOGETHER_BYTES = 8, 1 << 30
+
+
+class MemberError(XladoctorError):
+    """A host's evidence that must not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """The evidence of a host, or of a process.
+
+    Attributes:
+        path: a file, a run directory, or a URL, which may have credentials.
+        shown: the same as people know it.
+        root: the folder that was named, which the path must not lead out of; empty for URLs.
+        identity: changes if the content does.
+        bytes: its size.
+    """
+
+    path: str = field(repr=False)  # clusters log what workers are given
+    shown: str
+    root: str
+    identity: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """The hosts of a job.
+
+    Attributes:
+        shown: what was named, as people know it.
+        notes: on what is left out.
+    """
+
+    shown: str
+    members: Sequence[Member]
+    notes: Sequence[str] = ()
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is too much to be read in one process."""
+        count, size = len(self.members), sum(member.bytes for member in self.members)
+        return count > _TOGETHER or (count > 1 and size > _TOGETHER_BYTES)
+
+
+def find_pod(words: Sequence[str], session: str | None = None) -> Pod | None:
+    """The hosts that have evidence at a path or URL, or in these files; None if it is that of a
+    single program's run, or of something else.
+
+    Args:
+        words: paths, runs by name and URLs.
+        session: the session of timelines to read; by default the newest.
+
+    Raises:
+        IngestError: there is no such session, or nothing at all.
+        StorageError: a URL cannot be looked at.
+    """
+    if len(words) > 1:
+        files = [Path(word) for word in words if not is_url(word)]
+        if len(files) < len(words) or not all(is_timeline(file) for file in files):
+            return None
+        return Pod(quoted(*words), [_file(file, file.parent) for file in files if file.is_file()])
+    word = words[0]
+    if word == "-":
+        return None
+    if is_url(word) and not (local := local_path(word)):
+        return _behind(word, session)
+    path = Path(locate(local if is_url(word) and local else word))
+    if not path.is_dir():
+        return None
+    if runs := run_members(path):
+        return Pod(str(path), [_run(run, path) for run in runs])
+    if is_run(path):
+        return None
+    ingested = Ingested()
+    below = files_in(path)
+    files = of_one_session(path, below[Kind.TIMELINE], session, ingested)
+    files = files or newest_traces(below[Kind.TRACE], ingested)
+    if others := [*below[Kind.TEXT], *below[Kind.COMPILER], *below[Kind.MODULE]]:
+        ingested.notes.append(
+            f"{path}: of many hosts only timelines are read, not logs such as"
+            f" {others[0].relative_to(path)}"
+        )
+    return Pod(str(path), list(_files(files, path, ingested)), ingested.notes)
+
+
+def run_members(path: Path) -> list[Path]:
+    """The run directories of a job's hosts below the folder that all of them wrote to."""
+    runs = [run for run in sorted(path.glob(f"{_HOST}*")) if run.is_dir() and is_run(run)]
+    return [path, *runs] if runs and (path / "run.json").exists() else runs
+
+
+def require_inside(member: Member) -> None:
+    """Refuse a member that leads out of the folder that was named, as a stranger's link may.
+
+    Raises:
+        MemberError: it does.
+    """
+    if member.root and not lies_in(Path(member.path), Path(member.root)):
+        raise MemberError(f"{member.shown}: a link or not a plain file; not read")
+
+
+def _files(files: Sequence[Path], root: Path, ingested: Ingested) -> Iterator[Member]:
+    for file in files:
+        if lies_in(file, root):
+            yield _file(file, root)
+        else:
+            ingested.lose(f"{file}: a link or not a plain file; not read")
+
+
+def _file(file: Path, root: Path) -> Member:
+    about = file.stat()
+    identity = f"{file.absolute()} {about.st_size} {about.st_mtime_ns} {about.st_ino}"
+    return Member(str(file), str(file), str(root), identity, about.st_size)
+
+
+def _run(run: Path, root: Path) -> Member:
+    files = [_file(file, run) for file in sorted(files_below(run)) if file.is_file()]
+    identity = "\n".join(file.identity for file in files)
+    return Member(str(run), str(run), str(root), identity, sum(file.bytes for file in files))
+
+
+def _behind(url: str, session: str | None) -> Pod | None:
+    """The timelines behind a URL, or the runs of a job's hosts."""
+    from xladoctor.storage.needed import needed
+    from xladoctor.storage.store import Store
+
+    address = parse_address(url)
+    with closing(Store(address)) as store:
+        objects, is_folder = store.objects()
+        if not is_folder:
+            return None
+        if runs := _runs_of(objects):
+            return Pod(address.shown, [_object(address, *run) for run in runs.items()])
+        chosen = needed(store, objects, session)
+    members = [
+        _object(address, each.name, [each])
+        for each in chosen.fetched
+        if is_timeline(PurePosixPath(each.name))
+    ]
+    return Pod(address.shown, members, [f"{address.shown}: {note}" for note in chosen.notes])
+
+
+def _runs_of(objects: Sequence[Object]) -> dict[str, list[Object]]:
+    """The objects of each run of a job's hosts, by its folder."""
+    runs: dict[str, list[Object]] = {}
+    for each in objects:
+        if each.name.startswith(_HOST):
+            runs.setdefault(each.name.partition("/")[0], []).append(each)
+    return runs
+
+
+def _object(address: Address, name: str, objects: Sequence[Object]) -> Member:
+    """A member behind a URL: what is below it by this name, in these objects."""
+    name = quote(name) if address.scheme in ("http", "https") else name
+    own = replace(address, path=f"{address.path.rstrip('/')}/{name}".lstrip("/"))
+    versions = "\n".join(f"{each.name} {each.version} {each.size}" for each in objects)
+    size = sum(each.size or 0 for each in objects)
+    return Member(own.complete + own.query, own.shown, "", f"{own.shown}\n{versions}", size)
+
+
+def name_of(member: Member) -> str:
+    """What to call a host that does not say its name: after its file."""
+    return Path(member.shown).name.removesuffix(PACKED).removesuffix(".xplane.pb")
