@@ -350,7 +350,7 @@ def examine_tpu_check(
         OutputError: the check cannot be written there.
     """
     from xladoctor.evidence.interface import Elsewhere
-    from xladoctor.evidence.runs import is_run
+    from xladoctor.evidence.pod_runs import is_run
     from xladoctor.ingest.interface import Ingested
     from xladoctor.ingest.tpu_checks import add_tpu_check
     from xladoctor.recording.interface import RunDirectory

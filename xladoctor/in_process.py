@@ -13,6 +13,7 @@ from xladoctor.recording import launcher, manifest
 from xladoctor.recording.bootstrap._xladoctor.import_hook import Capture
 from xladoctor.recording.bootstrap._xladoctor.options import VARIABLE, Options
 from xladoctor.recording.bootstrap._xladoctor.settings import OURS
+from xladoctor.recording.directory import make_directory
 from xladoctor.recording.framework import require_installed
 from xladoctor.recording.interface import CaptureError, RunRequest
 from xladoctor.running import RUN_DIRECTORY
@@ -73,7 +74,7 @@ class InProcessCapture:
         require_installed()
         self._selection = doctor.selection(load_configuration())
         script = getattr(sys.modules.get("__main__"), "__file__", None) or "notebook"
-        self._run = launcher.make_directory(self._output, script)
+        self._run = make_directory(self._output, script)
         self.directory = self._run.path
         options = Options(session=self._run.path.name, **self._asked)
         request = RunRequest(tuple(sys.argv), script, self._run.path, options=options)

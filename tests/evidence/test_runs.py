@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from xladoctor.evidence.load import load
-from xladoctor.evidence.runs import locate, refuse_several
+from xladoctor.evidence.pod_runs import is_run, members
+from xladoctor.evidence.runs import locate, refuse_several, runs_below
 from xladoctor.ingest.interface import IngestError
 from xladoctor.recording.interface import RUNS
 
@@ -160,3 +161,19 @@ def test_other_files_of_that_name_are_no_runs(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "run.json").write_text("[1]")
     refuse_several([tmp_path])
+
+
+def test_runs_of_a_pod_are_one(runs: Path) -> None:
+    for host in ("a", "b", "b-2"):
+        made(runs / "pod" / f"host-{host}", 400)
+    made(runs / "first", 500)
+    made(runs / "first" / "host-b", 501)
+    assert members(runs / "pod") == [runs / "pod" / f"host-{host}" for host in ("a", "b", "b-2")]
+    assert members(runs / "first") == [runs / "first", runs / "first" / "host-b"]
+    assert members(runs / "a") == members(runs) == []
+    assert [run.path.name for run in runs_below(runs)] == ["first", "pod", "a", "b", "c"]
+    assert [locate("last"), locate("last~1")] == [str(runs / "first"), str(runs / "pod")]
+    assert is_run(runs / "first")
+    assert not is_run(runs / "pod")
+    with pytest.raises(IngestError, match="runs of 3 hosts; name one of them"):
+        load(str(runs / "pod"))

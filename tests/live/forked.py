@@ -21,6 +21,7 @@ from xladoctor import doctor
 from xladoctor.configuration.load import load_configuration
 from xladoctor.recording import launcher, manifest, programs
 from xladoctor.recording.bootstrap._xladoctor.options import Options
+from xladoctor.recording.directory import make_directory
 from xladoctor.recording.interface import RunOutcome, RunRequest
 
 
@@ -104,7 +105,7 @@ def capture(
     """Like ``xladoctor run --output directory program``, but without printing the report."""
     command = (sys.executable, str(program), *arguments)
     with chdir(cwd):
-        run = launcher.make_directory(directory, str(program))
+        run = make_directory(directory, str(program))
         request = RunRequest(
             command, str(program), directory, options=replace(options, session=run.path.name)
         )

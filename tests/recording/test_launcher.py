@@ -16,6 +16,7 @@ import pytest
 
 from xladoctor import hang
 from xladoctor.recording import launcher
+from xladoctor.recording.directory import make_directory
 from xladoctor.recording.interface import CaptureError, RunOutcome, RunRequest
 
 LIMIT_S = 30
@@ -143,7 +144,7 @@ def test_output_directory_is_taken_by_one_of_two_that_start_at_once(
 
     def take(_: int) -> str:
         try:
-            return str(launcher.make_directory(path, "train.py").path)
+            return str(make_directory(path, "train.py").path)
         except CaptureError as error:
             return error.what
 
@@ -158,7 +159,7 @@ def test_runs_that_start_at_once_get_directories_of_their_own(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with ThreadPoolExecutor(8) as threads:
-        made = list(threads.map(lambda _: launcher.make_directory(None, "train.py"), range(8)))
+        made = list(threads.map(lambda _: make_directory(None, "train.py"), range(8)))
     assert len({run.path for run in made}) == 8
     assert {run.path.parent for run in made} == {tmp_path / "xladoctor-runs"}
 

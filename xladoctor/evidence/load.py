@@ -15,7 +15,8 @@ from xladoctor.evidence.columns import joined
 from xladoctor.evidence.database import Database, row_count
 from xladoctor.evidence.interface import Elsewhere, Evidence, Origin
 from xladoctor.evidence.places import Place, brought
-from xladoctor.evidence.runs import is_run, refuse_several
+from xladoctor.evidence.pod_runs import is_run
+from xladoctor.evidence.runs import refuse_several
 from xladoctor.foreign import clean, encodable, quoted
 from xladoctor.frontends.vocabulary import DEFAULT, tables
 from xladoctor.ingest.console_text import read_text

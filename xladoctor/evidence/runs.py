@@ -13,6 +13,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
+from xladoctor.evidence.pod_runs import is_run, members, pod_of
 from xladoctor.foreign import quoted
 from xladoctor.ingest.interface import IngestError
 from xladoctor.recording.interface import RUNS, RunDirectory
@@ -32,7 +33,7 @@ _EXPECTED = (
 
 @dataclass(frozen=True, slots=True)
 class KeptRun:
-    """A run directory, as its manifest and its last diagnosis describe it.
+    """A run directory or the folder of a pod, as manifest and last diagnosis describe it.
 
     Attributes:
         script: the program; for a remote capture, "capture".
@@ -95,19 +96,18 @@ def is_there(word: str) -> bool:
         return False
 
 
-def is_run(place: Path) -> bool:
-    """Whether a folder is a run directory; the folder of several programs' runs is not."""
-    if any(place.glob("process-*")):
-        return True
-    return (place / "run.json").exists() and not any(place.glob("*/run.json"))
-
-
 def refuse_several(places: Sequence[Path]) -> None:
     """Refuse folders of several runs where evidence of one program is needed.
 
     Raises:
         IngestError: lists the runs, and says how to choose.
     """
+    for place in places:
+        if hosts := members(place):
+            raise IngestError(
+                f"{quoted(str(place))}: runs of {len(hosts)} hosts; name one of them",
+                "\n".join(quoted(str(host)) for host in hosts[:_MOST_LISTED]),
+            )
     runs = _newest_first(run for place in places if place.is_dir() for run in _below(place))
     if not runs:
         return
@@ -147,14 +147,18 @@ def _below(folder: Path) -> Iterable[KeptRun]:
             holders.add(file.parent)
         elif file.name == "process.json" and file.parent.name.startswith("process-"):
             holders.add(file.parents[1])
-    return [run for place in holders if is_run(place) and (run := _kept(place))]
+    places = {pod_of(place) or place for place in holders}
+    return [run for place in places if (run := _kept(place))]
 
 
 def _kept(place: Path) -> KeptRun | None:
-    """A run directory's description of itself; None for a folder that is not a run directory."""
-    run = RunDirectory(place)
+    """The description of a run or a pod of itself; None for a folder that is neither."""
+    hosts = members(place)
+    if not hosts and not is_run(place):
+        return None
+    run = RunDirectory(hosts[0] if hosts else place)
     manifest, diagnosis = _object(run.manifest), _object(run.diagnosis)
-    if not manifest.keys() & {"tool", "command"} and not any(place.glob("process-*")):
+    if not manifest.keys() & {"tool", "command"} and not any(run.path.glob("process-*")):
         return None
     steps, verdict = diagnosis.get("steps"), diagnosis.get("verdict")
     count = steps.get("count") if isinstance(steps, dict) else None

@@ -67,6 +67,9 @@ class Manifest(Record, frozen=True, kw_only=True, omit_defaults=True):
     """``run.json``: what was asked, what was run, and how it ended.
 
     Attributes:
+        host: the machine.
+        pid: process id of the command there.
+        job: the scheduler's name of the job.
         files: sizes in bytes when the run ended, by their paths in the run directory.
         crc32: checksums then, of the files whose process had ended.
         own_crc32: checksum of this record without this field, as JSON with sorted keys.
@@ -77,6 +80,9 @@ class Manifest(Record, frozen=True, kw_only=True, omit_defaults=True):
     schema_version: Number = 1
     kind: str = "run"
     tool: WrittenBy | None = None
+    host: str | None = None
+    pid: Number | None = None
+    job: str | None = None
     script: str | None = None
     cwd: str | None = None
     root: str | None = None

@@ -10,6 +10,8 @@ from xladoctor.recording.bootstrap._xladoctor.options import Options
 
 #: The folder for run directories, unless another one is named.
 RUNS = "xladoctor-runs"
+#: How the run directories of several hosts begin, in the folder that all of them were given.
+HOST = "host-"
 
 
 class CaptureError(XladoctorError):

@@ -12,24 +12,18 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from xladoctor.recording import manifest, programs
 from xladoctor.recording.bootstrap._xladoctor import frontend
 from xladoctor.recording.bootstrap._xladoctor.options import VARIABLE, Options
+from xladoctor.recording.directory import make_directory
 from xladoctor.recording.framework import require_installed
-from xladoctor.recording.interface import (
-    RUNS,
-    CaptureError,
-    RunDirectory,
-    RunOutcome,
-    RunRequest,
-)
+from xladoctor.recording.interface import CaptureError, RunDirectory, RunOutcome, RunRequest
+from xladoctor.recording.job import Launcher
 from xladoctor.recording.refused import refuse
 from xladoctor.running import RUN_DIRECTORY
-from xladoctor.whole_files import write_text
 
 _BOOTSTRAP = Path(__file__).parent / "bootstrap"
 _TIMED_OUT = 124  # the status of timeout(1)
@@ -77,7 +71,7 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
     refuse(request)
     if request.needs_framework:
         require_installed()
-    directory = make_directory(request.output, request.script)
+    directory = make_directory(request.output, request.script, Launcher.here(request.command))
     request = replace(request, options=replace(request.options, session=directory.path.name))
     record = manifest.begin(directory, request)
     began = time.monotonic()
@@ -99,58 +93,6 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
         lost.append(str(error) or repr(error))
     passed_on = _TIMED_OUT if timed_out else 128 - status if status < 0 else status
     return RunOutcome(passed_on, tuple(runs), tuple(lost))
-
-
-def make_directory(output: Path | None, script: str) -> RunDirectory:
-    """Make the run directory: the requested one, or a new one named after the script.
-
-    Raises:
-        CaptureError: it exists and is not empty, or cannot be created.
-    """
-    path = output or _default_output(script)
-    try:
-        if output is None:
-            path = _made(path)
-            if not (ignored := path.parent / ".gitignore").exists():
-                write_text(ignored, "# Runs are not for the repository.\n*\n")
-        else:
-            path.mkdir(parents=True, exist_ok=True)
-            _take(path)
-    except FileExistsError:
-        raise CaptureError(
-            f"{path} exists and is not an empty directory",
-            "name another directory with --output, or remove this one",
-        ) from None
-    except OSError as error:
-        raise CaptureError(
-            f"cannot create the run directory {path}: {error.strerror}",
-            "name a directory that you can write to with --output",
-        ) from error
-    return RunDirectory(path.resolve())
-
-
-def _default_output(script: str) -> Path:
-    stem = Path(script).stem.strip(".") or "run"
-    stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
-    return Path(RUNS) / f"{stamp}-{stem}"
-
-
-def _made(base: Path) -> Path:
-    """A new folder of that name, or of that name and a number: runs may start at the same time."""
-    base.parent.mkdir(parents=True, exist_ok=True)
-    for number in itertools.count(1):
-        path = base.with_name(f"{base.name}-{number}") if number > 1 else base
-        with contextlib.suppress(FileExistsError):
-            path.mkdir()
-            break
-    return path
-
-
-def _take(path: Path) -> None:
-    """Claim an empty folder for this run. Raises FileExistsError if another run was first."""
-    if any(path.iterdir()):
-        raise FileExistsError
-    RunDirectory(path).unwritten_manifest.touch(exist_ok=False)
 
 
 def handed_down(run: Path, options: Options) -> dict[str, str]:

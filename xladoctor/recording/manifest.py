@@ -11,8 +11,8 @@ from typing import Any
 
 from xladoctor import __version__
 from xladoctor.recording.bootstrap._xladoctor.files import give_room_back, keep_room_for_faults
-from xladoctor.recording.bootstrap._xladoctor.redaction import redact
-from xladoctor.recording.interface import CaptureError, RunDirectory, RunRequest
+from xladoctor.recording.interface import HOST, CaptureError, RunDirectory, RunRequest
+from xladoctor.recording.job import Launcher
 from xladoctor.regular_files import checksum, record_checksum
 from xladoctor.repository import repository
 from xladoctor.running import is_running
@@ -27,10 +27,14 @@ _REWRITTEN = frozenset(
 def begin(directory: RunDirectory, request: RunRequest) -> dict[str, Any]:
     """Write what is known before the program starts."""
     root = repository(Path.cwd())
+    launcher = Launcher.here(request.command)
     record = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "xladoctor", "version": __version__},
-        "command": redact(request.command),
+        "command": list(launcher.command),
+        "host": launcher.host,
+        "pid": launcher.pid,
+        "job": launcher.job,
         "script": request.script,
         "cwd": str(Path.cwd()),
         "root": None if root is None else str(root),
@@ -74,15 +78,15 @@ def inventory(path: Path) -> dict[str, dict[str, int]]:
     """The sizes (``files``) and checksums (``crc32``) of a run directory's files, so that what a
     copy lacks is noticed.
 
-    Left out are files that other parts of the command write again later, and the checksums of
-    processes that still run.
+    Left out are files that other parts of the command write again later, the runs of other hosts,
+    and the checksums of processes that still run.
     """
     sizes, checksums = {}, {}
     running = {folder.name for folder in RunDirectory(path).processes() if is_running(folder)}
     for file in sorted(path.rglob("*")):
         name = file.relative_to(path)
         with contextlib.suppress(OSError):  # a process that still runs has removed it
-            if file.name in _REWRITTEN or not file.is_file():
+            if file.name in _REWRITTEN or name.parts[0].startswith(HOST) or not file.is_file():
                 continue
             sizes[str(name)] = file.stat().st_size
             if name.parts[0] not in running:

@@ -12,7 +12,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from xladoctor.evidence.runs import is_run
+from xladoctor.evidence.pod_runs import is_run
 from xladoctor.facts.records import TpuCheckFile
 from xladoctor.facts.tpu import TpuBuffer, TpuGraph, TpuOperation
 from xladoctor.frontends.vocabulary import vocabulary

@@ -12,8 +12,8 @@ from typing import Any
 from xladoctor import __version__
 from xladoctor.foreign import encodable, quoted
 from xladoctor.recording import manifest
+from xladoctor.recording.directory import make_directory
 from xladoctor.recording.interface import CaptureError, RunDirectory
-from xladoctor.recording.launcher import make_directory
 from xladoctor.recording.remote.client import NotYetError, Order, take_profile
 from xladoctor.recording.remote.interface import Address, Fetched, Observer, Profile, RemoteRequest
 
