@@ -301,7 +301,7 @@ class _Ops:
         _, own, _ = nest(events.start_ps[part][which], duration)
         op = self._codes["hlo_op"][part][which]
         op = np.where(op >= 0, op, events.name[part][which]).astype(np.int64)
-        self._take_collectives(line, which, op)
+        self._take_collectives(line, which, op, events.name[part][which])
         module = self._module(line, which)
         keys, where = np.unique(module * len(events.names) + op, return_inverse=True)
         count = np.bincount(where)
@@ -312,8 +312,11 @@ class _Ops:
             known = self._sums.setdefault(divmod(key, len(events.names)), [0, 0, 0])
             known[:] = [int(a + b) for a, b in zip(known, sums, strict=True)]
 
-    def _take_collectives(self, line: Line, which: wire.Array, op: wire.Array) -> None:
-        own = self._collective_names[op]
+    def _take_collectives(
+        self, line: Line, which: wire.Array, op: wire.Array, name: wire.Array
+    ) -> None:
+        # On a GPU the kernel of what HLO begins early (all-reduce-start) does the exchange itself.
+        own = self._collective_names[op] | self._collective_names[name]
         if own.any():
             which, op = which[own], op[own]
             self._collectives.append(
