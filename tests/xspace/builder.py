@@ -6,9 +6,13 @@ microseconds from the line's origin; the kind of a stat follows from the type of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tests.xspace.schema import message
+from tests.xspace.wire import encoded
 
 
 class Ref(str):
@@ -22,6 +26,7 @@ class Unsigned(int):
 
 
 Value = int | float | str | bytes
+Column = np.ndarray[Any, np.dtype[Any]]
 
 
 class Space:
@@ -104,13 +109,19 @@ class Plane:
     def fill(self, target: Any, stats: dict[str, Value]) -> None:
         """Append ``stats`` to a repeated field of XStat."""
         for name, value in stats.items():
-            stat = target.add(metadata_id=self._stat(name))
+            stat = target.add(metadata_id=self.number(name))
             if isinstance(value, Ref):
-                stat.ref_value = self._stat(value)
+                stat.ref_value = self.number(value)
             else:
                 setattr(stat, _FIELDS[type(value)], value)
 
-    def _stat(self, name: str) -> int:
+    def numbers(self, texts: Sequence[str]) -> Column:
+        """The ids of texts that are stored as names of stat metadata."""
+        known = {text: self.number(text) for text in dict.fromkeys(texts)}
+        return np.array([known[text] for text in texts], np.int64)
+
+    def number(self, name: str) -> int:
+        """The id of a stat's metadata, made at the first call."""
         if name not in self._stats:
             number = self._stats[name] = len(self._stats) + 1
             entry = self._plane.stat_metadata.add(key=number)
@@ -133,6 +144,33 @@ class Line:
             duration_ps=round(duration_us * 1e6),
         )
         self._plane.fill(event.stats, stats)
+        return self
+
+    def events(
+        self,
+        names: Sequence[str],
+        start_us: Column,
+        duration_us: Column,
+        /,
+        **stats: Column | Sequence[Ref],
+    ) -> Line:
+        """Append many events at once; stats are ``uint64_value``, or texts that are stored once."""
+        values: list[tuple[int, int, Column]] = []
+        for name, column in stats.items():
+            number = self._plane.number(name)
+            if isinstance(column, np.ndarray):
+                values.append((number, 3, column))
+            else:
+                values.append((number, 7, self._plane.numbers(column)))
+        which = {name: self._plane.metadata(name) for name in dict.fromkeys(names)}
+        self._line.MergeFromString(
+            encoded(
+                np.array([which[name] for name in names], np.int64),
+                np.rint(start_us * 1e6).astype(np.int64),
+                np.rint(duration_us * 1e6).astype(np.int64),
+                values,
+            )
+        )
         return self
 
     def aggregated(

@@ -1,0 +1,298 @@
+"""Timelines of pods, as JAX's profiler writes them on each host; made in place, never committed.
+
+``write_pod(folder, Pod(hosts=16, sickness="input"))``. What happens is simulated
+(:mod:`tests.pods.simulation`); the structure of planes and lines is that of
+:mod:`tests.xspace.devices`, where its sources stand. The batch comes from tf.data, whose
+``IteratorGetNextOp`` JAX's profiler records; Python functions as its Python tracer writes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.pods.simulation import Compute, Pod, Run, Span, Times, simulate
+from tests.xspace import generated
+from tests.xspace.builder import Line, Plane, Ref, Space, Unsigned
+
+SESSION = "2026_11_28_09_30_00"
+PROGRAM = "jit_train_step"
+#: Where the true clock is zero, in nanoseconds of the wall clock.
+EPOCH_NS = 1_795_858_200_000_000_000
+_FINGERPRINT = 12_190_760_917_235_803_885  # beyond 63 bits
+_PYTHON = -8_315_374_011_220_418_607
+_TINY = 40.0  # what a device does that takes no part
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+def write_pod(folder: Path, pod: Pod) -> Run:
+    """Write ``plugins/profile/SESSION/HOST.xplane.pb`` of each host; returns what happened."""
+    run = simulate(pod)
+    session = folder / "plugins" / "profile" / SESSION
+    session.mkdir(parents=True)
+    for host in range(pod.hosts):
+        (session / f"{host_name(host)}.xplane.pb").write_bytes(timeline(run, host))
+    return run
+
+
+def host_name(host: int) -> str:
+    """The name of a host: ``pod-w-3``."""
+    return f"pod-w-{host}"
+
+
+def timeline(run: Run, host: int) -> bytes:
+    """The XSpace that a host's profiler writes."""
+    space = Space(host_name(host))
+    write = _tpu if run.pod.kind == "TPU" else _gpu
+    for device in range(run.pod.devices):
+        write(space, run, host, device)
+    for version in np.unique(run.module[:, host]).tolist():
+        program = fingerprint(version)
+        space.hlo(program, PROGRAM, _hlo_proto(program), key=41 + version)
+    _host(space, run, host)
+    shown = run.clock.shown(host, np.array([run.clock.start[host], run.clock.stop[host]]))
+    start, stop = (EPOCH_NS + round(1000 * float(instant)) for instant in shown)
+    space.started_at(start, stop - start)
+    return space.bytes()
+
+
+def fingerprint(version: int) -> int:
+    """The number of a version of the program, for which its modules are told apart."""
+    return _FINGERPRINT + 7_919 * version
+
+
+def _hlo_proto(program: int) -> bytes:
+    module = generated.field(1, PROGRAM) + generated.field(5, program)
+    return generated.field(1, module)
+
+
+# -- what a device runs ----------------------------------------------------------------------------
+
+
+class Work:
+    """What a device ran and its profile has, in order: arrays of the same length."""
+
+    def __init__(self, run: Run, host: int, device: int) -> None:
+        names: list[list[str]] = []
+        spans: list[tuple[Times, Times]] = []
+        first = 1
+        parts = run.parts if run.working[host, device] else []
+        for part, span in parts:
+            begin, end = span.begin[:, host, device], span.end[:, host, device]
+            if isinstance(part, Compute):
+                count = max(1, round(part.share * run.pod.ops))
+                edges = _edges(count, run.pod.seed + first)
+                lasted = (end - begin)[:, None]
+                spans += [
+                    (begin + edges[op] * lasted[:, 0], begin + edges[op + 1] * lasted[:, 0])
+                    for op in range(count)
+                ]
+                names += [[f"fusion.{first + op}"] for op in range(count)]
+                first += count
+            else:
+                spans.append((begin, end))
+                names.append([part.op])
+        if not parts:
+            begin = run.launched[:, host, device] + 50
+            spans, names = [(begin, begin + _TINY)], [["copy.1"]]
+        began, ended = (np.stack(each, axis=1) for each in zip(*spans, strict=True))
+        self.step = Span(began[:, 0], ended[:, -1])
+        span = Span(began.ravel(), ended.ravel())
+        self.kept = run.recorded(host, span)
+        self.whole = run.recorded(host, self.step)
+        self.span = Span(*(each[self.kept] for each in run.shown(host, span)))
+        self.steps = Span(*(each[self.whole] for each in run.shown(host, self.step)))
+        within = [name for (name,) in names] * len(run.number)
+        self.names = [name for name, kept in zip(within, self.kept, strict=True) if kept]
+        self.version = run.module[:, host][self.whole]
+        self.number = run.number[self.whole]
+
+
+def _edges(count: int, seed: int) -> Times:
+    """Where operations begin and end within a part, as shares of it."""
+    random = np.random.default_rng(seed)
+    lasted = random.lognormal(0, 0.7, count)
+    return np.concatenate(([0.0], np.cumsum(lasted) / lasted.sum()))
+
+
+def _tpu(space: Space, run: Run, host: int, device: int) -> None:
+    plane = space.plane(
+        f"/device:TPU:{device}",
+        device_type_string="TPU v5 Lite",
+        peak_teraflops_per_second=197.0,
+        has_megacore=0,
+    )
+    work = Work(run, host, device)
+    steps, modules, ops, asynchronous = (
+        plane.line(name, number)
+        for name, number in (
+            ("Steps", 1),
+            ("XLA Modules", 2),
+            ("XLA Ops", 3),
+            ("Async XLA Ops", 4),
+        )
+    )
+    copy = "%copy-start = (f32[8]{0:T(128)S(5)}, f32[8]{0:T(128)}, u32[]{:S(2)}) copy-start(%p0)"
+    plane.metadata(copy, display_name="async-copy", hlo_category="copy-start")
+    for number, version, begin, end in _rows(work.number, work.version, *work.steps):
+        steps.event(str(int(number)), begin, end - begin)
+        modules.event(
+            f"{PROGRAM}({fingerprint(int(version))})",
+            begin,
+            end - begin,
+            run_id=Unsigned(number),
+            replica_id=run.pod.devices * host + device,
+            _ct=12,
+            _c=7_000 + int(number),
+        )
+        asynchronous.event(copy, begin + 2, 20, hlo_op="copy-done.1", id=Unsigned(number))
+    texts = {name: _tpu_op(plane, name) for name in dict.fromkeys(work.names)}
+    ops.events(
+        [texts[name] for name in work.names],
+        work.span.begin,
+        work.span.end - work.span.begin,
+        device_offset_ps=np.rint((work.span.begin + 70) * 1e6),
+        device_duration_ps=np.rint((work.span.end - work.span.begin) * 1e6),
+    )
+
+
+def _tpu_op(plane: Plane, name: str) -> str:
+    """The HLO text that is the operation's name, with what XLA knows of it."""
+    kind = name.rsplit(".", 1)[0]
+    text = f"%{name} = f32[8,128]{{1,0:T(8,128)}} {kind}(f32[8,128]{{1,0:T(8,128)}} %p0)"
+    plane.metadata(
+        text,
+        display_name=name,
+        hlo_category="convolution fusion" if kind == "fusion" else kind,
+        program_id=Unsigned(_FINGERPRINT),
+        flops=1 << 30,
+        bytes_accessed=1 << 20,
+        source="/home/ada/train.py:35",
+        tf_op="jit(train_step)/jit(main)/dot_general:",
+    )
+    return text
+
+
+_NCCL = {
+    "all-reduce": "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+    "collective-broadcast": "ncclDevKernel_Broadcast_RING_LL",
+}
+
+
+def _gpu(space: Space, run: Run, host: int, device: int) -> None:
+    """Kernels of a device; XLA names asynchronous collectives ``all-reduce-start``."""
+    plane = space.plane(
+        f"/device:GPU:{device}",
+        device_vendor="Nvidia",
+        gpu_device_name="NVIDIA H100",
+        compute_cap_major=9,
+        compute_cap_minor=0,
+    )
+    work = Work(run, host, device)
+    exchange = np.array([name.rsplit(".", 1)[0] in _NCCL for name in work.names], bool)
+    first = 1_000_000 * device
+    for stream, own in ((13, ~exchange), (17, exchange)):
+        line = plane.line(f"Stream #{stream}(Compute)", stream)
+        names = [name for name, is_own in zip(work.names, own, strict=True) if is_own]
+        begin, end = (each[own] for each in work.span)
+        line.events(
+            [_kernel(name) for name in names],
+            begin,
+            end - begin,
+            correlation_id=first + np.flatnonzero(own),
+            kernel_details=[Ref("regs:90 grid:8,4,1 block:128,1,1 occ_pct:62.5")] * len(names),
+            hlo_op=[Ref(_instruction(name)) for name in names],
+            hlo_module=[Ref(PROGRAM)] * len(names),
+            program_id=np.full(len(names), 6),
+        )
+
+
+def _kernel(name: str) -> str:
+    kind, _, number = name.rpartition(".")
+    return _NCCL.get(kind, "sm90_xmma_gemm_f32f32_tf32f32" if int(number) % 2 else "loop_fusion")
+
+
+def _instruction(name: str) -> str:
+    kind, _, number = name.rpartition(".")
+    return f"{kind}-start.{number}" if kind in _NCCL else name
+
+
+# -- what the host does ----------------------------------------------------------------------------
+
+
+def _host(space: Space, run: Run, host: int) -> None:
+    line = space.plane("/host:CPU").line("python", _PYTHON, display_name="python")
+    recorded: Callable[..., None] = _recorder(run, host, line)
+    for step in range(len(run.number)):
+        began, fetched, prepared, sent, compiled, called, end = (
+            float(each[step, host]) for each in vars(run.host).values()
+        )
+        number = int(run.number[step])
+        recorded("train", began, end, _r=1, step_num=number)
+        recorded("$loader.py:18 __next__", began + 2, fetched)
+        recorded("IteratorGetNextOp::DoCompute", began + 4, fetched - 3)
+        recorded("$metrics.py:17 update", fetched, prepared)
+        recorded("DevicePut", prepared, sent)
+        recorded("PjitFunction(train_step)", sent, called)
+        if compiled > sent:
+            recorded("trace_to_jaxpr_dynamic", sent + 10, sent + 3_000)
+            recorded("backend_compile_and_load", sent + 4_000, compiled)
+            if run.pod.kind == "TPU":
+                recorded("TfrtTpuCompiler::Compile", sent + 4_010, compiled - 10)
+        launch = _launch_tpu if run.pod.kind == "TPU" else _launch_gpu
+        launch(recorded, run, number, compiled, called)
+        recorded("$api.py:2906 block_until_ready", called + 2, end)
+        recorded(f"{_BUFFERS[run.pod.kind]}::Await", called + 4, end - 2)
+
+
+_BUFFERS = {"TPU": "TfrtTpuBuffer", "GPU": "CommonPjRtBuffer"}
+
+
+def _launch_tpu(
+    recorded: Callable[..., None], run: Run, number: int, compiled: float, called: float
+) -> None:
+    recorded("ExecuteReplicated.__call__", compiled + 50, called - 1)
+    recorded("TfrtTpuLoadedExecutable::Execute", compiled + 60, called - 2)
+    recorded("tpu::System::Execute", compiled + 70, called - 3, _pt=12, _p=7_000 + number)
+
+
+def _launch_gpu(
+    recorded: Callable[..., None], run: Run, number: int, compiled: float, called: float
+) -> None:
+    """One call for each device, one after another; each launches its kernels."""
+    lasts = (called - compiled - 60) / run.pod.devices
+    for device in range(run.pod.devices):
+        begin = compiled + 50 + device * lasts
+        recorded(
+            "CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice", begin, begin + lasts - 1
+        )
+        for launch in range(4):
+            recorded(
+                "cuLaunchKernelEx",
+                begin + 2 + 4 * launch,
+                begin + 5 + 4 * launch,
+                device_id=Unsigned(device),
+                correlation_id=Unsigned(1_000_000 * device + 10 * number + launch),
+            )
+
+
+def _recorder(run: Run, host: int, line: Line) -> Callable[..., None]:
+    start, stop = float(run.clock.start[host]), float(run.clock.stop[host])
+    shown = float(run.clock.shown(host, np.array(start)))
+
+    def recorded(name: str, begin: float, end: float, **stats: int) -> None:
+        if begin >= start and end <= stop:
+            since, until = (
+                float(run.clock.shown(host, np.array(each))) - shown for each in (begin, end)
+            )
+            line.event(name, since, until - since, **stats)
+
+    return recorded
+
+
+def _rows(*columns: Any) -> Any:
+    return zip(*(column.tolist() for column in columns), strict=True)
