@@ -1,0 +1,192 @@
+-- Internal: The least share of a step by which a process of a pod is late: hosts of one kind differ by 1 to 3%.
+CREATE MACRO pod_late_share() AS 0.05;
+
+-- Internal: The least time by which a process is late in a step: schedulers of operating systems cause less.
+CREATE MACRO pod_late_ns() AS 500000;
+
+-- Internal: The least mean delay that makes a process, which is late now and then, stand out, as a share of a step.
+CREATE MACRO pod_mean_share() AS 0.02;
+
+-- Internal: How far from the median an outlier is: four standard deviations, which of normal values are 1.4826 times
+-- the median of absolute deviations (MAD) each.
+CREATE MACRO pod_outlying(mad_) AS 4 * 1.4826 * mad_;
+
+-- Internal: What is usual among the processes of a pod: the median. Of two the smaller, as one waits for the other.
+CREATE MACRO pod_usual(value_) AS if(count(*) = 2, min(value_), median(value_));
+
+-- Internal: How far values are usually from the median; unknown, and taken as nothing, where there are two.
+CREATE MACRO pod_spread(value_) AS if(count(*) = 2, 0, mad(value_));
+
+-- Internal: The parts of a step, in the order of reports.
+CREATE MACRO pod_parts() AS ['input', 'compile', 'tracing', 'python', 'dispatch', 'upload', 'save', 'compute', 'exchange',
+                             'waiting', 'idle'];
+
+-- Internal: The steps of a pod's processes by the pod's numbers and its clock: those that most processes have, and
+-- that are steady in most of those. So a step in which one host compiles is among them, and warm-up is not.
+CREATE TABLE pod_step AS
+WITH numbered AS (
+    SELECT t.* REPLACE (t.begin_ns - p.offset_ns AS begin_ns, t.end_ns - p.offset_ns AS end_ns),
+           t.step + p.shift AS pod_step
+    FROM divided_step t JOIN pod_process p USING (process)
+),
+shared AS (
+    SELECT pod_step FROM numbered GROUP BY pod_step
+    HAVING count(*) >= greatest(2, most() * (SELECT count(*) FROM pod_process))
+       AND count(*) FILTER (steady) >= most() * count(*)
+)
+SELECT * FROM numbered SEMI JOIN shared USING (pod_step);
+
+-- Internal: What each collective takes by itself in a step of the pod: the shortest of its devices, which arrived
+-- last. Devices that began it more or less often than most, as at the edge of a step, are left out.
+CREATE TABLE pod_exchange AS
+SELECT pod_step, hlo_op, arg_max(ns, devices) AS ns, arg_max(count, devices) AS count
+FROM (
+    SELECT s.pod_step, c.hlo_op, c.count, min(c.duration_ns) AS ns, count(*) AS devices
+    FROM collective c JOIN pod_step s USING (process, step) GROUP BY ALL
+)
+GROUP BY ALL;
+
+-- Internal: Each device in each step of the pod. Collectives during which it ran nothing else are divided into the
+-- exchange and the wait for others; what ran beside them hides the wait first.
+CREATE TABLE pod_device_step AS
+WITH met AS (
+    SELECT c.process, c.device, c.step, sum(c.duration_ns) AS ns,
+           sum(greatest(0, c.duration_ns - e.ns * (c.count / e.count))) AS late_ns
+    FROM collective c JOIN pod_step s USING (process, step) JOIN pod_exchange e USING (pod_step, hlo_op) GROUP BY ALL
+),
+divided AS (
+    SELECT d.*, s.pod_step, s.duration_ns,
+           least(d.busy_ns, coalesce(if(m.ns IS NULL, NULL, d.collective_ns), m.ns, 0))::BIGINT AS exposed_ns,
+           least(exposed_ns, coalesce(m.late_ns, 0))::BIGINT AS waiting_ns
+    FROM device_step d JOIN pod_step s USING (process, step) LEFT JOIN met m USING (process, device, step)
+)
+SELECT *, busy_ns - exposed_ns AS compute_ns, exposed_ns - waiting_ns AS exchange_ns FROM divided;
+
+-- Internal: Each process in each step of the pod, by parts that add up to the step: those of its device that waits
+-- least for others. Without any device in the evidence, the loop's thread waits for the device, and the shortest of
+-- these waits is what the device takes.
+CREATE TABLE pod_time AS
+WITH slowest AS (
+    SELECT process, device FROM pod_device_step GROUP BY process, device
+    QUALIFY row_number() OVER (PARTITION BY process ORDER BY sum(busy_ns - waiting_ns) DESC, device) = 1
+),
+parted AS (
+    SELECT process, device, pod_step, duration_ns, coalesce(idle_input_ns, 0) AS input_ns,
+           coalesce(idle_compile_ns, 0) AS compile_ns, coalesce(idle_tracing_ns, 0) AS tracing_ns,
+           coalesce(idle_other_ns, 0) AS python_ns, coalesce(idle_dispatch_ns, 0) AS dispatch_ns,
+           coalesce(idle_upload_ns, 0) AS upload_ns, coalesce(idle_save_ns, 0) AS save_ns,
+           compute_ns, exchange_ns, waiting_ns
+    FROM pod_device_step JOIN slowest USING (process, device)
+    UNION ALL BY NAME
+    SELECT process, pod_step, duration_ns, coalesce(input_ns, 0) AS input_ns, coalesce(compile_ns, 0) AS compile_ns,
+           coalesce(tracing_ns, 0) AS tracing_ns, coalesce(other_ns, 0) AS python_ns,
+           coalesce(dispatch_ns, 0) AS dispatch_ns, coalesce(upload_ns, 0) AS upload_ns, coalesce(save_ns, 0) AS save_ns,
+           coalesce(min(wait_ns) OVER (PARTITION BY pod_step), 0) AS compute_ns, 0 AS exchange_ns,
+           coalesce(wait_ns, 0) - compute_ns AS waiting_ns
+    FROM pod_step WHERE NOT EXISTS (SELECT 1 FROM pod_device_step)
+)
+SELECT *, greatest(0, duration_ns - input_ns - compile_ns - tracing_ns - python_ns - dispatch_ns - upload_ns - save_ns
+                      - compute_ns - exchange_ns - waiting_ns) AS idle_ns
+FROM parted;
+
+-- Internal: The same with a row for each part, and what is usual for it in that step.
+CREATE TABLE pod_step_part AS
+WITH part AS (
+    SELECT process, pod_step, unnest(pod_parts()) AS part,
+           unnest([input_ns, compile_ns, tracing_ns, python_ns, dispatch_ns, upload_ns, save_ns, compute_ns, exchange_ns,
+                   waiting_ns, idle_ns]) AS ns
+    FROM pod_time
+)
+SELECT p.*, u.usual_ns
+FROM part p JOIN (
+    SELECT pod_step, part, pod_usual(ns) AS usual_ns FROM part GROUP BY pod_step, part
+) u USING (pod_step, part);
+
+-- Where the steps of each process of a pod go: the mean time of each part, with the median of all processes and the
+-- MAD. The parts make up the step of the process's device that waits least for others; without devices, of its loop.
+CREATE TABLE pod_part AS
+WITH mean AS (SELECT process, part, avg(ns)::BIGINT AS ns FROM pod_step_part GROUP BY process, part)
+SELECT m.process, m.part, m.ns, u.median_ns, u.mad_ns
+FROM mean m JOIN (
+    SELECT part, median(ns)::BIGINT AS median_ns, mad(ns)::BIGINT AS mad_ns FROM mean GROUP BY part
+) u USING (part)
+ORDER BY m.process, list_position(pod_parts(), m.part);
+
+-- Internal: How long each process takes by itself in each step of the pod, without its wait for others, and whether it
+-- is late.
+CREATE TABLE pod_lateness AS
+WITH own AS (SELECT process, pod_step, duration_ns, duration_ns - waiting_ns AS own_ns FROM pod_time),
+usual AS (
+    SELECT pod_step, pod_usual(own_ns) AS usual_ns, pod_spread(own_ns) AS spread_ns, median(duration_ns) AS step_ns
+    FROM own GROUP BY pod_step
+)
+SELECT o.*, u.usual_ns, u.step_ns,
+       o.own_ns - u.usual_ns >= greatest(pod_late_share() * u.step_ns, pod_late_ns(), pod_outlying(u.spread_ns)) AS late
+FROM own o JOIN usual u USING (pod_step);
+
+-- Internal: How fast each process falls behind the others, if their steps do not wait for each other: the time by which
+-- the end of its step moves away from theirs, a step, and how regularly.
+CREATE TABLE pod_lag AS
+SELECT s.process, regr_slope(s.end_ns - u.end_ns, s.pod_step) AS ns_a_step, regr_r2(s.end_ns - u.end_ns, s.pod_step) AS regular,
+       count(*) AS steps
+FROM pod_step s JOIN (
+    SELECT pod_step, if(count(*) = 2, min(end_ns), median(end_ns)) AS end_ns FROM pod_step GROUP BY pod_step
+) u USING (pod_step)
+GROUP BY s.process;
+
+-- Processes of a pod that are slower than the others, and thus let them wait. `kind` says how: `lag`: the others do not
+-- wait, and it falls behind; `compile` and `input`: it compiles, or waits for input, longer than they do; `device`: one of
+-- its host's devices computes longer than most; `host`: anything else, in most steps; `sometimes`: anything else, in
+-- some steps, but more often than the others. `part` is the part of its late steps that differs most, by `excess_ns`.
+CREATE TABLE pod_straggler AS
+WITH process_ AS (
+    SELECT process, count(*) AS steps, count(*) FILTER (late) AS late_steps, avg(own_ns) AS own_ns,
+           avg(step_ns) AS step_ns, avg(own_ns - usual_ns) FILTER (late) AS late_ns
+    FROM pod_lateness GROUP BY process
+),
+whole AS (
+    SELECT count(*) AS processes, pod_usual(own_ns) AS usual_ns, pod_spread(own_ns) AS spread_ns,
+           sum(late_steps) FILTER (late_steps < most() * steps) AS late_steps
+    FROM process_
+),
+excess AS (
+    SELECT process, part, avg(p.ns - p.usual_ns) AS ns
+    FROM pod_step_part p JOIN pod_lateness l USING (process, pod_step) WHERE l.late AND p.part <> 'waiting'
+    GROUP BY process, part
+),
+main AS (SELECT process, arg_max(part, ns) AS part, max(ns) AS ns FROM excess GROUP BY process),
+compiled AS (
+    SELECT process FROM pod_part JOIN process_ USING (process), whole
+    WHERE part = 'compile' AND ns - if(processes = 2, 2 * median_ns - ns, median_ns)
+        >= greatest(pod_mean_share() * step_ns, if(processes = 2, 0, pod_outlying(mad_ns)))
+),
+working AS (  -- how long each device computes
+    SELECT process, device, avg(compute_ns) AS ns FROM pod_device_step GROUP BY process, device
+),
+slow AS (  -- on each host
+    SELECT h.host, count(*) AS devices, count(*) FILTER (
+               w.ns - (SELECT pod_usual(ns) FROM working) >= 0.5 * coalesce(m.late_ns, 0)) AS slow
+    FROM working w JOIN pod_process h USING (process) JOIN process_ m USING (process) GROUP BY h.host
+),
+judged AS (
+    SELECT p.process, p.steps, p.late_steps, m.part, m.ns AS excess_ns, p.step_ns, w.processes,
+           p.late_steps >= most() * p.steps AS always,
+           p.own_ns - w.usual_ns >= greatest(pod_mean_share() * p.step_ns, pod_outlying(w.spread_ns)) AS outlying,
+           p.late_steps >= recurring() AND p.late_steps >= greatest(0.25, 1.5 / w.processes) * w.late_steps AS repeated,
+           g.ns_a_step >= pod_mean_share() * p.step_ns AND g.regular >= nearly_all() AND g.steps >= 5 AS lags,
+           p.process IN (FROM compiled) AS compiles, h.name, h.host, s.devices = 1 OR s.slow < most() * s.devices AS one_device
+    FROM process_ p JOIN main m USING (process) JOIN pod_process h USING (process) JOIN pod_lag g USING (process)
+    LEFT JOIN slow s USING (host), whole w
+)
+SELECT * FROM (
+    SELECT process, name, CASE
+               WHEN lags THEN 'lag'
+               WHEN part = 'compile' AND compiles THEN 'compile'
+               WHEN part = 'input' AND (always OR outlying AND repeated) THEN 'input'
+               WHEN always AND part = 'compute' AND one_device THEN 'device'
+               WHEN always THEN 'host'
+               WHEN outlying AND repeated THEN 'sometimes' END AS kind,
+           part, excess_ns::BIGINT AS excess_ns, late_steps, steps, step_ns::BIGINT AS step_ns, processes
+    FROM judged
+)
+WHERE kind IS NOT NULL;
