@@ -56,6 +56,8 @@ EXAMPLES = _parsed("""
     account: SELECT python_ns / (ended_at - began_at) AS python FROM account
     time_line: SELECT part, file, line, share FROM time_line ORDER BY part, share DESC
     consumer: SELECT name, file, line, value FROM consumer ORDER BY name, value DESC
+    pod_part: SELECT process, part, ns / 1e6 AS ms FROM pod_part WHERE ns > median_ns + 6 * mad_ns
+    pod_straggler: SELECT name, kind, part, excess_ns / 1e6 AS ms FROM pod_straggler
 
     warmup: SELECT count(*) AS steps FROM step WHERE NOT tail AND ordinal >= warmup()
     has_trait: SELECT name FROM counter WHERE has_trait(name, 'sized_by_data')

@@ -392,4 +392,26 @@ VIEWS: dict[str, Columns] = {
         what VARCHAR kinds of compilations or reads, or the operator
     """
     ),
+    "pod_part": columns(
+        PROCESS
+        + """
+        part VARCHAR input, compile, tracing, python, dispatch, upload, save, compute, exchange, …
+        ns BIGINT mean time of a step that it takes
+        median_ns BIGINT median of all processes
+        mad_ns BIGINT median of the absolute deviations from it
+    """
+    ),
+    "pod_straggler": columns(
+        PROCESS
+        + """
+        name VARCHAR as in pod_process
+        kind VARCHAR lag, compile, input, device, host or sometimes
+        part VARCHAR part of its late steps that differs most, as in pod_part
+        excess_ns BIGINT by how much, on average
+        late_steps BIGINT steps in which it was late
+        steps BIGINT steps that were compared
+        step_ns BIGINT mean duration of the pod's steps
+        processes BIGINT processes that were compared
+    """
+    ),
 }

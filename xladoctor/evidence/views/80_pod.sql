@@ -62,12 +62,28 @@ divided AS (
 )
 SELECT *, busy_ns - exposed_ns AS compute_ns, exposed_ns - waiting_ns AS exchange_ns FROM divided;
 
+-- Internal: Devices that next to never compute or exchange anything while most devices of the pod do. One that waits for
+-- others in collectives is not idle.
+CREATE TABLE pod_idle_device AS
+WITH use AS (
+    SELECT process, device, avg(busy_ns) AS busy_ns, avg(busy_ns - waiting_ns) AS working_ns, avg(duration_ns) AS step_ns
+    FROM pod_device_step GROUP BY process, device
+),
+usual AS (
+    SELECT median(busy_ns) AS busy_ns, median(working_ns) AS working_ns, median(step_ns) AS step_ns, count(*) AS devices
+    FROM use
+)
+SELECT d.process, d.device, d.busy_ns / d.step_ns AS share, u.busy_ns / u.step_ns AS usual_share, u.devices
+FROM use d, usual u
+WHERE d.busy_ns <= 0.2 * u.busy_ns AND d.working_ns <= 0.2 * u.working_ns;
+
 -- Internal: Each process in each step of the pod, by parts that add up to the step: those of its device that waits
 -- least for others. Without any device in the evidence, the loop's thread waits for the device, and the shortest of
 -- these waits is what the device takes.
 CREATE TABLE pod_time AS
 WITH slowest AS (
-    SELECT process, device FROM pod_device_step GROUP BY process, device
+    SELECT process, device FROM pod_device_step ANTI JOIN pod_idle_device USING (process, device)
+    GROUP BY process, device
     QUALIFY row_number() OVER (PARTITION BY process ORDER BY sum(busy_ns - waiting_ns) DESC, device) = 1
 ),
 parted AS (
@@ -115,7 +131,9 @@ ORDER BY m.process, list_position(pod_parts(), m.part);
 -- Internal: How long each process takes by itself in each step of the pod, without its wait for others, and whether it
 -- is late.
 CREATE TABLE pod_lateness AS
-WITH own AS (SELECT process, pod_step, duration_ns, duration_ns - waiting_ns AS own_ns FROM pod_time),
+WITH own AS (
+    SELECT process, pod_step, duration_ns, waiting_ns, duration_ns - waiting_ns AS own_ns FROM pod_time
+),
 usual AS (
     SELECT pod_step, pod_usual(own_ns) AS usual_ns, pod_spread(own_ns) AS spread_ns, median(duration_ns) AS step_ns
     FROM own GROUP BY pod_step
@@ -161,7 +179,8 @@ compiled AS (
         >= greatest(pod_mean_share() * step_ns, if(processes = 2, 0, pod_outlying(mad_ns)))
 ),
 working AS (  -- how long each device computes
-    SELECT process, device, avg(compute_ns) AS ns FROM pod_device_step GROUP BY process, device
+    SELECT process, device, avg(compute_ns) AS ns FROM pod_device_step ANTI JOIN pod_idle_device USING (process, device)
+    GROUP BY process, device
 ),
 slow AS (  -- on each host
     SELECT h.host, count(*) AS devices, count(*) FILTER (
@@ -190,3 +209,72 @@ SELECT * FROM (
     FROM judged
 )
 WHERE kind IS NOT NULL;
+
+-- Internal: The collective in which a pod's devices wait longest for others.
+CREATE TABLE pod_longest_wait AS
+SELECT c.hlo_op, sum(greatest(0, c.duration_ns - e.ns * (c.count / e.count))) AS ns
+FROM collective c JOIN pod_step s USING (process, step) JOIN pod_exchange e USING (pod_step, hlo_op)
+GROUP BY c.hlo_op ORDER BY ns DESC, c.hlo_op LIMIT 1;
+
+-- Internal: The line of the program in which most time of a part goes by, for processes of a pod, where it is known.
+CREATE TABLE pod_place AS
+WITH line AS (
+    SELECT process, if(kind = 'other', 'python', kind) AS part, file, line, function, 1 AS nth, count AS weight FROM host_line
+    WHERE kind IN ('input', 'tracing', 'upload', 'other')
+    UNION ALL BY NAME
+    SELECT process, activity AS part, file, line, 2 AS nth, sum(duration_ns) AS weight FROM host_segment
+    WHERE activity IN ('input', 'save', 'upload') AND file IS NOT NULL GROUP BY process, activity, file, line
+)
+SELECT DISTINCT ON (process, part) process, part, file, line, function FROM line
+ORDER BY process, part, nth, weight DESC, file, line;
+
+-- Internal: The same stragglers as columns of a rule's row: those of a kind whose steps differ in the same part are
+-- together, the worst first. The cost is what the pod's steps would be shorter by without them. `blameless`: of two
+-- processes that differ in what their devices do, it is unknown which is right.
+CREATE TABLE pod_delay AS
+WITH together AS (
+    SELECT kind, part, list(name ORDER BY excess_ns DESC, name) AS names, arg_max(process, excess_ns) AS worst,
+           arg_max(late_steps, excess_ns) AS late_steps, arg_max(steps, excess_ns) AS steps, max(excess_ns) AS excess_ns,
+           any_value(step_ns) AS step_ns, any_value(processes) AS processes
+    FROM pod_straggler GROUP BY kind, part
+),
+compared AS (
+    SELECT t.kind, t.part, l.pod_step, max(l.own_ns) FILTER (s.process IS NOT NULL) AS own_ns,
+           max(l.own_ns) FILTER (s.process IS NULL) AS other_ns,
+           median(l.waiting_ns) FILTER (s.process IS NULL) AS waiting_ns, any_value(l.step_ns) AS step_ns
+    FROM together t CROSS JOIN pod_lateness l
+    LEFT JOIN pod_straggler s ON s.process = l.process AND s.kind = t.kind AND s.part = t.part
+    GROUP BY t.kind, t.part, l.pod_step
+),
+lost AS (
+    SELECT kind, part, sum(greatest(0, own_ns - other_ns)) AS ns, sum(greatest(0, own_ns - other_ns)) / sum(step_ns) AS share,
+           avg(waiting_ns) FILTER (own_ns > other_ns) AS waiting_ns, count(*) AS steps
+    FROM compared GROUP BY kind, part
+)
+SELECT s.process, p.file, p.line, p.function, t.kind, t.part, t.late_steps AS count,
+       over_loop(t.worst, l.ns, l.steps) AS cost_ns, t.processes = 2 AND t.part IN ('compute', 'exchange', 'idle') AS blameless,
+       t.worst, t.excess_ns, l.share, t.step_ns,
+       {'worst': t.names[1], 'names': t.names[:8], 'more': greatest(0, len(t.names) - 8), 'of': t.processes, 'part': t.part,
+        'late_steps': t.late_steps, 'steps': t.steps, 'excess_ms': round(t.excess_ns / 1e6, 3),
+        'step_ms': round(t.step_ns / 1e6, 3), 'wait_ms': round(coalesce(l.waiting_ns, 0) / 1e6, 3),
+        'share': round(l.share, 4), 'collective': (SELECT hlo_op FROM pod_longest_wait)} AS cause
+FROM pod_straggler s JOIN together t USING (kind, part) JOIN lost l USING (kind, part)
+LEFT JOIN pod_place p ON p.process = t.worst AND p.part = t.part
+ORDER BY t.kind, t.part, s.excess_ns DESC, s.process;
+
+-- Internal: What waiting for the last process costs each step of the pod, stragglers left out, and which process that is.
+CREATE TABLE pod_skew AS
+WITH waited AS (SELECT pod_step, median(waiting_ns) AS ns FROM pod_lateness GROUP BY pod_step)
+SELECT l.pod_step, any_value(l.step_ns) AS step_ns, arg_max(l.process, l.own_ns) AS last,
+       least(any_value(w.ns), greatest(0, max(l.own_ns - l.usual_ns))) AS ns
+FROM pod_lateness l ANTI JOIN pod_straggler USING (process) JOIN waited w USING (pod_step)
+GROUP BY l.pod_step;
+
+-- Internal: The graphs that the devices of each process of a pod run: their share of its device time, and how many of the
+-- processes run them.
+CREATE TABLE pod_module AS
+SELECT process, o.hlo_module AS module, sum(o.self_ns) / sum(sum(o.self_ns)) OVER (PARTITION BY process) AS share,
+       count(*) OVER (PARTITION BY o.hlo_module) AS processes
+FROM device_op o SEMI JOIN pod_process USING (process)
+WHERE o.hlo_module IS NOT NULL
+GROUP BY process, o.hlo_module;
