@@ -186,7 +186,6 @@ def examine(
     *,
     session: str | None = None,
     progress: Progress | None = None,
-    lost: tuple[str, ...] = (),
     pictures: bool = False,
     where: Where | None = None,
 ) -> Diagnosis:
@@ -200,7 +199,7 @@ def examine(
     """
     if pod := _large_pod(path, session, where):
         return _examine_pod(pod, selection, total_steps, where, progress)
-    evidence = load_evidence(path, session, progress, lost)
+    evidence = load_evidence(path, session, progress)
     return diagnose(evidence, selection, total_steps, pictures=pictures)
 
 
@@ -251,21 +250,18 @@ def _examine_pod(
     from xladoctor.diagnosis import engine
 
     joined = _join(pod, _judging(selection), where, progress)
-    diagnosis = engine.diagnose(
+    diagnosis = engine.diagnose_pod(
         joined.evidence,
+        joined.hosts,
         selection.rules,
         total_steps,
         selection.off,
         selection.errors,
         selection.ignored_in,
-        strict=False,
-        hosts=joined.hosts,
     )
     timings.done("judging")
     compared = diagnosis.pod and replace(diagnosis.pod, left_out=joined.left_out)
-    return replace(
-        diagnosis, pod=compared, warnings=[*diagnosis.warnings, *selection.notes]
-    )
+    return replace(diagnosis, pod=compared, warnings=[*diagnosis.warnings, *selection.notes])
 
 
 def examine_run(
@@ -279,9 +275,8 @@ def examine_run(
 ) -> Diagnosis:
     """Load and diagnose a run directory, and keep the diagnosis there if it can be written."""
     path = str(from_here(run.path))
-    diagnosis = examine(
-        path, selection, total_steps, progress=progress, lost=lost, pictures=pictures
-    )
+    evidence = load_evidence(path, progress=progress, lost=lost)
+    diagnosis = diagnose(evidence, selection, total_steps, pictures=pictures)
     try:
         _keep(run, diagnosis)
     except OSError as error:

@@ -38,6 +38,19 @@ _PATIENCE_S = 600.0  # time limit for a query of the pack
 _BUSY = 0.5  # share of the steps; a device that is less busy cannot limit them
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The arguments of :func:`diagnose` and :func:`diagnose_pod`."""
+
+    rules: Sequence[Rule]
+    total_steps: int | None
+    off: Sequence[str]
+    errors: Collection[str]
+    ignored_in: Mapping[str, Sequence[str]]
+    strict: bool = False
+    hosts: ByHost | None = None
+
+
 def diagnose(
     evidence: Evidence,
     rules: Sequence[Rule],
@@ -47,7 +60,6 @@ def diagnose(
     ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}),
     *,
     strict: bool = True,
-    hosts: ByHost | None = None,
 ) -> Diagnosis:
     """Judge the evidence by each rule that applies to the program's frontend, with its texts.
 
@@ -60,15 +72,39 @@ def diagnose(
         errors: ids of rules whose findings are all errors.
         ignored_in: by rule id, globs of the files in which its findings are ignored.
         strict: whether a failing rule of the pack is an error; else it counts as not evaluated.
-        hosts: what was found on each host of a pod by itself. The evidence, of which only a part is
-            kept for each host, is then judged by the rules that compare hosts.
 
     Raises:
         RuleError: a rule's query or message fails on this evidence.
     """
-    judged = judge_all(
-        evidence, rules, total_steps, off, errors, ignored_in, strict=strict, hosts=hosts
-    )
+    return _diagnosis(evidence, _Asked(rules, total_steps, off, errors, ignored_in, strict))
+
+
+def diagnose_pod(
+    evidence: Evidence,
+    hosts: ByHost,
+    rules: Sequence[Rule],
+    total_steps: int | None = None,
+    off: Sequence[str] = (),
+    errors: Collection[str] = (),
+    ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Diagnosis:
+    """Judge the joined evidence of many hosts by the rules that compare them, and add what was
+    found on each host by itself, of which the evidence keeps only a part.
+
+    Args:
+        hosts: what was found on each host by itself.
+        rules, total_steps, off, errors, ignored_in: as for :func:`diagnose`; a rule that fails
+            counts as not evaluated.
+    """
+    asked = _Asked(rules, total_steps, off, errors, ignored_in, hosts=hosts)
+    diagnosis = _diagnosis(evidence, asked)
+    # What is of a single process is left out: the pod's table has all of them.
+    time = replace(diagnosis.time, parts=None, explained=None, unexplained=[])
+    return replace(diagnosis, time=time, devices=[], labels=[], step_groups=[])
+
+
+def _diagnosis(evidence: Evidence, asked: _Asked) -> Diagnosis:
+    judged = _judged(evidence, asked)
     run, used = facts.run(evidence), devices.device_use(evidence)
     graphs = tpu_graphs(evidence)
     time = explain(evidence, judged.time, judged.findings, judged.pack)
@@ -76,17 +112,17 @@ def diagnose(
         schema_version=SCHEMA_VERSION,
         tool=Tool("xladoctor", __version__),
         run=run,
-        verdict=verdict(_basis(evidence, judged, run, time, used, off)),
+        verdict=verdict(_basis(evidence, judged, run, time, used, asked.off)),
         time=time,
         steps=judged.steps,
-        devices=[] if hosts else used,  # the pod's table has them all
+        devices=used,
         counts=[*counts(evidence, judged.steps), *tpu_counts(graphs)],
         findings=facts.with_tried(evidence, judged.findings),
         rules=judged.outcomes,
         not_checked=judged.not_checked,
         ignored=judged.ignored,
         warnings=[*evidence.notes, *judged.notes, *evidence.later_notes()],
-        total_steps=total_steps,
+        total_steps=asked.total_steps,
         labels=label_times(evidence),
         step_groups=facts.step_groups(evidence),
         tpu_graphs=graphs,
@@ -134,19 +170,23 @@ def judge_all(
     ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}),
     *,
     strict: bool = True,
-    hosts: ByHost | None = None,
 ) -> RuleResults:
     """The findings of all rules. Arguments are those of :func:`diagnose`, which adds the run."""
+    return _judged(evidence, _Asked(rules, total_steps, off, errors, ignored_in, strict))
+
+
+def _judged(evidence: Evidence, asked: _Asked) -> RuleResults:
+    hosts = asked.hosts
     evidence.database.close_to_the_outside()
-    known = [*(rule.id for rule in rules), *off]
+    known = [*(rule.id for rule in asked.rules), *asked.off]
     rules = [
         own
-        for rule in rules
+        for rule in asked.rules
         if rule.applies_to.to(evidence.available) and (own := rule.for_frontend(evidence.frontend))
     ]
     time, steps = account.time_spent(evidence), facts.steps(evidence)
     whatif = WhatIf(evidence.database, vocabulary(evidence.frontend).records_steps)
-    savings = Savings(whatif, time, steps, total_steps)
+    savings = Savings(whatif, time, steps, asked.total_steps)
     raw, judged, not_checked = list[Finding](), list[tuple[str, bool]](), list[NotChecked]()
     if hosts is not None:
         raw, judged = list(hosts.findings), list(hosts.judged.items())
@@ -154,20 +194,20 @@ def judge_all(
     for rule in rules:
         if hosts is not None and rule.applies_to.with_table != "pod_process":
             continue
-        found, reason = _outcome(rule, evidence, time, savings, strict=strict)
+        found, reason = _outcome(rule, evidence, time, savings, strict=asked.strict)
         if reason:
             not_checked.append(reason)
         else:
             judged.append((rule.id, bool(found)))
             raw += found
-    raw = [replace(each, severity="error") if each.rule in errors else each for each in raw]
-    suppression = Suppression(evidence, ignored_in)
+    raw = [replace(each, severity="error") if each.rule in asked.errors else each for each in raw]
+    suppression = Suppression(evidence, asked.ignored_in)
     kept, ignored = suppression.split(raw)
     ignored += hosts.ignored if hosts else []
     ranked = ranking.ranked(kept)
     ordered, _ = savings.in_order(ranked)
     to_fix, limit = savings.in_order([each for each in ranked if each.severity != "info"])
-    outcomes = _outcomes(judged, not_checked, off)
+    outcomes = _outcomes(judged, not_checked, asked.off)
     return RuleResults(
         time,
         steps,

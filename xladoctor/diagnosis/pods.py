@@ -175,5 +175,8 @@ def _no_straggler(
         f" {min(own) / 1e6:.1f} to {max(own) / 1e6:.1f} ms"
     )
     if waits >= _SHARE * step_ns:
-        text += f"; on average they wait {waits / 1e6:.1f} of {step_ns / 1e6:.1f} ms, now for one, now for another"
+        text += (
+            f"; on average they wait {waits / 1e6:.1f} of {step_ns / 1e6:.1f} ms, now for one, now"
+            " for another"
+        )
     return text + "."

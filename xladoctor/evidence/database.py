@@ -83,7 +83,7 @@ class Database:
         """Append the rows of a query, which may read files; its columns have the table's names."""
         self._create(table)
         self._connection.execute(f'INSERT INTO "{table}" BY NAME {query}')
-        if self.scalar(f'SELECT EXISTS (FROM "{table}")'):  # noqa: S608 - a table of the schema
+        if self.scalar(f'SELECT EXISTS (FROM "{table}")'):
             self._filled.add(table)
             self._has_rows.pop(table, None)
 

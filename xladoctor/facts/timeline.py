@@ -320,7 +320,7 @@ class DeviceOp(
 
 class Collective(
     _Derived,
-    example="SELECT hlo_op, sum(duration_ns) AS ns FROM collective GROUP BY hlo_op ORDER BY ns DESC",
+    example="SELECT hlo_op, sum(duration_ns) AS ns FROM collective GROUP BY hlo_op ORDER BY 2 DESC",
 ):
     """A collective operation of a device in a step, all its executions there together. Of one that
     is begun early, the wait for its end counts.

@@ -47,17 +47,18 @@ _OFFSETS = """
         WHERE regexp_matches(c.hlo_op, $together) GROUP BY c.process, c.step + s.shift, c.hlo_op
     ),
     typical AS (
-        SELECT step, hlo_op, median(instant) AS instant FROM ended GROUP BY step, hlo_op HAVING count(*) > 1
+        SELECT step, hlo_op, median(instant) AS instant FROM ended
+        GROUP BY step, hlo_op HAVING count(*) > 1
     ),
     point AS (
         SELECT e.process, t.instant, e.instant - t.instant AS ahead
         FROM ended e JOIN typical t USING (step, hlo_op)
     )
     SELECT process, count(*) AS points, median(ahead) AS ahead, 1.4826 * mad(ahead) AS spread,
-           regr_slope(ahead, instant) AS slope, regr_intercept(ahead, instant) AS intercept, min(instant) AS first,
-           max(instant) - min(instant) AS span,
-           sqrt(greatest(0, regr_syy(ahead, instant) * (1 - coalesce(regr_r2(ahead, instant), 1))) / count(*))
-               AS residual
+           regr_slope(ahead, instant) AS slope, regr_intercept(ahead, instant) AS intercept,
+           min(instant) AS first, max(instant) - min(instant) AS span,
+           sqrt(greatest(0, regr_syy(ahead, instant) * (1 - coalesce(regr_r2(ahead, instant), 1)))
+                / count(*)) AS residual
     FROM point GROUP BY process
 """
 

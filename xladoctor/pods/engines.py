@@ -114,8 +114,10 @@ def on_cluster(
             package.
     """
     with _client(address) as client:
-        from distributed import as_completed
+        import distributed
         from distributed.scheduler import KilledWorker
+
+        as_completed: Any = distributed.as_completed
 
         futures = client.map(work, items, key="xladoctor", pure=False, retries=_TRIES - 1)
         of = dict(zip(futures, items, strict=True))
@@ -139,11 +141,9 @@ def on_cluster(
 def _client(address: str) -> Iterator[Any]:
     try:
         import dask
-        from distributed import Client
+        import distributed
     except ImportError as error:
-        raise ClusterError(
-            "Dask is not installed", "pip install 'xladoctor[cluster]'"
-        ) from error
+        raise ClusterError("Dask is not installed", "pip install 'xladoctor[cluster]'") from error
     if address == CONFIGURED:
         address = dask.config.get("scheduler-address", None)
         if not address:
@@ -152,7 +152,7 @@ def _client(address: str) -> Iterator[Any]:
                 "set DASK_SCHEDULER_ADDRESS, or give --cluster its address: tcp://host:8786",
             )
     try:
-        client = Client(address)
+        client: Any = distributed.Client(address)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, ImportError) as error:
         raise ClusterError(
             f"{address}: no Dask scheduler answers there: {error}",
@@ -161,9 +161,7 @@ def _client(address: str) -> Iterator[Any]:
     try:
         workers = client.scheduler_info()["workers"]
         if not workers:
-            raise ClusterError(
-                f"{address}: the scheduler has no workers", f"dask worker {address}"
-            )
+            raise ClusterError(f"{address}: the scheduler has no workers", f"dask worker {address}")
         yield client
     finally:
         client.close()

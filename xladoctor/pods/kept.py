@@ -20,7 +20,6 @@ from xladoctor.errors import XladoctorError
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.schema import TABLES
 
-_MOST_OPERATIONS, _MOST_LINES, _MOST_GAPS, _MOST_REGIONS = 200, 300, 200, 300
 #: Tables that are kept as they are.
 _WHOLE = (
     "process",
@@ -43,24 +42,24 @@ _WHOLE = (
 )
 #: Tables that are cut or added up, by the query that does so.
 _REDUCED = {
-    "device_op": f"""
+    "device_op": """
         SELECT * FROM device_op QUALIFY row_number() OVER (
             PARTITION BY process, device ORDER BY self_ns DESC, hlo_op
-        ) <= {_MOST_OPERATIONS}
+        ) <= 200
     """,
-    "host_sample": f"""
+    "host_sample": """
         SELECT * FROM host_sample QUALIFY row_number() OVER (
             PARTITION BY process ORDER BY count DESC, file, line
-        ) <= {_MOST_LINES}
+        ) <= 300
     """,
-    "idle_gap": f"""
+    "idle_gap": """
         SELECT process, device, step, begin_ns, duration_ns, reason, reason_ns, file, line,
                function, user_file, user_line, user_function, via
         FROM idle_gap QUALIFY row_number() OVER (
             PARTITION BY process, device ORDER BY duration_ns DESC, begin_ns
-        ) <= {_MOST_GAPS}
+        ) <= 200
     """,
-    "region": f"""
+    "region": """
         SELECT process, row_number() OVER (PARTITION BY process ORDER BY path) - 1 AS region,
                NULL AS parent, any_value(name) AS name, path, min(step) AS step,
                min(begin_ns) AS begin_ns, sum(duration_ns)::BIGINT AS duration_ns,
@@ -69,7 +68,7 @@ _REDUCED = {
                sum(idle_ns)::BIGINT AS idle_ns
         FROM region GROUP BY process, path QUALIFY row_number() OVER (
             PARTITION BY process ORDER BY sum(duration_ns) DESC
-        ) <= {_MOST_REGIONS}
+        ) <= 300
     """,
 }
 KEPT = (*_WHOLE, *_REDUCED)
@@ -103,9 +102,9 @@ class KeptHostError(XladoctorError):
 
 def write(database: Database, about: About, file: Path) -> None:
     """Write what is kept of a host to a file. Raises ``duckdb.Error`` where that cannot be done."""
-    columns = [f'(SELECT list(r) FROM ({_query(table)}) AS r) AS "{table}"' for table in KEPT]
+    columns = [f'(SELECT list(r) FROM ({_query(table)}) AS r) AS "{table}"' for table in KEPT]  # noqa: S608
     text = json.dumps(msgspec.to_builtins(about)).replace("'", "''")
-    database.write(f"SELECT {', '.join(columns)}, '{text}' AS about", file)  # noqa: S608
+    database.write(f"SELECT {', '.join(columns)}, '{text}' AS about", file)
 
 
 def read_about(files: Sequence[Path]) -> dict[Path, About]:

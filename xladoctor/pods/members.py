@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -10,21 +11,21 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from xladoctor.errors import XladoctorError
-from xladoctor.evidence.runs import is_run, locate
+from xladoctor.evidence.pod_runs import is_run, members
+from xladoctor.evidence.runs import locate
 from xladoctor.foreign import quoted
-from xladoctor.ingest.compressed import PACKED
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.recognition import Kind, files_in, is_timeline, newest_traces
 from xladoctor.ingest.regular import lies_in
 from xladoctor.ingest.sessions import of_one_session
+from xladoctor.recording.interface import HOST
 from xladoctor.regular_files import files_below
 from xladoctor.storage.address import Address, is_url, local_path, parse_address
 
 if TYPE_CHECKING:
     from xladoctor.storage.store import Object
 
-#: How the folders of a job's hosts are called, below the one that all of them write to.
-_HOST = "host-"
+_DIGITS = re.compile(r"(\d{1,18})")
 #: More timelines than this, or more bytes of several, are not read together in one process.
 _TOGETHER, _TOGETHER_BYTES = 8, 1 << 30
 
@@ -85,19 +86,25 @@ def find_pod(words: Sequence[str], session: str | None = None) -> Pod | None:
         StorageError: a URL cannot be looked at.
     """
     if len(words) > 1:
-        files = [Path(word) for word in words if not is_url(word)]
-        if len(files) < len(words) or not all(is_timeline(file) for file in files):
-            return None
-        return Pod(quoted(*words), [_file(file, file.parent) for file in files if file.is_file()])
+        return _of_files(words)
     word = words[0]
-    if word == "-":
-        return None
-    if is_url(word) and not (local := local_path(word)):
+    if is_url(word) and not local_path(word):
         return _behind(word, session)
-    path = Path(locate(local if is_url(word) and local else word))
-    if not path.is_dir():
+    path = Path(locate(local_path(word) or word)) if word != "-" else None
+    return _below(path, session) if path and path.is_dir() else None
+
+
+def _of_files(words: Sequence[str]) -> Pod | None:
+    """The timelines that were named one by one; None if anything else was."""
+    files = [Path(word) for word in words]
+    if any(map(is_url, words)) or not all(is_timeline(file) and file.is_file() for file in files):
         return None
-    if runs := run_members(path):
+    return Pod(quoted(*words), [_file(file, file.parent) for file in files])
+
+
+def _below(path: Path, session: str | None) -> Pod | None:
+    """The runs of a job's hosts, or the timelines of a session, in a folder."""
+    if runs := members(path):
         return Pod(str(path), [_run(run, path) for run in runs])
     if is_run(path):
         return None
@@ -110,13 +117,8 @@ def find_pod(words: Sequence[str], session: str | None = None) -> Pod | None:
             f"{path}: of many hosts only timelines are read, not logs such as"
             f" {others[0].relative_to(path)}"
         )
+    files = sorted(files, key=lambda file: _natural(str(file)))
     return Pod(str(path), list(_files(files, path, ingested)), ingested.notes)
-
-
-def run_members(path: Path) -> list[Path]:
-    """The run directories of a job's hosts below the folder that all of them wrote to."""
-    runs = [run for run in sorted(path.glob(f"{_HOST}*")) if run.is_dir() and is_run(run)]
-    return [path, *runs] if runs and (path / "run.json").exists() else runs
 
 
 def require_inside(member: Member) -> None:
@@ -162,19 +164,19 @@ def _behind(url: str, session: str | None) -> Pod | None:
         if runs := _runs_of(objects):
             return Pod(address.shown, [_object(address, *run) for run in runs.items()])
         chosen = needed(store, objects, session)
-    members = [
+    timelines = [each for each in chosen.fetched if is_timeline(PurePosixPath(each.name))]
+    hosts = [
         _object(address, each.name, [each])
-        for each in chosen.fetched
-        if is_timeline(PurePosixPath(each.name))
+        for each in sorted(timelines, key=lambda each: _natural(each.name))
     ]
-    return Pod(address.shown, members, [f"{address.shown}: {note}" for note in chosen.notes])
+    return Pod(address.shown, hosts, [f"{address.shown}: {note}" for note in chosen.notes])
 
 
 def _runs_of(objects: Sequence[Object]) -> dict[str, list[Object]]:
     """The objects of each run of a job's hosts, by its folder."""
     runs: dict[str, list[Object]] = {}
     for each in objects:
-        if each.name.startswith(_HOST):
+        if each.name.startswith(HOST):
             runs.setdefault(each.name.partition("/")[0], []).append(each)
     return runs
 
@@ -188,6 +190,6 @@ def _object(address: Address, name: str, objects: Sequence[Object]) -> Member:
     return Member(own.complete + own.query, own.shown, "", f"{own.shown}\n{versions}", size)
 
 
-def name_of(member: Member) -> str:
-    """What to call a host that does not say its name: after its file."""
-    return Path(member.shown).name.removesuffix(PACKED).removesuffix(".xplane.pb")
+def _natural(name: str) -> list[tuple[int, str]]:
+    """A key by which host-9 comes before host-10."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in _DIGITS.split(name)]

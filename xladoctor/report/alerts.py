@@ -98,7 +98,7 @@ def missing(report: Report) -> Iterator[Alert]:
 
 def _of_finding(finding: Finding, judgement: Judgement | None, diagnosis: Diagnosis) -> Alert:
     gain = saving_of(finding, diagnosis)
-    said = (*finding.consequences, cost_of(finding, diagnosis.time.base))
+    said = (*finding.consequences, cost_of(finding, diagnosis))
     text = [finding.message, *map(_said, filter(None, said))]
     text += [f"Fixed: {gain}."] if gain else []
     text += [f"Gate: {STATES[judgement.state]}, {judgement.reason}."] if judgement else []

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from xladoctor.diagnosis.finding import Finding, Location
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.diagnosis.pod import Pod
 from xladoctor.diagnosis.tpu_graph import TpuGraph
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome
-from xladoctor.report import tpu_graphs
+from xladoctor.report import pods, tpu_graphs
 from xladoctor.report.alerts import Alert, alerts, consumer_text
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.markup import block, code, element, inline, prose, table
@@ -88,6 +89,8 @@ def _section(
     report: Report, raw: Diagnosis, unfolded: int | None, show_ignored: bool
 ) -> Iterator[Block]:
     yield Block("\n\n".join(_head(report)))
+    if report.diagnosis.pod is not None:
+        yield Block("\n\n".join(_pod(report.diagnosis.pod)))
     for graphs in tpu_graphs.groups(report.diagnosis.tpu_graphs):
         yield Block("\n\n".join(_tpu_graph(graphs)))
     if report.outcome is not None:
@@ -110,6 +113,24 @@ def _head(report: Report) -> Iterator[str]:
         facts += steps_of(diagnosis.steps)
     if facts:
         yield f"Ran on {inline(' · '.join(facts))}"
+
+
+def _pod(pod: Pod) -> Iterator[str]:
+    """The processes of a job, compared."""
+    yield inline(pod.summary)
+    parts = pods.parts_of(pod)
+    rows = [
+        [
+            inline(name),
+            *(
+                f"**{cell}**" if part in differs else cell
+                for part, cell in zip(parts, cells, strict=True)
+            ),
+        ]
+        for name, cells, differs in pods.rows(pod)
+    ]
+    yield table(["ms a step", *parts], rows)
+    yield inline(" · ".join(pods.facts(pod)))
 
 
 def _tpu_graph(graphs: Sequence[TpuGraph]) -> Iterator[str]:

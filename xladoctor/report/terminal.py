@@ -19,7 +19,7 @@ from xladoctor.diagnosis.interface import Diagnosis, TimeParts
 from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.quantities import duration, percent
-from xladoctor.report import devices, gate, labels, tpu_graphs
+from xladoctor.report import devices, gate, labels, pods, tpu_graphs
 from xladoctor.report.closing import closing
 from xladoctor.report.excerpt import excerpt
 from xladoctor.report.interface import Report, Style
@@ -67,6 +67,7 @@ def _sections(raw: Report, style: Style) -> list[RenderableType]:
     diagnosis, outcome = report.diagnosis, report.outcome
     shown = diagnosis.findings if outcome is None else gate.failing(report)
     sections: list[RenderableType] = [_heading(diagnosis, style), _verdict(diagnosis)]
+    sections += pods.sections(diagnosis.pod, style)
     if diagnosis.time.parts is not None and diagnosis.time.whole_s:
         sections.append(_time(diagnosis, diagnosis.time.parts, style))
     if (steps := _steps(diagnosis, style)) is not None:
@@ -189,7 +190,7 @@ def _legend(spent: Spent, diagnosis: Diagnosis, style: Style) -> Text:
 def _finding(number: int, finding: Finding, report: Report, style: Style) -> RenderableType:
     head = Text(f"{number:>2}  ").append(finding.severity, style=_SEVERITY[finding.severity])
     head.append(f"  {finding.rule}  ", style="bold")
-    cost = cost_of(finding, report.diagnosis.time.base)
+    cost = cost_of(finding, report.diagnosis)
     body: list[RenderableType] = [Text(plain(cost, style))] if cost else []
     if (made := judgements(report).get(finding.fingerprint)) is not None:
         body.insert(0, Text(plain(f"{STATES[made.state]}: {made.reason}", style), style="red"))

@@ -60,6 +60,7 @@ _BASIS = {
     "least": "at least ",
     "none": "",
 }
+_MOST_NAMED = 3  # processes
 _LESS = 0.8  # if better fixes leave less than this share of a saving, the report says so
 
 
@@ -205,14 +206,12 @@ def gain_of(finding: Finding) -> str:
     return "" if cost.seconds is None else f"costs {_BASIS[cost.basis]}{duration(cost.seconds)}"
 
 
-def cost_of(finding: Finding, base: str) -> str:
-    """The cost, how certain it is, and how often it happens; ``base``: what shares refer to.
-
-    Empty if nothing is known.
-    """
+def cost_of(finding: Finding, diagnosis: Diagnosis) -> str:
+    """The cost, how certain it is, how often it happens, and where; empty if nothing is known."""
     parts = []
     cost, saving = finding.cost, finding.saving
     if cost.seconds is not None:
+        base = diagnosis.time.base
         share = f" ({percent(cost.share)} of the {base})" if cost.share is not None else ""
         parts.append(f"costs {_BASIS[cost.basis]}{duration(cost.seconds)}{share}")
     elif finding.about == "loop":
@@ -223,9 +222,22 @@ def cost_of(finding: Finding, base: str) -> str:
         parts.append(f"a fix saves at most {duration(saving.per_step_ms / 1e3)} a step")
     if finding.count > 1:
         parts.append(times(finding.count, finding.per_step))
-    if len(finding.processes) > 1:
-        parts.append(f"processes {', '.join(finding.processes)}")
+    if where := _processes_of(finding, diagnosis):
+        parts.append(where)
     return "; ".join(parts)
+
+
+def _processes_of(finding: Finding, diagnosis: Diagnosis) -> str:
+    """Which processes have it, if that is worth saying."""
+    if diagnosis.pod is None:
+        several = len(finding.processes) > 1
+        return f"processes {', '.join(finding.processes)}" if several else ""
+    names = {process.process: process.name for process in diagnosis.pod.processes}
+    named = [names.get(process, process) for process in finding.processes]
+    if len(named) == len(names):
+        return f"all {len(names)} processes"
+    rest = len(named) - _MOST_NAMED
+    return "on " + ", ".join(named[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def times(count: int, per_step: float | None) -> str:

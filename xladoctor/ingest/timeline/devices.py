@@ -190,7 +190,9 @@ def _cpu(timeline: Timeline, codes: dict[str, wire.Array]) -> list[Device]:
         return []
     begun = np.array([timeline.begin, _already_begun(timeline, codes["hlo_op"])])
     busy = Intervals.union(np.append(busy.begin, begun[:1]), np.append(busy.end, begun[1:]))
-    return [Device(0, "/host:CPU", "CPU", busy, busy, _NONE, None, ops.columns(), ops.collectives())]
+    return [
+        Device(0, "/host:CPU", "CPU", busy, busy, _NONE, None, ops.columns(), ops.collectives())
+    ]
 
 
 def _already_begun(timeline: Timeline, ops: wire.Array) -> int:
@@ -285,10 +287,7 @@ class _Ops:
         names = ((code, self._name(code)) for code in range(len(timeline.events.names)))
         beginnings = events("collective")
         self._collective_names = np.array(
-            [
-                bool(_COLLECTIVE.fullmatch(name)) or name.startswith(beginnings)
-                for _, name in names
-            ],
+            [bool(_COLLECTIVE.fullmatch(name)) or name.startswith(beginnings) for _, name in names],
             np.bool_,
         )
 

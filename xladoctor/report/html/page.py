@@ -23,7 +23,7 @@ from xladoctor.diagnosis.pictures.interface import Lane, Pictures, ProcessStep, 
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import clean
 from xladoctor.quantities import binary_size, duration, percent
-from xladoctor.report import devices, gate, tpu_graphs, words
+from xladoctor.report import devices, gate, pods, tpu_graphs, words
 from xladoctor.report.compilations import phrase, place
 from xladoctor.report.excerpt import excerpt
 from xladoctor.report.interface import Report, Style
@@ -109,6 +109,7 @@ def _environment() -> Environment:
         "words": words,
         "gate": gate,
         "devices": devices,
+        "pods": pods,
         "tpu_graphs": tpu_graphs,
         "judgements": judgements,
         "next_command": next_command,

@@ -1,0 +1,164 @@
+"""A job's processes on one page: who is alike, who is not, and a map of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from xladoctor.diagnosis.pod import Pod, PodGroup
+from xladoctor.quantities import duration
+from xladoctor.report.interface import Style
+from xladoctor.report.text import Hanging, plain
+
+#: Share of a step; parts that no group spends more on are not shown.
+_SHOWN = 0.02
+_MOST_GROUPS = 8
+_MOST_NAMED = 3
+_FEW = 3  # processes of which no map is drawn
+#: A cell of the map by its share of a step: from the first of these on, the next is drawn.
+_SHADES = (0.02, 0.1, 0.25, 0.5)
+_BLOCKS, _ASCII = " ░▒▓█", " .:+#"
+_LABEL, _NARROW = 11, 60
+
+
+def parts_of(pod: Pod) -> list[str]:
+    """The parts that are worth a column."""
+    return [
+        part
+        for part in pod.parts
+        if any(group.parts[part] >= _SHOWN * pod.step_ms for group in pod.groups)
+    ]
+
+
+def groups_of(pod: Pod) -> list[PodGroup]:
+    """The groups that have a line of their own: those that are like most, then the others."""
+    return pod.groups[:_MOST_GROUPS]
+
+
+def name_of(group: PodGroup) -> str:
+    """What a group is called: its processes, or how many they are."""
+    names = group.processes
+    if not group.differs and len(names) > 1:
+        return f"{len(names)} alike"
+    named = ", ".join(names[:_MOST_NAMED])
+    return named if len(names) <= _MOST_NAMED else f"{named} and {len(names) - _MOST_NAMED} more"
+
+
+def facts(pod: Pod) -> list[str]:
+    """Their number, the step, and how well their clocks agree."""
+    said = [f"{len(pod.processes)} processes", f"step {pod.step_ms:.1f} ms on average"]
+    if pod.error_ms is not None:
+        said.append(f"clocks within {duration(pod.error_ms / 1e3)}")
+    if pod.left_out:
+        said.append(f"{len(pod.left_out)} left out")
+    return said
+
+
+class Map(NamedTuple):
+    """Shares of a step, 0 to 1: a row for each part, a column for one or more processes.
+
+    Attributes:
+        differs: by row, which columns have a process that differs from most in that part.
+        each: how many processes a column stands for.
+    """
+
+    parts: list[str]
+    shares: list[list[float]]
+    differs: list[list[bool]]
+    each: int
+    first: str
+    last: str
+
+
+def heat_map(pod: Pod, width: int) -> Map | None:
+    """The map of all processes, at most so many columns wide; None for few processes.
+
+    Of several processes in a column, the one that is furthest from most is shown.
+    """
+    processes, parts = pod.processes, parts_of(pod)
+    if len(processes) <= _FEW or not pod.step_ms:
+        return None
+    each = -(-len(processes) // max(1, width))
+    columns = [processes[at : at + each] for at in range(0, len(processes), each)]
+    usual = pod.groups[0].parts
+    shares, differs = [], []
+    for part in parts:
+        shown = [
+            max(column, key=lambda process: abs(process.parts[part] - usual[part]))
+            for column in columns
+        ]
+        shares.append([process.parts[part] / pod.step_ms for process in shown])
+        differs.append(
+            [
+                any(part in pod.groups[process.group].differs for process in column)
+                for column in columns
+            ]
+        )
+    return Map(parts, shares, differs, each, processes[0].name, processes[-1].name)
+
+
+def sections(pod: Pod | None, style: Style) -> list[RenderableType]:
+    """The section of a report on a terminal, if there is one."""
+    if pod is None:
+        return []
+    head = Text("pod", style="bold").append(
+        plain("".join(f" · {fact}" for fact in facts(pod)), style), style="not bold dim"
+    )
+    rows: list[RenderableType] = [head, Text(plain(pod.summary, style)), Text(), _table(pod, style)]
+    if (drawn := heat_map(pod, style.width - _LABEL - 4)) is not None:
+        rows += [Text(), *_drawn(drawn, style)]
+    rows += [Hanging(Text(plain(f"left out: {text}", style))) for text in pod.left_out]
+    return [Group(*rows)]
+
+
+def _table(pod: Pod, style: Style) -> RenderableType:
+    parts, shown = parts_of(pod), groups_of(pod)
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(overflow="fold")
+    for _ in parts:
+        grid.add_column(justify="right", no_wrap=True)
+    grid.add_row(Text("ms a step", style="dim"), *(Text(part, style="dim") for part in parts))
+    for group in shown:
+        grid.add_row(
+            Text(plain(name_of(group), style), style="bold" if group.differs else ""),
+            *(
+                Text(
+                    f"{group.parts[part]:.1f}",
+                    style="bold yellow" if part in group.differs else "",
+                )
+                for part in parts
+            ),
+        )
+    if rest := len(pod.groups) - len(shown):
+        count = sum(len(group.processes) for group in pod.groups[_MOST_GROUPS:])
+        grid.add_row(Text(f"{count} in {rest} more groups", style="dim"))
+    return grid
+
+
+def _drawn(drawn: Map, style: Style) -> Iterator[RenderableType]:
+    shades = _BLOCKS if style.unicode else _ASCII
+    for part, shares, differs in zip(drawn.parts, drawn.shares, drawn.differs, strict=True):
+        row = Text(f"{part:<{_LABEL}}", style="dim")
+        for share, stands_out in zip(shares, differs, strict=True):
+            shade = shades[sum(share >= least for least in _SHADES)]
+            row.append(shade, style="not dim bold yellow" if stands_out else "not dim")
+        yield row
+    each = f", {drawn.each} a column" if drawn.each > 1 else ""
+    percents = ", ".join(
+        f"{shade} {least:.0%}" for shade, least in zip(shades[1:], _SHADES, strict=True)
+    )
+    key = f"{drawn.first} to {drawn.last}{each}; from {percents} of a step"
+    yield Text(plain(f"{'':{_LABEL}}{key}", style), style="dim", no_wrap=False)
+
+
+def rows(pod: Pod) -> Sequence[tuple[str, list[str], list[str]]]:
+    """A row for each group: its name, its milliseconds by part, and the parts that differ."""
+    parts = parts_of(pod)
+    return [
+        (name_of(group), [f"{group.parts[part]:.1f}" for part in parts], group.differs)
+        for group in groups_of(pod)
+    ]
