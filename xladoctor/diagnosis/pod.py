@@ -17,7 +17,7 @@ class PodProcess:
         parts: milliseconds a step by part, as in ``Pod.parts``: of its device that waits least.
         group: the group that it is in, by its place in ``Pod.groups``.
         offset_ms: how far its clock was ahead.
-        error_ms: what that may be wrong by; None if nothing tells.
+        error_ms: what that may be wrong by; None if that is unknown.
     """
 
     process: str

@@ -7,8 +7,9 @@ others' clocks say tells how far a clock is off, and its trend how fast it drift
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import replace
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ import numpy as np
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.interface import Evidence
 from xladoctor.ingest.timeline.intervals import Times
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 #: What marked steps by numbers of the program's own; other steps are counted from the profile's
 #: begin, which differs from host to host.
@@ -26,7 +29,9 @@ _TOGETHER = (
     r"^(all-reduce|all-gather|reduce-scatter|all-to-all|ragged-all-to-all|collective-broadcast)"
     r"|(?i)(allreduce|allgather|reducescatter|alltoall|broadcast)"
 )
-_FEW = 8  # points with which no trend can be told
+_FEW = 8  # points that show no trend yet
+_BESIDE = 1.5  # steps; clocks that differ by more are known by the numbers of steps alone
+_NEAR = 0.25  # of the time between two ends, within which two clocks mean the same one
 _SURE = 4  # a trend is one where it moves the clock by so many times what single points scatter
 
 _NAMED = """
@@ -39,28 +44,30 @@ _NAMED = """
     QUALIFY row_number() OVER (PARTITION BY p.process) = 1
     ORDER BY p.process
 """
-_OFFSETS = """
-    WITH ended AS (
-        SELECT c.process, c.step + s.shift AS step, c.hlo_op,
-               max(c.end_ns) - (SELECT min(end_ns) FROM collective) AS instant
-        FROM collective c JOIN shifts s USING (process)
-        WHERE regexp_matches(c.hlo_op, $together) GROUP BY c.process, c.step + s.shift, c.hlo_op
-    ),
-    typical AS (
-        SELECT step, hlo_op, median(instant) AS instant FROM ended
-        GROUP BY step, hlo_op HAVING count(*) > 1
-    ),
-    point AS (
-        SELECT e.process, t.instant, e.instant - t.instant AS ahead
-        FROM ended e JOIN typical t USING (step, hlo_op)
-    )
-    SELECT process, count(*) AS points, median(ahead) AS ahead, 1.4826 * mad(ahead) AS spread,
-           regr_slope(ahead, instant) AS slope, regr_intercept(ahead, instant) AS intercept,
-           min(instant) AS first, max(instant) - min(instant) AS span,
-           sqrt(greatest(0, regr_syy(ahead, instant) * (1 - coalesce(regr_r2(ahead, instant), 1)))
-                / count(*)) AS residual
-    FROM point GROUP BY process
+_ENDED = """
+    SELECT process, hlo_op, step, max(end_ns) AS end_ns FROM collective
+    WHERE regexp_matches(hlo_op, $together) GROUP BY process, hlo_op, step ORDER BY ALL
 """
+_STEP = "SELECT median(duration_ns) FROM timeline_step"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """When the executions of an operation ended on a process, in order, and in which steps."""
+
+    step: Times
+    end: Times
+
+
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    """How far a clock is ahead of another at some instant, by how much that may be wrong, and how
+    far it moves ahead in a nanosecond; NaN where too little is known.
+    """
+
+    ns: float
+    spread: float
+    drift: float
 
 
 def with_pod(evidence: Evidence) -> Evidence:
@@ -143,23 +150,99 @@ def _shift(number: Times, end: Times, own_number: Times, own_end: Times) -> int:
 
 
 def _offsets(database: Database, shifts: dict[int, int]) -> dict[int, dict[str, Any]]:
-    """How far each process's clock is ahead, as far as collectives tell."""
-    listed = ", ".join(f"({process}, {shift})" for process, shift in shifts.items())
-    query = _OFFSETS.replace("JOIN shifts s", f"JOIN (VALUES {listed}) s(process, shift)")
+    """How far each process's clock is ahead of the median one, as far as collectives show it."""
+    ends = _ends(database, shifts)
+    if len(ends) < 2:
+        return {}
+    reference = max(ends, key=lambda process: sum(len(e.end) for e in ends[process].values()))
+    step = database.scalar(_STEP)
+    ahead = {
+        process: found
+        for process, own in ends.items()
+        if (found := _ahead(own, ends[reference], step)) is not None
+    }
+    usual = float(np.median([each.ns for each in ahead.values()]))
+    drifts = np.array([each.drift for each in ahead.values()])
+    usual_drift = float(np.nanmedian(drifts)) if np.isfinite(drifts).any() else 0.0
     return {
-        row["process"]: _offset(row)
-        for row in database.rows(query, {"together": _TOGETHER})
-        if row["points"]
+        process: {
+            "offset_ns": round(each.ns - usual),
+            "error_ns": round(each.spread),
+            "drift": each.drift - usual_drift if np.isfinite(each.drift) else None,
+            "aligned_by": "collectives",
+        }
+        for process, each in ahead.items()
     }
 
 
-def _offset(row: dict[str, Any]) -> dict[str, Any]:
-    moved = (row["slope"] or 0.0) * row["span"]
-    drifts = row["points"] >= _FEW and abs(moved) > _SURE * max(row["residual"] or 0.0, 1.0)
-    ahead = row["intercept"] + row["slope"] * row["first"] if drifts else row["ahead"]
+def _ends(database: Database, shifts: dict[int, int]) -> dict[int, dict[str, _Ends]]:
+    """By process and operation."""
+    ends: dict[int, dict[str, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
+    _, rows = database.table(_ENDED, {"together": _TOGETHER})
+    for process, op, step, end in rows:
+        if process in shifts:
+            ends[process][op].append((end, step + shifts[process]))
     return {
-        "offset_ns": round(ahead),
-        "error_ns": round(row["residual"] if drifts else row["spread"]),
-        "drift": row["slope"] if drifts else (0.0 if row["points"] >= _FEW else None),
-        "aligned_by": "collectives",
+        process: {
+            op: _Ends(*(np.array(column, np.int64) for column in zip(*pairs, strict=True)))
+            for op, found in of_process.items()
+            for pairs in [[(step, end) for end, step in sorted(found)]]
+        }
+        for process, of_process in ends.items()
     }
+
+
+def _ahead(own: dict[str, _Ends], other: dict[str, _Ends], step: float) -> _Ahead | None:
+    """How far the clock of a process is ahead of another's.
+
+    An operation's end is taken for the one that the other has at about the same time. In which step
+    it is depends on how far a host is ahead of its devices, so it may be off by one.
+    """
+    common = sorted(own.keys() & other.keys())
+    guess = _by_step([(own[op], other[op]) for op in common], step)
+    for _ in range(2):
+        points = [_near(own[op], other[op], guess) for op in common]
+        instants = np.concatenate([np.empty(0), *(at for at, _ in points)])
+        ahead = np.concatenate([np.empty(0), *(by for _, by in points)])
+        if not len(ahead):
+            return None
+        guess = float(np.median(ahead))
+    spread = 1.4826 * float(np.median(np.abs(ahead - guess)))
+    if len(ahead) < _FEW:
+        return _Ahead(guess, spread, np.nan)
+    first = instants.min()
+    kept = np.abs(ahead - guess) <= _SURE * max(spread, 1.0)
+    slope, at_first = np.polyfit(instants[kept] - first, ahead[kept], 1)
+    rest = ahead - (at_first + slope * (instants - first))
+    scatter = 1.4826 * float(np.median(np.abs(rest)))
+    if abs(slope) * np.ptp(instants[kept]) > _SURE * max(scatter, 1.0):
+        return _Ahead(float(at_first), scatter, float(slope))
+    return _Ahead(guess, spread, 0.0)
+
+
+def _by_step(pairs: Sequence[tuple[_Ends, _Ends]], step: float) -> float:
+    """How far one clock is ahead, if what is in the same step, or in the one beside it, ended at
+    the same time.
+    """
+    differences: list[Floats] = [np.empty(0)]
+    for own, other in pairs:
+        _, mine, its = np.intersect1d(own.step, other.step, return_indices=True)
+        differences.append((own.end[mine] - other.end[its]).astype(float))
+    apart = np.concatenate(differences)
+    if not len(apart):
+        return 0.0
+    if abs(np.median(apart)) > _BESIDE * step:
+        return float(np.median(apart))
+    turns = np.exp(2j * np.pi * apart / step)  # the same for all numbers of whole steps
+    return float(np.angle(turns.mean()) / (2 * np.pi) * step)
+
+
+def _near(own: _Ends, other: _Ends, guess: float) -> tuple[Floats, Floats]:
+    """Where the other's clock shows an end at about the same time: when, and how far ahead."""
+    if len(other.end) < 2:
+        return np.empty(0), np.empty(0)
+    expected = own.end - round(guess)
+    middles = (other.end[1:] + other.end[:-1]) // 2
+    nearest = other.end[np.searchsorted(middles, expected)]
+    near = np.abs(expected - nearest) < _NEAR * np.median(np.diff(other.end))
+    return nearest[near].astype(float), (own.end - nearest)[near].astype(float)

@@ -1,6 +1,6 @@
 """Where hosts are reduced: in processes of this machine, or by the workers of a Dask cluster.
 
-A worker that dies takes the host that it had with it, and no other: that one is tried once more,
+A worker that dies takes the host that it had with it, and no other: that one is tried again,
 alone.
 """
 
@@ -63,7 +63,7 @@ def on_this_machine(
 
 
 def _alone(work: Callable[[Item], Result], item: Item) -> Result | WorkerDiedError:
-    for _ in range(_TRIES - 1):
+    for _ in range(_TRIES):
         with _pool(1) as pool:
             try:
                 return pool.submit(work, item).result()

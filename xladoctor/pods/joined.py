@@ -130,13 +130,13 @@ def _kept(
 
 
 def _joined(pod: Pod, files: Mapping[Member, Path], left_out: Sequence[str]) -> JoinedPod:
-    about = kept.read_about(list(files.values()))
-    first, firsts = 0, dict[Path, int]()
+    about = kept.read_about(sorted(set(files.values())))
+    first, firsts = 0, list[tuple[Path, int]]()
     hosts = list[HostDiagnosis]()
     known = TypeAdapter(Diagnosis)
     for member, file in files.items():
         diagnosis = known.validate_json(about[file].diagnosis)
-        firsts[file] = first
+        firsts.append((file, first))
         hosts.append(HostDiagnosis(diagnosis, first, member.shown))
         first += about[file].processes
     each = [about[file] for file in files.values()]

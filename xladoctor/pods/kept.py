@@ -8,7 +8,7 @@ kept, and regions are added up by label. ``about`` is a JSON text with what is n
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -124,17 +124,16 @@ def read_about(files: Sequence[Path]) -> dict[Path, About]:
             raise KeptHostError(f"what is kept of hosts cannot be read: {error}") from error
 
 
-def fill(database: Database, files: Mapping[Path, int]) -> None:
+def fill(database: Database, files: Sequence[tuple[Path, int]]) -> None:
     """Append the rows of kept hosts to a database that is still open to the outside.
 
     Args:
-        files: by file, what to add to its numbers of processes.
+        files: each with what to add to its numbers of processes; two hosts with the same evidence
+            have the same file.
     """
-    names = [str(file).replace("'", "''") for file in files]
-    listed = ", ".join(f"'{name}'" for name in names)
-    firsts = ", ".join(
-        f"('{name}', {first})" for name, first in zip(names, files.values(), strict=True)
-    )
+    named = [(str(file).replace("'", "''"), first) for file, first in files]
+    listed = ", ".join(f"'{name}'" for name in dict(named))
+    firsts = ", ".join(f"('{name}', {first})" for name, first in named)
     for table in KEPT:
         own = ", ".join(f't."{column}"' for column in TABLES[table].columns if column != "process")
         database.insert_rows_of(
