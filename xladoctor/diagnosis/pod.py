@@ -12,6 +12,7 @@ class PodProcess:
     Attributes:
         process: its number in this evidence.
         name: its host, with its rank where a host has several.
+        path: its evidence, for an analysis of it alone; None if that is not a file of its own.
         slice: the slice that its devices are in, where that is known.
         steps: how many of its steps were compared.
         parts: milliseconds a step by part, as in ``Pod.parts``: of its device that waits least.
@@ -22,6 +23,7 @@ class PodProcess:
 
     process: str
     name: str
+    path: str | None
     rank: int | None
     slice: int | None
     steps: int

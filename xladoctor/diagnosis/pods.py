@@ -22,7 +22,12 @@ _ALIKE = 0.01  # of a step
 _PARTS = """
     SELECT process, part, ns, median_ns, mad_ns FROM pod_part
 """
-_PROCESSES = "SELECT * FROM pod_process ORDER BY process"
+_PROCESSES = """
+    SELECT p.*, t.file FROM pod_process p
+    LEFT JOIN (SELECT process, any_value(file) AS file FROM timeline GROUP BY process) t
+        USING (process)
+    ORDER BY process
+"""
 _STRAGGLERS = """
     SELECT s.*, p.ns AS waiting_ns FROM pod_straggler s
     LEFT JOIN pod_part p ON p.process = s.process AND p.part = 'waiting'
@@ -71,6 +76,7 @@ def pod(evidence: Evidence) -> Pod | None:
             PodProcess(
                 str(each["process"]),
                 each["name"],
+                each["file"],
                 each["rank"],
                 each["slice"],
                 each["steps"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.diagnosis.pod import Pod
 from xladoctor.foreign import quoted
 from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
 
@@ -14,6 +15,8 @@ def next_command(diagnosis: Diagnosis) -> tuple[str, str] | None:
     what xladoctor recorded itself, more on the first finding. None if there is nothing to do.
     """
     run = diagnosis.run
+    if run.kind == "pod":
+        return _next_of(diagnosis.pod)
     if run.kind in (*_OURS, "graphs"):
         if not diagnosis.findings:
             return None
@@ -36,6 +39,17 @@ def next_command(diagnosis: Diagnosis) -> tuple[str, str] | None:
         return f"for {said}", "xladoctor run your_script.py"
     named = run.path if run.kind == "files" else quoted(run.path)
     return "to see what a fix gained", f"xladoctor compare {named} AFTER"
+
+
+def _next_of(pod: Pod | None) -> tuple[str, str] | None:
+    """All that the evidence of a pod shows of the process that is least like the others."""
+    if pod is None:
+        return None
+    unlike = next((group for group in pod.groups if group.differs), pod.groups[0])
+    chosen = next(each for each in pod.processes if each.name == unlike.processes[0])
+    if chosen.path is None:
+        return None
+    return f"for all of {chosen.name}", f"xladoctor analyze {quoted(chosen.path)}"
 
 
 def _has_server(frontend: str | None) -> bool:
