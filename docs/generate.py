@@ -85,6 +85,7 @@ FAMILIES = {
     "XD5": "the host is the limit",
     "XD6": "the device's own time",
     "XD7": "settings and versions",
+    "XD8": "pods: one process compared with the others",
     "XD9": "the evidence itself",
 }
 CONFIGURATION = DOCS / "configuration.md"

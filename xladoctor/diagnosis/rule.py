@@ -205,6 +205,7 @@ class Rule(BaseModel):
         "device",
         "environment",
         "multi-device",
+        "pod",
         "capture",
     ]
     severity: Severity

@@ -44,6 +44,7 @@ DEFAULTS: dict[str, Row] = {
     "transfer": {"direction": "to_device"},
     "fallback": {"count": 1, "duration_ns": 0, "compile_ns": 0},
     "fallback_count": {"tail": False},
+    "pod_process": {"shift": 0, "offset_ns": 0, "aligned_by": "collectives"},
     "environment": {"file": None, "function": None, "set_by": "environment"},
 }
 

@@ -405,7 +405,8 @@ VIEWS: dict[str, Columns] = {
         PROCESS
         + """
         name VARCHAR as in pod_process
-        kind VARCHAR lag, compile, input, device, host or sometimes
+        device INTEGER the one that is slow, if one of its host's alone is
+        kind VARCHAR lag, compile, input, graph, device, host or sometimes
         part VARCHAR part of its late steps that differs most, as in pod_part
         excess_ns BIGINT by how much, on average
         late_steps BIGINT steps in which it was late

@@ -152,14 +152,40 @@ FROM pod_step s JOIN (
 ) u USING (pod_step)
 GROUP BY s.process;
 
+-- Internal: The graphs that the devices of each process of a pod run: their share of its device time, and how many of the
+-- processes run them.
+CREATE TABLE pod_module AS
+SELECT process, o.hlo_module AS module, sum(o.self_ns) / sum(sum(o.self_ns)) OVER (PARTITION BY process) AS share,
+       count(*) OVER (PARTITION BY o.hlo_module) AS processes
+FROM device_op o SEMI JOIN pod_process USING (process)
+WHERE o.hlo_module IS NOT NULL
+GROUP BY process, o.hlo_module;
+
+-- Internal: Processes of a pod that run another version of a graph than most, which they lack. Versions are known by the
+-- number of the program where that is a fingerprint, as on TPUs, or else by their instructions.
+CREATE TABLE pod_other_graph AS
+WITH version AS (
+    SELECT DISTINCT process, name AS module, if(abs(program_id) > 2^31, program_id, instructions) AS version
+    FROM hlo_module SEMI JOIN pod_process USING (process)
+    WHERE abs(program_id) > 2^31 OR instructions IS NOT NULL
+),
+usual AS (
+    SELECT module, version FROM version GROUP BY module, version
+    HAVING count(*) > greatest(1, most() * (SELECT count(*) FROM pod_process))
+)
+SELECT process, module, share
+FROM pod_module SEMI JOIN version USING (process, module) SEMI JOIN usual USING (module)
+ANTI JOIN (FROM version SEMI JOIN usual USING (module, version)) USING (process, module);
+
 -- Processes of a pod that are slower than the others, and thus let them wait. `kind` says how: `lag`: the others do not
--- wait, and it falls behind; `compile` and `input`: it compiles, or waits for input, longer than they do; `device`: one of
--- its host's devices computes longer than most; `host`: anything else, in most steps; `sometimes`: anything else, in
--- some steps, but more often than the others. `part` is the part of its late steps that differs most, by `excess_ns`.
+-- wait, and it falls behind; `compile` and `input`: it compiles, or waits for input, longer than they do; `graph`: its
+-- devices compute longer, and run another graph; `device`: one of its host's devices computes longer; `host`: anything
+-- else, in most steps; `sometimes`: anything else, in some steps, but more often than the others. `part` is the part of its late steps that differs most, by `excess_ns`; `device` is
+-- the one that computes longer, if its host's others do not.
 CREATE TABLE pod_straggler AS
 WITH process_ AS (
     SELECT process, count(*) AS steps, count(*) FILTER (late) AS late_steps, avg(own_ns) AS own_ns,
-           avg(step_ns) AS step_ns, avg(own_ns - usual_ns) FILTER (late) AS late_ns
+           avg(step_ns) AS step_ns
     FROM pod_lateness GROUP BY process
 ),
 whole AS (
@@ -184,28 +210,33 @@ working AS (  -- how long each device computes
 ),
 slow AS (  -- on each host
     SELECT h.host, count(*) AS devices, count(*) FILTER (
-               w.ns - (SELECT pod_usual(ns) FROM working) >= 0.5 * coalesce(m.late_ns, 0)) AS slow
+               w.ns - (SELECT pod_usual(ns) FROM working) >= most() * greatest(1, m.own_ns - (SELECT usual_ns FROM whole))) AS slow
     FROM working w JOIN pod_process h USING (process) JOIN process_ m USING (process) GROUP BY h.host
 ),
 judged AS (
     SELECT p.process, p.steps, p.late_steps, m.part, m.ns AS excess_ns, p.step_ns, w.processes,
-           p.late_steps >= most() * p.steps AS always,
-           p.own_ns - w.usual_ns >= greatest(pod_mean_share() * p.step_ns, pod_outlying(w.spread_ns)) AS outlying,
+           p.late_steps >= if(w.processes = 2, nearly_all(), most()) * p.steps AS always,
+           p.own_ns - w.usual_ns >= greatest(pod_mean_share() * p.step_ns, pod_outlying(w.spread_ns))
+               AND (w.processes > 2 OR m.part NOT IN ('compute', 'exchange', 'idle')) AS outlying,
            p.late_steps >= recurring() AND p.late_steps >= greatest(0.25, 1.5 / w.processes) * w.late_steps AS repeated,
            g.ns_a_step >= pod_mean_share() * p.step_ns AND g.regular >= nearly_all() AND g.steps >= 5 AS lags,
-           p.process IN (FROM compiled) AS compiles, h.name, h.host, s.devices = 1 OR s.slow < most() * s.devices AS one_device
+           p.process IN (FROM compiled) AS compiles, p.process IN (SELECT process FROM pod_other_graph) AS other_graph, h.name, t.device, s.devices = 1 OR s.slow <= most() * s.devices AS one_device
     FROM process_ p JOIN main m USING (process) JOIN pod_process h USING (process) JOIN pod_lag g USING (process)
+    LEFT JOIN (SELECT process, any_value(device) AS device FROM pod_time GROUP BY process) t USING (process)
     LEFT JOIN slow s USING (host), whole w
 )
-SELECT * FROM (
-    SELECT process, name, CASE
+SELECT * EXCLUDE (one_device) REPLACE (if(one_device AND kind IN ('device', 'sometimes'), device, NULL) AS device)
+FROM (
+    SELECT process, name, device, CASE
                WHEN lags THEN 'lag'
                WHEN part = 'compile' AND compiles THEN 'compile'
                WHEN part = 'input' AND (always OR outlying AND repeated) THEN 'input'
+               WHEN always AND part = 'compute' AND other_graph THEN 'graph'
                WHEN always AND part = 'compute' AND one_device THEN 'device'
                WHEN always THEN 'host'
                WHEN outlying AND repeated THEN 'sometimes' END AS kind,
-           part, excess_ns::BIGINT AS excess_ns, late_steps, steps, step_ns::BIGINT AS step_ns, processes
+           part, excess_ns::BIGINT AS excess_ns, late_steps, steps, step_ns::BIGINT AS step_ns, processes,
+           part = 'compute' AND one_device AS one_device
     FROM judged
 )
 WHERE kind IS NOT NULL;
@@ -233,7 +264,7 @@ ORDER BY process, part, nth, weight DESC, file, line;
 -- processes that differ in what their devices do, it is unknown which is right.
 CREATE TABLE pod_delay AS
 WITH together AS (
-    SELECT kind, part, list(name ORDER BY excess_ns DESC, name) AS names, arg_max(process, excess_ns) AS worst,
+    SELECT kind, part, list(concat(name, ' device ' || device) ORDER BY excess_ns DESC, name) AS names, arg_max(process, excess_ns) AS worst,
            arg_max(late_steps, excess_ns) AS late_steps, arg_max(steps, excess_ns) AS steps, max(excess_ns) AS excess_ns,
            any_value(step_ns) AS step_ns, any_value(processes) AS processes
     FROM pod_straggler GROUP BY kind, part
@@ -241,40 +272,38 @@ WITH together AS (
 compared AS (
     SELECT t.kind, t.part, l.pod_step, max(l.own_ns) FILTER (s.process IS NOT NULL) AS own_ns,
            max(l.own_ns) FILTER (s.process IS NULL) AS other_ns,
-           median(l.waiting_ns) FILTER (s.process IS NULL) AS waiting_ns, any_value(l.step_ns) AS step_ns
+           median(l.waiting_ns) FILTER (s.process IS NULL) AS waiting_ns,
+           bool_or(l.late AND s.process IS NOT NULL) AS late, any_value(l.step_ns) AS step_ns
     FROM together t CROSS JOIN pod_lateness l
     LEFT JOIN pod_straggler s ON s.process = l.process AND s.kind = t.kind AND s.part = t.part
     GROUP BY t.kind, t.part, l.pod_step
 ),
+waited AS (  -- what a host does ahead of its devices delays the others in the next step
+    SELECT *, CASE WHEN late THEN greatest(waiting_ns, if(count(*) FILTER (late) OVER of < most() * count(*) OVER of,
+                                                         lead(waiting_ns) OVER (of ORDER BY pod_step), NULL)) END AS late_ns
+    FROM compared WINDOW of AS (PARTITION BY kind, part)
+),
 lost AS (
     SELECT kind, part, sum(greatest(0, own_ns - other_ns)) AS ns, sum(greatest(0, own_ns - other_ns)) / sum(step_ns) AS share,
-           avg(waiting_ns) FILTER (own_ns > other_ns) AS waiting_ns, count(*) AS steps
-    FROM compared GROUP BY kind, part
+           avg(late_ns) AS waiting_ns, count(*) AS steps
+    FROM waited GROUP BY kind, part
 )
 SELECT s.process, p.file, p.line, p.function, t.kind, t.part, t.late_steps AS count,
        over_loop(t.worst, l.ns, l.steps) AS cost_ns, t.processes = 2 AND t.part IN ('compute', 'exchange', 'idle') AS blameless,
        t.worst, t.excess_ns, l.share, t.step_ns,
-       {'worst': t.names[1], 'names': t.names[:8], 'more': greatest(0, len(t.names) - 8), 'of': t.processes, 'part': t.part,
+       {'worst': (SELECT name FROM pod_process p WHERE p.process = t.worst), 'names': t.names[:8], 'more': greatest(0, len(t.names) - 8), 'of': t.processes, 'part': t.part,
         'late_steps': t.late_steps, 'steps': t.steps, 'excess_ms': round(t.excess_ns / 1e6, 3),
         'step_ms': round(t.step_ns / 1e6, 3), 'wait_ms': round(coalesce(l.waiting_ns, 0) / 1e6, 3),
-        'share': round(l.share, 4), 'collective': (SELECT hlo_op FROM pod_longest_wait)} AS cause
+        'share': round(l.share, 4), 'collective': (SELECT hlo_op FROM pod_longest_wait), 'blameless': blameless} AS cause
 FROM pod_straggler s JOIN together t USING (kind, part) JOIN lost l USING (kind, part)
 LEFT JOIN pod_place p ON p.process = t.worst AND p.part = t.part
 ORDER BY t.kind, t.part, s.excess_ns DESC, s.process;
 
--- Internal: What waiting for the last process costs each step of the pod, stragglers left out, and which process that is.
+-- Internal: In each step of the pod the process that is last, stragglers left out, by how much it is later than most, and how
+-- long most processes wait.
 CREATE TABLE pod_skew AS
 WITH waited AS (SELECT pod_step, median(waiting_ns) AS ns FROM pod_lateness GROUP BY pod_step)
-SELECT l.pod_step, any_value(l.step_ns) AS step_ns, arg_max(l.process, l.own_ns) AS last,
-       least(any_value(w.ns), greatest(0, max(l.own_ns - l.usual_ns))) AS ns
+SELECT l.pod_step, arg_max(l.process, l.own_ns) AS last, greatest(0, max(l.own_ns - l.usual_ns)) AS late_ns,
+       any_value(w.ns) AS waiting_ns
 FROM pod_lateness l ANTI JOIN pod_straggler USING (process) JOIN waited w USING (pod_step)
 GROUP BY l.pod_step;
-
--- Internal: The graphs that the devices of each process of a pod run: their share of its device time, and how many of the
--- processes run them.
-CREATE TABLE pod_module AS
-SELECT process, o.hlo_module AS module, sum(o.self_ns) / sum(sum(o.self_ns)) OVER (PARTITION BY process) AS share,
-       count(*) OVER (PARTITION BY o.hlo_module) AS processes
-FROM device_op o SEMI JOIN pod_process USING (process)
-WHERE o.hlo_module IS NOT NULL
-GROUP BY process, o.hlo_module;
