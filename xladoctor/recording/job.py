@@ -46,7 +46,7 @@ _RANKS = (
     "JOB_COMPLETION_INDEX",
 )
 _JOBS = ("SLURM_JOB_ID", "PMIX_NAMESPACE")
-#: The workers of a Cloud TPU are told apart by their names alone.
+#: How the workers of a Cloud TPU are named; nothing else of them says which one it is.
 _CLOUD_TPU = re.compile(r"t1v-n-[0-9a-f]+-w-(\d+)")
 _OF_SEVERAL = re.compile(r"--(?:nnodes|num[-_](?:machines|nodes|hosts|processes))")
 #: Arguments in which the commands of one job differ.
