@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from tests.live.forked import Finished
-from tests.live.harness import LIVE, doctor, write
+from tests.live.harness import LIVE, doctor, run, write
 from tests.storage import stores
 from xladoctor.evidence.load import load
 from xladoctor.evidence.pod_runs import members
+from xladoctor.pods.members import find_pod
 from xladoctor.storage.fetch import fetch
 
 pytestmark = LIVE
@@ -141,8 +142,8 @@ def test_nodes_of_torchrun_share_the_folder_of_a_url(tmp_path: Path, port: str) 
     host = f"host-{socket.gethostname()}"
     assert members(out) == [out / host, out / f"{host}-2"]
     assert by_rank(members(out)).keys() == {0, 1}
-    for run in members(out):
-        assert load(str(run)).database.scalar("SELECT count(*) FROM step") >= 20
+    for each in members(out):
+        assert load(str(each)).database.scalar("SELECT count(*) FROM step") >= 20
     assert all("all hosts together: xladoctor analyze out" in each.stderr for each in done)
 
 
@@ -170,6 +171,9 @@ def test_launchers_that_know_nothing_of_each_other_share_a_folder(
     assert members(out) == [out, out / f"host-{socket.gethostname()}"]
     assert json.loads((out / "diagnosis.json").read_text())["run"]["processes"] == 1
     assert_the_fast_one_waits(members(out))
+    page = run(sys.executable, "-m", "xladoctor", "analyze", out).stdout
+    assert "pod · 2 processes" in page
+    assert f"{socket.gethostname()}:1 is slower" in page
 
 
 @pytest.mark.thorough
@@ -187,7 +191,9 @@ def test_launchers_of_one_job_share_a_bucket(
         s3fs.S3FileSystem(skip_instance_cache=True).mkdir(stores.BUCKET)
         variables = {"JAX_PROCESS_ID": "{}", "JAX_NUM_PROCESSES": "2"}
         done = launched(tmp_path, url, [(program, port)] * 2, **variables)
-        runs = members(fetch(url).place)
+        pod = find_pod([url])
+        assert pod is not None
+        runs = [fetch(member.path).place for member in pod.members]
 
     host = f"host-{socket.gethostname()}"
     assert [run.name for run in runs] == [host, f"{host}-2"]

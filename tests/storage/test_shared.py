@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from tests.storage.conftest import RUN
+from xladoctor.evidence.load import load
 from xladoctor.evidence.pod_runs import members
+from xladoctor.ingest.interface import IngestError
+from xladoctor.pods.members import find_pod
 from xladoctor.recording.job import Launcher
 from xladoctor.recording.progress import Silence
 from xladoctor.storage.address import StorageError, parse_address
@@ -88,9 +91,14 @@ def test_all_runs_of_a_job_are_read_by_its_url(
         assert sending.shared() == (None if host is HOSTS[0] else url)
     assert said == [f"uploaded to {url}", f"uploaded to {url}/host-tpu-1"]
 
+    pod = find_pod([url])
+    assert pod is not None
+    assert [member.shown for member in pod.members] == [url, f"{url}/host-tpu-1"]
+    for member in pod.members:
+        assert load(member.path).database.scalar("SELECT count(*) FROM step")
     fetched = fetch(url).place
     assert members(fetched) == [fetched, fetched / "host-tpu-1"]
-    assert len([*fetched.glob("**/steps.jsonl")]) == 2
+    assert len([*fetched.glob("**/steps.jsonl")]) == 1
 
 
 def test_all_runs_of_a_job_where_none_has_the_url_itself(
@@ -103,6 +111,11 @@ def test_all_runs_of_a_job_where_none_has_the_url_itself(
         answer = carry_out(Order("claim", url, str(run), launcher=host))
         assert answer.place == f"host-{host.host}"
         assert carry_out(Order("send", f"{url}/{answer.place}", str(run))).what == ""
+        if host is HOSTS[0]:
+            assert load(url).database.scalar("SELECT count(*) FROM step")
     assert carry_out(Order("shared", url)) == Answer(shared=True)
-    fetched = fetch(url).place
-    assert members(fetched) == [fetched / "host-tpu-0", fetched / "host-tpu-1"]
+    pod = find_pod([url])
+    assert pod is not None
+    assert [member.path for member in pod.members] == [f"{url}/host-tpu-0", f"{url}/host-tpu-1"]
+    with pytest.raises(IngestError, match="runs of 2 hosts; name one of them"):
+        load(url)

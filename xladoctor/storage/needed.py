@@ -76,13 +76,16 @@ def needed(store: Store, objects: Sequence[Object], session: str | None) -> Need
 
 
 def _of_pod(objects: Sequence[Object], notes: list[str]) -> Needed:
-    """All of the runs of a pod's hosts, one of which may be beside the folders of the others."""
-    fetched = [
-        each
-        for each in objects
-        for host in [_OF_HOST.match(each.name)]
-        if _OF_RUN.fullmatch(each.name.removeprefix(host[0] if host else ""))
-    ]
+    """The run that is beside the folders of other hosts, if there is one, and what those are listed
+    by: each is fetched by itself. A host that is alone is fetched here.
+    """
+    alone = len(_runs({each.name for each in objects})) == 1
+    fetched = []
+    for each in objects:
+        host = _OF_HOST.match(each.name)
+        name = each.name[host.end() :] if host else each.name
+        if (_OF_LISTED if host and not alone else _OF_RUN).fullmatch(name):
+            fetched.append(each)
     return Needed(fetched, notes=notes)
 
 
