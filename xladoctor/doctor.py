@@ -70,13 +70,23 @@ def load_evidence(
         IngestError: there is nothing, or nothing that can be read.
         StorageError: a URL cannot be read.
     """
+    if pod := _large_pod(path, session):
+        return _join(pod, _judging(), progress=progress).evidence
+    return _load_alone(path, session, progress, lost)
+
+
+def _load_alone(
+    path: str | Sequence[str],
+    session: str | None = None,
+    progress: Progress | None = None,
+    lost: tuple[str, ...] = (),
+) -> Evidence:
+    """The same in this process, of a run directory without those of other hosts in it."""
     from xladoctor.causes import derive
     from xladoctor.evidence.busy import busy_notes
     from xladoctor.evidence.load import load
     from xladoctor.pods.clocks import with_pod
 
-    if pod := _large_pod(path, session):
-        return _join(pod, _judging(), progress=progress).evidence
     evidence, lost = load(path, session, progress), tuple(map(clean, lost))
     evidence = replace(evidence, notes=(*evidence.notes, *lost), lost=(*evidence.lost, *lost))
     evidence = with_pod(derive(evidence))
@@ -275,7 +285,7 @@ def examine_run(
 ) -> Diagnosis:
     """Load and diagnose a run directory, and keep the diagnosis there if it can be written."""
     path = str(from_here(run.path))
-    evidence = load_evidence(path, progress=progress, lost=lost)
+    evidence = _load_alone(path, progress=progress, lost=lost)
     diagnosis = diagnose(evidence, selection, total_steps, pictures=pictures)
     try:
         _keep(run, diagnosis)

@@ -80,3 +80,9 @@ def memory() -> Any:
 def place() -> str:
     """A place in the bucket that no other test uses."""
     return f"{stores.BUCKET}/{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def said() -> list[str]:
+    """The lines that are shown to the user."""
+    return []

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xladoctor.evidence.pod_runs import members, pod_of
 from xladoctor.foreign import quoted
 from xladoctor.report.output import say
+from xladoctor.repository import from_here
 from xladoctor.storage.address import StorageError, is_url, local_path, parse_address
 
 if TYPE_CHECKING:
-    from xladoctor.recording.interface import RunOutcome
+    from xladoctor.recording.interface import RunOutcome, RunRequest
     from xladoctor.recording.launcher import Observer
     from xladoctor.storage.sending import Sending
 
@@ -24,7 +26,8 @@ RunOutputOption = Annotated[
         metavar="PATH",
         show_default=False,
         help="Run directory to create (default: xladoctor-runs/DATE-NAME). A URL, such as"
-        " gs://bucket/run or s3://bucket/run: it is uploaded there, too.",
+        " gs://bucket/run or s3://bucket/run: it is uploaded there, too. All hosts of a job may"
+        " name the same one.",
     ),
 ]
 
@@ -54,23 +57,38 @@ class Destination:
             local = local_path(output) if output else None
             self.folder = Path(local or output) if output else None
 
-    def observer(self, behind: Observer) -> Observer:
+    def observer(self, behind: Observer, request: RunRequest | None = None) -> Observer:
         """The observer that uploads, in front of another one, if there is something to upload to.
+
+        Args:
+            request: what will be run, if other hosts of its job may name the same URL.
 
         Raises:
             StorageError: nothing can be uploaded there.
         """
         if self._url is None:
             return behind
+        from xladoctor.recording.job import Launcher
         from xladoctor.storage.sending import Sending
 
-        self._sending = Sending(self._url, behind, say)
+        launcher = None if request is None else Launcher.here(request.command)
+        self._sending = Sending(self._url, behind, say, launcher)
         return self._sending
 
     def finish(self, directory: Path, *, quiet: bool = False) -> None:
         """Upload what is new in a run that is over, if that was asked for."""
         if self._sending is not None and directory.exists():
             self._sending.finish(directory, quiet=quiet)
+
+    def say_pod(self, directory: Path) -> None:
+        """Say how to read the runs of all hosts, if those of others are in the same place."""
+        if self._sending is not None:
+            place = self._sending.shared()
+        else:
+            pod = pod_of(directory) or (directory if members(directory) else None)
+            place = None if pod is None else str(from_here(pod))
+        if place is not None:
+            say(f"all hosts together: xladoctor analyze {quoted(place)}")
 
 
 def directory_of(outcome: RunOutcome) -> Path:

@@ -244,7 +244,7 @@ def _run(
         request = request_for(
             _with_python(tuple(words)), output.folder, options, command.timeout, own_command=True
         )
-        observer = output.observer(progress.observer(quiet))
+        observer = output.observer(progress.observer(quiet), request)
         outcome = launcher.run(request, observer, hang.end)
         output.finish(directory_of(outcome), quiet=quiet or not outcome.status)
         sys.stdout.flush()

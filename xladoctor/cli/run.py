@@ -164,7 +164,7 @@ def run(
     )
     destination = Destination(launch.output)
     request = launch.request(arguments or [], destination.folder)
-    outcome = launcher.run(request, destination.observer(meanwhile), hang.end)
+    outcome = launcher.run(request, destination.observer(meanwhile, request), hang.end)
     directory = directory_of(outcome)
     destination.finish(directory, quiet=True)  # before anything else can go wrong
     if every_s:
@@ -183,6 +183,8 @@ def run(
         if adds_ignores:
             add_ignores(diagnoses)
         destination.finish(directory, quiet=quiet)
+        if not quiet:
+            destination.say_pod(directory)
     except Exception as error:  # whatever it is, the program's status outlives it
         status = report_error(error)
         if status == OWN_FAULT and not gate:

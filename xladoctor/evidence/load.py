@@ -15,7 +15,7 @@ from xladoctor.evidence.columns import joined
 from xladoctor.evidence.database import Database, row_count
 from xladoctor.evidence.interface import Elsewhere, Evidence, Origin
 from xladoctor.evidence.places import Place, brought
-from xladoctor.evidence.pod_runs import is_run
+from xladoctor.evidence.pod_runs import is_run, members
 from xladoctor.evidence.runs import refuse_several
 from xladoctor.foreign import clean, encodable, quoted
 from xladoctor.frontends.vocabulary import DEFAULT, tables
@@ -48,7 +48,7 @@ def load(
         ingested = Ingested()
         add_texts([read_text(sys.stdin.buffer, "standard input")], [], ingested)
         return build(ingested, "-", Elsewhere("text"))
-    found = brought(words, session, progress)
+    found = [_one_host(each) for each in brought(words, session, progress)]
     places = [each.path for each in found]
     if len(places) == 1 and is_run(places[0]):
         with found[0].shown_in_errors():
@@ -68,6 +68,12 @@ def load(
         return _built(ingested, found, quoted(*(each.shown for each in found)), Elsewhere("files"))
     kind: Literal["timeline", "text"] = "timeline" if "timeline" in ingested.tables else "text"
     return _built(ingested, found, found[0].shown, Elsewhere(kind))
+
+
+def _one_host(place: Place) -> Place:
+    """The run itself, if a folder for the runs of a job's hosts has that of one alone."""
+    hosts = members(place.path)
+    return replace(place, path=hosts[0]) if len(hosts) == 1 else place
 
 
 def _built(

@@ -59,6 +59,10 @@ class Process(_Process, example="SELECT process, rank, device_kind, ended FROM p
 
     pid: Annotated[Identity, "process id"]
     rank: Annotated[Rank | None, "rank in a distributed job, if it has one"] = None
+    world_size: Annotated[Size | None, "processes of that job, where it is known"] = None
+    slice: Annotated[
+        Number | None, "slice of a pod that its devices are in, where there are several"
+    ] = None
     host: Annotated[str | None, "name of the machine"] = None
     processors: Annotated[Size | None, "processors that the process may use"] = None
     frontend: Annotated[str, "framework that was captured"]

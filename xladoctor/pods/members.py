@@ -60,17 +60,19 @@ class Pod:
     Attributes:
         shown: what was named, as people know it.
         notes: on what is left out.
+        of_runs: whether these are run directories, each of which is read by itself.
     """
 
     shown: str
     members: Sequence[Member]
     notes: Sequence[str] = ()
+    of_runs: bool = False
 
     @property
     def is_large(self) -> bool:
         """Whether it is too much to be read in one process."""
         count, size = len(self.members), sum(member.bytes for member in self.members)
-        return count > _TOGETHER or (count > 1 and size > _TOGETHER_BYTES)
+        return self.of_runs or count > _TOGETHER or (count > 1 and size > _TOGETHER_BYTES)
 
 
 def find_pod(words: Sequence[str], session: str | None = None) -> Pod | None:
@@ -105,7 +107,7 @@ def _of_files(words: Sequence[str]) -> Pod | None:
 def _below(path: Path, session: str | None) -> Pod | None:
     """The runs of a job's hosts, or the timelines of a session, in a folder."""
     if runs := members(path):
-        return Pod(str(path), [_run(run, path) for run in runs])
+        return Pod(str(path), [_run(run, path) for run in runs], of_runs=True)
     if is_run(path):
         return None
     ingested = Ingested()
@@ -146,7 +148,11 @@ def _file(file: Path, root: Path) -> Member:
 
 
 def _run(run: Path, root: Path) -> Member:
-    files = [_file(file, run) for file in sorted(files_below(run)) if file.is_file()]
+    files = [
+        _file(file, run)
+        for file in sorted(files_below(run))
+        if file.is_file() and not file.relative_to(run).parts[0].startswith(HOST)
+    ]
     identity = "\n".join(file.identity for file in files)
     return Member(str(run), str(run), str(root), identity, sum(file.bytes for file in files))
 
@@ -162,7 +168,8 @@ def _behind(url: str, session: str | None) -> Pod | None:
         if not is_folder:
             return None
         if runs := _runs_of(objects):
-            return Pod(address.shown, [_object(address, *run) for run in runs.items()])
+            hosts = [_object(address, *run) for run in sorted(runs.items())]
+            return Pod(address.shown, hosts, of_runs=True)
         chosen = needed(store, objects, session)
     timelines = [each for each in chosen.fetched if is_timeline(PurePosixPath(each.name))]
     hosts = [
@@ -173,18 +180,23 @@ def _behind(url: str, session: str | None) -> Pod | None:
 
 
 def _runs_of(objects: Sequence[Object]) -> dict[str, list[Object]]:
-    """The objects of each run of a job's hosts, by its folder."""
-    runs: dict[str, list[Object]] = {}
+    """The objects of each run of a job's hosts, by its folder; empty for one beside the others'."""
+    runs: dict[str, list[Object]] = {"": []}
     for each in objects:
-        if each.name.startswith(HOST):
-            runs.setdefault(each.name.partition("/")[0], []).append(each)
-    return runs
+        folder = each.name.partition("/")[0] if each.name.startswith(HOST) else ""
+        runs.setdefault(folder, []).append(each)
+    kept = {folder: run for folder, run in runs.items() if any(map(_is_manifest, run))}
+    return kept if any(kept) else {}
+
+
+def _is_manifest(found: Object) -> bool:
+    return found.name.removeprefix(f"{found.name.partition('/')[0]}/") == "run.json"
 
 
 def _object(address: Address, name: str, objects: Sequence[Object]) -> Member:
     """A member behind a URL: what is below it by this name, in these objects."""
     name = quote(name) if address.scheme in ("http", "https") else name
-    own = replace(address, path=f"{address.path.rstrip('/')}/{name}".lstrip("/"))
+    own = replace(address, path=f"{address.path.rstrip('/')}/{name}".strip("/"))
     versions = "\n".join(f"{each.name} {each.version} {each.size}" for each in objects)
     size = sum(each.size or 0 for each in objects)
     return Member(own.complete + own.query, own.shown, "", f"{own.shown}\n{versions}", size)

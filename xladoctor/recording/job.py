@@ -10,43 +10,30 @@ import os
 import re
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from xladoctor.recording.bootstrap._xladoctor import frontend
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact
 from xladoctor.recording.interface import HOST
 
-#: What says how many processes a job has, as a number, a range or a list: of srun, mpirun (Open
-#: MPI, MPICH), torchrun and what starts it, JAX, Cloud TPU and AWS Neuron.
-_SIZES = (
-    "SLURM_STEP_NUM_TASKS",
-    "OMPI_COMM_WORLD_SIZE",
-    "PMI_SIZE",
-    "WORLD_SIZE",
-    "PET_NNODES",
-    "JAX_NUM_PROCESSES",
-    "MEGASCALE_NUM_SLICES",
-    "TPU_WORKER_HOSTNAMES",
-    "NEURON_PJRT_PROCESSES_NUM_DEVICES",
-)
-#: What says which of them this is, from 0.
+#: Variables that say which of its processes or hosts this is, from 0, and how many a job has: a
+#: number, a range or a list. Those of srun, mpirun (Open MPI, MPICH), elastic launchers, Cloud TPU
+#: and its slices, AWS Neuron and Kubernetes; frontends know others.
 _RANKS = (
-    "SLURM_PROCID",
-    "OMPI_COMM_WORLD_RANK",
-    "PMI_RANK",
-    "RANK",
-    "PET_NODE_RANK",
-    "JAX_PROCESS_ID",
-    "MEGASCALE_SLICE_ID",
-    "TPU_WORKER_ID",
-    "CLOUD_TPU_TASK_ID",
-    "NEURON_PJRT_PROCESS_INDEX",
-    "JOB_COMPLETION_INDEX",
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("PET_NODE_RANK", "PET_NNODES"),
+    ("TPU_WORKER_ID", "TPU_WORKER_HOSTNAMES"),
+    ("MEGASCALE_SLICE_ID", "MEGASCALE_NUM_SLICES"),
+    ("NEURON_PJRT_PROCESS_INDEX", "NEURON_PJRT_PROCESSES_NUM_DEVICES"),
+    ("JOB_COMPLETION_INDEX", ""),
 )
 _JOBS = ("SLURM_JOB_ID", "PMIX_NAMESPACE")
-#: The workers of a Cloud TPU are told apart by their names alone.
+#: How the workers of a Cloud TPU are named; nothing else of them says which one it is.
 _CLOUD_TPU = re.compile(r"t1v-n-[0-9a-f]+-w-(\d+)")
 _OF_SEVERAL = re.compile(r"--(?:nnodes|num[-_](?:machines|nodes|hosts|processes))")
 #: Arguments in which the commands of one job differ.
@@ -99,9 +86,8 @@ class Launcher:
         """Whether environment or command say that the job has several launchers."""
         named = _CLOUD_TPU.fullmatch(self.host)
         return (
-            any(_size(os.environ.get(name, "")) > 1 for name in _SIZES)
-            or any(_size(value) > 1 for value in _values(self.command, _OF_SEVERAL))
-            or any(_size(os.environ.get(name, "")) > 0 for name in _RANKS)
+            any(_size(value) > 1 for value in _values(self.command, _OF_SEVERAL))
+            or any(_in_environment(rank) > 0 or _in_environment(of) > 1 for rank, of in _ranks())
             or bool(named and int(named[1]))
         )
 
@@ -118,6 +104,16 @@ class Launcher:
         if self.host == other.host:
             return Path("/proc", str(other.pid)).exists()
         return time.time() - heard_s < _RECENT_S
+
+
+def _ranks() -> Iterator[tuple[str, str]]:
+    yield from _RANKS
+    for name in frontend.FRONTENDS:
+        yield from frontend.load(name).ranks
+
+
+def _in_environment(name: str) -> int:
+    return _size(os.environ.get(name, ""))
 
 
 def _size(text: str) -> int:

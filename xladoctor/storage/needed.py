@@ -13,6 +13,7 @@ from xladoctor.ingest.chrome.beginning import LONGEST
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.recognition import is_timeline, kind_by_name, may_be_evidence
 from xladoctor.ingest.sessions import of_one_session
+from xladoctor.recording.interface import HOST
 from xladoctor.storage.store import Object, Store
 
 _MOST_FILES = 10_000
@@ -24,6 +25,7 @@ _LONGEST_NAME, _DEEPEST = 255, 64
 _OF_RUN = re.compile(
     r"[^/]+\.(?:jsonl?|txt|log)|process-[^/]+/[^/]+|plugins/profile/[^/]+/[^/]+", re.ASCII
 )
+_OF_HOST = re.compile(rf"{HOST}[^/]+/", re.ASCII)
 #: What a run is listed by, where there are several.
 _OF_LISTED = re.compile(r"(?:run|diagnosis)\.json|process-[^/]+/process\.json", re.ASCII)
 _HELD_BY_RUN = re.compile(r"(?:|.*/)(?=process-[^/]+/|plugins/profile/)", re.ASCII)
@@ -56,6 +58,8 @@ def needed(store: Store, objects: Sequence[Object], session: str | None) -> Need
     """
     named, notes = _with_names_of_files(objects)
     names = {each.name for each in named}
+    if any(map(_OF_HOST.fullmatch, _runs(names))):
+        return _of_pod(named, notes)
     if "run.json" in names or any(name.startswith("process-") and "/" in name for name in names):
         programs = {holder for holder in _runs(names) if holder}
         if not programs:
@@ -69,6 +73,20 @@ def needed(store: Store, objects: Sequence[Object], session: str | None) -> Need
         ]
         return Needed(listed, notes=notes)
     return _of_other_tools(store, named, session, notes)
+
+
+def _of_pod(objects: Sequence[Object], notes: list[str]) -> Needed:
+    """The run that is beside the folders of other hosts, if there is one, and what those are listed
+    by: each is fetched by itself. A host that is alone is fetched here.
+    """
+    alone = len(_runs({each.name for each in objects})) == 1
+    fetched = []
+    for each in objects:
+        host = _OF_HOST.match(each.name)
+        name = each.name[host.end() :] if host else each.name
+        if (_OF_LISTED if host and not alone else _OF_RUN).fullmatch(name):
+            fetched.append(each)
+    return Needed(fetched, notes=notes)
 
 
 def _of_other_tools(

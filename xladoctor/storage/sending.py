@@ -17,6 +17,7 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 
 from xladoctor.foreign import quoted
+from xladoctor.recording.job import Launcher
 from xladoctor.recording.launcher import Observer
 from xladoctor.repository import from_here
 from xladoctor.storage.address import StorageError, parse_address
@@ -49,16 +50,25 @@ class Sending:
     An observer of the program, with another one behind it.
     """
 
-    def __init__(self, url: str, behind: Observer, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        url: str,
+        behind: Observer,
+        say: Callable[[str], None],
+        launcher: Launcher | None = None,
+    ) -> None:
         """
         Args:
             url: where the run directory goes; nothing may be there.
             behind: the observer behind it.
             say: shows a line to the user.
+            launcher: whose run it is, if runs of the same job may be there: it then gets a folder
+                of its own beside theirs.
 
         Raises:
             StorageError: nothing can be uploaded there.
         """
+        self._all, self._launcher = url, launcher
         self._url, self._address = url, parse_address(url)
         self._behind, self._say = behind, say
         self._sent: dict[str, tuple[int, int]] = {}
@@ -67,7 +77,7 @@ class Sending:
         self._looked = self._began = 0.0
         self._child: _Child | None = None
         self._directory: Path | None = None
-        answer = self._waited(self._started(Order("check", url)))
+        answer = self._waited(self._started(Order("check", url, launcher=launcher)))
         if answer.refused:
             raise StorageError(answer.what, answer.hint)
         if answer.what:
@@ -75,6 +85,8 @@ class Sending:
 
     def started(self, directory: Path) -> None:
         """Called before the program starts."""
+        if self._launcher is not None:
+            self._claim(self._launcher, directory)
         self._directory, self._began = directory, time.monotonic()
         self._behind.started(directory)
 
@@ -122,8 +134,26 @@ class Sending:
             self._say(f"uploaded to {self._address.shown}")
         return not answer.what
 
+    def shared(self) -> str | None:
+        """The URL that other launchers of the job use, too, without secrets; None if none does."""
+        if self._launcher is None:
+            return None
+        answer = self._waited(self._started(Order("shared", self._all)))
+        return parse_address(self._all).shown if answer.shared else None
+
+    def _claim(self, launcher: Launcher, directory: Path) -> None:
+        """Take a place of its own among the runs of the job."""
+        order = Order("claim", self._all, str(directory), launcher=launcher)
+        answer = self._waited(self._started(order))
+        place = answer.place
+        if answer.what and (answer.refused or launcher.is_one_of_several):
+            place = f"{launcher.folder}-{launcher.pid}"  # which no other launcher can have
+        if place:
+            self._url = f"{self._all.rstrip('/')}/{place}"
+            self._address = parse_address(self._url)
+
     def _order(self, directory: Path, *, ended: bool = False) -> Order:
-        return Order("send", self._url, str(directory), self._sent, ended)
+        return Order("send", self._url, str(directory), sent=self._sent, ended=ended)
 
     def _take(self, answer: Answer) -> None:
         self._child, self._sent = None, answer.sent or self._sent

@@ -192,27 +192,55 @@ class Store:
 
         self._asked(attempt)
 
+    def create(self, name: str, content: bytes) -> bool:
+        """Write an object if there is none of that name; returns whether there was none.
+
+        Of two that do so at the same moment one is first, if the store can promise that, as
+        ``gs://`` and ``s3://`` can.
+
+        Raises:
+            StorageError: it could not be written.
+        """
+
+        def attempt() -> bool:
+            try:
+                self._files.pipe_file(f"{self._root}/{name}", content, mode="create")
+            except FileExistsError:
+                return False
+            return True
+
+        if self.address.scheme not in ("gs", "s3"):
+            folder = f"{self._root}/{name}".rpartition("/")[0]
+            self._asked(lambda: self._files.makedirs(folder, exist_ok=True))
+        return self._asked(attempt)
+
     def remove(self, name: str) -> None:
         """Remove an object. Raises StorageError."""
         self._asked(lambda: self._files.rm_file(f"{self._root}/{name}"))
 
-    def refuse_contents(self) -> None:
-        """Raise StorageError if something is there, or nothing can be written there."""
+    def contents(self) -> list[Object]:
+        """What is where something is to be written; empty if nothing is there.
+
+        Raises:
+            StorageError: nothing can be written there, or it cannot be looked at.
+        """
         if self._web:
             raise StorageError(
                 f"{self.address.shown}: a web server, to which nothing can be written",
                 "name a bucket, such as gs://bucket/run or s3://bucket/run",
             )
         try:
-            objects, _ = self.objects()
+            return self.objects()[0]
         except StorageError as error:
             if error.absent:
-                return
+                return []
             raise
-        if objects:
-            raise StorageError(
-                f"{self.address.shown} exists and is not empty", "name another one with --output"
-            )
+
+    def not_empty(self) -> StorageError:
+        """The error for a place that should be empty."""
+        return StorageError(
+            f"{self.address.shown} exists and is not empty", "name another one with --output"
+        )
 
     def _about(self, key: str) -> dict[str, Any]:
         try:

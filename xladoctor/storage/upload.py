@@ -17,8 +17,10 @@ from typing import Literal
 
 import msgspec
 
+from xladoctor.recording.job import Launcher
 from xladoctor.regular_files import LISTING, read_bytes
 from xladoctor.storage.address import StorageError, parse_address
+from xladoctor.storage.shared import claim, free_places, is_shared
 from xladoctor.storage.store import AT_A_TIME, Store
 
 _NICE = 10
@@ -32,16 +34,19 @@ class Order(msgspec.Struct):
     """What to do.
 
     Attributes:
-        task: ``check`` whether something can be uploaded there, or ``send`` what is new.
+        task: ``check`` whether something can be uploaded there, ``claim`` a place there, ``send``
+            what is new, or see whether it is ``shared``.
+        launcher: whose run it is, if others of its job may use the same URL.
         sent: the size and date of each file as it was uploaded before, by name.
         ended: whether the run is over: objects without a file are removed.
     """
 
-    task: Literal["check", "send"]
+    task: Literal["check", "claim", "send", "shared"]
     url: str
     directory: str = ""
     sent: dict[str, Stamp] = {}
     ended: bool = False
+    launcher: Launcher | None = None
 
 
 class Answer(msgspec.Struct):
@@ -49,11 +54,15 @@ class Answer(msgspec.Struct):
 
     Attributes:
         sent: as in the order, brought up to date.
+        place: the claimed folder below the URL; empty for the URL itself.
+        shared: whether runs of several hosts are there.
         what, hint: what went wrong, and what to do; empty if nothing did.
         refused: whether nothing can be uploaded there, whatever is tried again.
     """
 
     sent: dict[str, Stamp] = {}
+    place: str = ""
+    shared: bool = False
     what: str = ""
     hint: str = ""
     refused: bool = False
@@ -64,8 +73,16 @@ def carry_out(order: Order) -> Answer:
     answer = Answer(dict(order.sent))
     try:
         with closing(Store(parse_address(order.url))) as store:
-            if order.task == "check":
-                store.refuse_contents()
+            if order.task == "claim" and order.launcher:
+                manifest = read_bytes(Path(order.directory) / "run.json")
+                answer.place = claim(store, order.launcher, manifest)
+            elif order.task == "shared":
+                answer.shared = is_shared(store)
+            elif order.launcher:
+                next(free_places(store, order.launcher))
+            elif order.task == "check":
+                if store.contents():
+                    raise store.not_empty()
             else:
                 _send(store, Path(order.directory), answer.sent, ended=order.ended)
     except StorageError as error:

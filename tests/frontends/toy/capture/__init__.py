@@ -7,6 +7,7 @@ import functools
 from typing import Any, Callable
 
 from ..event_counters import EventCounters
+from ..frontend import InJob
 from ..idle import NoModules, Probe, SourceLines
 from ..patches import Patches
 
@@ -43,7 +44,7 @@ class _Toy:
     """The imported framework."""
 
     accelerators: list[str] = []
-    rank = None
+    in_job = InJob()
     missing: dict[str, str] = {}
 
     def __init__(self, module: Any) -> None:
@@ -105,7 +106,7 @@ class _Frontend:
     name = "toyarrays"
     packages = frozenset(("toyarrays",))
     recorded: tuple[str, ...] = ()
-    ranks: tuple[str, ...] = ()
+    ranks: tuple[tuple[str, str], ...] = ()
     entries: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     logs = False

@@ -12,7 +12,7 @@ import sys
 from contextlib import AbstractContextManager
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
-from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Protocol, Sequence
 
 from .originals import Loader
 
@@ -34,6 +34,20 @@ BASE = "torch"
 VARIABLE = "XLADOCTOR_FRONTENDS"
 
 
+class InJob(NamedTuple):
+    """Where a process is in a distributed job, as far as it is known.
+
+    Attributes:
+        rank: which of the processes it is.
+        world_size: how many these are.
+        slice: which slice of a pod of TPUs its devices are in.
+    """
+
+    rank: int | None = None
+    world_size: int | None = None
+    slice: int | None = None
+
+
 class Frontend(Protocol):
     """What is known before the framework is imported.
 
@@ -41,7 +55,8 @@ class Frontend(Protocol):
         name: the module whose import starts the capture.
         packages: installed packages whose frames are the framework's own.
         recorded: environment variables that change how it works, and may be written to disk.
-        ranks: environment variables that may hold a process's rank, the most reliable first.
+        ranks: environment variables that may hold a process's rank, and how many processes there
+            are, the most reliable first.
         entries: its functions that do not name a call, and neither does what they call.
         wrappers: its functions that do not name a call, while what they call may.
         logs: whether it can log its compilations.
@@ -52,7 +67,7 @@ class Frontend(Protocol):
     name: str
     packages: frozenset[str]
     recorded: tuple[str, ...]
-    ranks: tuple[str, ...]
+    ranks: tuple[tuple[str, str], ...]
     entries: frozenset[str]
     wrappers: frozenset[str]
     logs: bool
@@ -120,8 +135,8 @@ class Framework(Protocol):
         """Devices in use, such as ``CPU:0``; empty while there are none."""
 
     @property
-    def rank(self) -> int | None:
-        """The rank of this process; None if the framework does not know it."""
+    def in_job(self) -> InJob:
+        """Where this process is in a distributed job, as far as the framework knows it."""
 
     @property
     def missing(self) -> dict[str, str]:

@@ -6,9 +6,12 @@ import atexit
 import os
 import socket
 import sys
-from typing import Any, Callable, Iterable
+from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from . import settings
+
+if TYPE_CHECKING:
+    from .frontend import InJob
 
 
 def make_folder(run_directory: str, pid: int) -> str:
@@ -55,16 +58,25 @@ def at_exit(action: Callable[[], None]) -> None:
         util.Finalize(None, action, exitpriority=-100)
 
 
-def describe(rank: int | None, ranks: Iterable[str]) -> dict[str, Any]:
+#: Holds the number of the slice, where a job has several.
+_SLICE = "MEGASCALE_SLICE_ID"
+
+
+def describe(in_job: InJob, ranks: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """The process's identity, where it runs, and what ended it.
 
     Args:
-        rank: its rank, if the framework knows it.
-        ranks: environment variables that may hold its rank otherwise.
+        in_job: where it is in a job, as far as the framework knows it.
+        ranks: environment variables that may hold its rank otherwise, and the number of processes.
     """
+    rank, world_size, slice_index = in_job
+    if rank is None:
+        rank, world_size = _in_environment(ranks)
     return {
         "parent": os.getppid(),
-        "rank": _rank(ranks) if rank is None else rank,
+        "rank": rank,
+        "world_size": world_size,
+        "slice": settings.whole_number(_SLICE) if slice_index is None else slice_index,
         "cwd": _working_directory(),
         "host": socket.gethostname(),
         "processors": _processors(),
@@ -92,9 +104,9 @@ def _working_directory() -> str | None:
         return None
 
 
-def _rank(names: Iterable[str]) -> int | None:
-    for name in names:
+def _in_environment(names: Iterable[tuple[str, str]]) -> tuple[int | None, int | None]:
+    for name, size in names:
         rank = settings.whole_number(name)
         if rank is not None:
-            return rank
-    return None
+            return rank, settings.whole_number(size)
+    return None, None

@@ -23,6 +23,7 @@ from .calls import Calls
 from .compilation_log import CompilationLog
 from .events import Events
 from .files import announce, give_room_back, keep_room_for_faults, note_fault
+from .frontend import InJob
 from .graphs import Graphs
 from .profiler import Profiler
 from .recorder import Recorder
@@ -66,6 +67,7 @@ class Session:
         self._replaces: str | None = getattr(known, "replaces", None)
         self._sites = CallSites(known.packages, known.entries, known.wrappers)
         self.awake_once = self._gone = False
+        self._in_job = InJob()
         self._main = process.main_file()
         self._frontend.before_import()
         announce(run_directory, f"imported {framework}")
@@ -242,7 +244,7 @@ class Session:
         }
         lines = {name: line for name, (_, line) in configured.items()}
         return {
-            **process.describe(self._framework.rank, self._frontend.ranks),
+            **process.describe(self._known_in_job(), self._frontend.ranks),
             "pid": self._pid,
             "main": self._main,
             "argv": redact(sys.argv),
@@ -261,6 +263,13 @@ class Session:
             "graphs_left_out": self._graphs.left_out,
             "missing": self._framework.missing,
         }
+
+    def _known_in_job(self) -> InJob:
+        """Where the process is in a job, or was, until the program left it."""
+        found = self._framework.in_job
+        if found.rank is not None:
+            self._in_job = found
+        return self._in_job
 
     def _has_used_device(self) -> bool:
         """Whether anything was uploaded, compiled or run, unlike in a launcher's parent process."""

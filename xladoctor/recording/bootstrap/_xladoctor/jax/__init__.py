@@ -21,7 +21,12 @@ class Jax:
     name = "jax"
     packages = frozenset(("jax", "jaxlib"))
     recorded: tuple[str, ...] = settings.RECORDED
-    ranks: tuple[str, ...] = ("JAX_PROCESS_ID", "RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
+    ranks: tuple[tuple[str, str], ...] = (
+        ("JAX_PROCESS_ID", "JAX_NUM_PROCESSES"),
+        ("RANK", "WORLD_SIZE"),
+        ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    )
     #: Functions that do not name a call.
     entries = settings.ENTRIES
     wrappers = settings.WRAPPERS

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from ..call_site import CallSites
 from ..calls import Calls
 from ..event_counters import EventCounters
+from ..frontend import InJob
 from ..idle import Probe, SourceLines
 from ..profiler import Profiler
 from ..recorder import Recorder
@@ -66,17 +67,31 @@ class ImportedJax:
 
     def devices(self) -> list[str]:
         """Devices of the backends in use; other ways to query them would create a backend."""
+        return [f"{device.platform.upper()}:{device.id}" for device in self._local_devices()]
+
+    @staticmethod
+    def _local_devices() -> list[Any]:
         bridge = sys.modules.get("jax._src.xla_bridge")
         backends = getattr(bridge, "_backends", None) or {}
         chosen = getattr(bridge, "_default_backend", None) or next(iter(backends.values()), None)
-        if chosen is None:
-            return []
-        return [f"{device.platform.upper()}:{device.id}" for device in chosen.local_devices()]
+        return [] if chosen is None else list(chosen.local_devices())
 
     @property
-    def rank(self) -> int | None:
+    def in_job(self) -> InJob:
         state: Any = getattr(sys.modules.get("jax._src.distributed"), "global_state", None)
-        return state.process_id if getattr(state, "num_processes", 1) > 1 else None
+        count = getattr(state, "num_processes", 1) or 1
+        if count < 2:
+            return InJob()
+        return InJob(state.process_id, count, self._slice())
+
+    def _slice(self) -> int | None:
+        """The slice of this process's TPUs; other devices have none that means anything."""
+        found = [
+            getattr(device, "slice_index", None)
+            for device in self._local_devices()
+            if device.platform == "tpu"
+        ]
+        return found[0] if found else None
 
     @property
     def missing(self) -> dict[str, str]:

@@ -22,7 +22,11 @@ class Torch:
     name = "torch"
     packages = frozenset(("torch", "torchgen", "functorch", "triton"))
     recorded: tuple[str, ...] = settings.RECORDED
-    ranks: tuple[str, ...] = ("RANK", "LOCAL_RANK", "SLURM_PROCID")
+    ranks: tuple[tuple[str, str], ...] = (
+        ("RANK", "WORLD_SIZE"),
+        ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+        ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+    )
     entries = settings.ENTRIES
     wrappers = settings.WRAPPERS
     logs = False

@@ -9,6 +9,7 @@ from typing import Any, Callable
 from ..call_site import CallSites
 from ..calls import Calls
 from ..event_counters import EventCounters
+from ..frontend import InJob
 from ..idle import NoModules, Probe, SourceLines
 from ..profiler import Profiler
 from ..recorder import Recorder
@@ -65,11 +66,13 @@ class ImportedTorch:
         return [f"CUDA:{number}" for number in range(cuda.device_count())]
 
     @property
-    def rank(self) -> int | None:
+    def in_job(self) -> InJob:
         distributed: Any = sys.modules.get("torch.distributed")
         if distributed is None or not distributed.is_available():
-            return None
-        return distributed.get_rank() if distributed.is_initialized() else None
+            return InJob()
+        if not distributed.is_initialized():
+            return InJob()
+        return InJob(distributed.get_rank(), distributed.get_world_size())
 
     @property
     def missing(self) -> dict[str, str]:

@@ -21,7 +21,11 @@ class TorchTpu:
     name = "torch_tpu"
     packages = frozenset(("torch", "torch_tpu", "torchgen", "functorch"))
     recorded: tuple[str, ...] = settings.RECORDED
-    ranks: tuple[str, ...] = ("RANK", "LOCAL_RANK", "SLURM_PROCID")
+    ranks: tuple[tuple[str, str], ...] = (
+        ("RANK", "WORLD_SIZE"),
+        ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+        ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+    )
     entries = settings.ENTRIES
     wrappers = settings.WRAPPERS
     logs = False

@@ -19,7 +19,11 @@ class TorchXla:
     name = "torch_xla"
     packages = frozenset(("torch", "torch_xla", "torchgen"))
     recorded: tuple[str, ...] = settings.RECORDED
-    ranks: tuple[str, ...] = ("RANK", "PJRT_LOCAL_PROCESS_RANK", "LOCAL_RANK")
+    ranks: tuple[tuple[str, str], ...] = (
+        ("RANK", "WORLD_SIZE"),
+        ("PJRT_LOCAL_PROCESS_RANK", "PJRT_LOCAL_PROCESS_COUNT"),
+        ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+    )
     entries: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     logs = True

@@ -10,6 +10,7 @@ from typing import Any, Callable, Sequence
 from .. import settings
 from ..call_site import CallSites
 from ..calls import Calls
+from ..frontend import InJob
 from ..modules import Modules
 from ..profiler import Profiler
 from ..recorder import Recorder
@@ -71,8 +72,11 @@ class ImportedTorchXla:
         return list(self._xlac._xla_real_devices()) if initialized else []
 
     @property
-    def rank(self) -> int | None:
-        return None
+    def in_job(self) -> InJob:
+        if not self._xlac._xla_runtime_is_initialized():
+            return InJob()
+        count = self._xlac._xla_get_num_processes()
+        return InJob(self._xlac._xla_get_process_index(), count) if count > 1 else InJob()
 
     @property
     def missing(self) -> dict[str, str]:
