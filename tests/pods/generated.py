@@ -32,11 +32,20 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 def write_pod(folder: Path, pod: Pod) -> Run:
     """Write ``plugins/profile/SESSION/HOST.xplane.pb`` of each host; returns what happened."""
     run = simulate(pod)
-    session = folder / "plugins" / "profile" / SESSION
-    session.mkdir(parents=True)
     for host in range(pod.hosts):
-        (session / f"{host_name(host)}.xplane.pb").write_bytes(timeline(run, host))
+        _write(folder, run, host)
     return run
+
+
+def write_host(folder: Path, pod: Pod, host: int) -> int:
+    """Write the timeline of one host, for pods that several processes make; returns its bytes."""
+    return _write(folder, simulate(pod), host)
+
+
+def _write(folder: Path, run: Run, host: int) -> int:
+    session = folder / "plugins" / "profile" / SESSION
+    session.mkdir(parents=True, exist_ok=True)
+    return (session / f"{host_name(host)}.xplane.pb").write_bytes(timeline(run, host))
 
 
 def host_name(host: int) -> str:
