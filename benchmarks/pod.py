@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -33,32 +33,47 @@ XLADOCTOR = Path(sys.executable).with_name("xladoctor")
 SIZE, TOLERANCE = 20_000_000, 0.1  # bytes of a timeline, and by what share it may differ
 STEPS, OPS = 110, 1_150  # which make that size
 KEPT = 0.01  # most that the evidence may take, as a share of the timelines
-PERIOD_S = 0.02
+PERIOD_S = 0.1
 PATIENCE_S = 60.0  # for the cluster to start
 MIB = 1 << 20
 
 
 @dataclass
-class Peaks:
-    """The most memory that processes had, in bytes, by process id."""
+class Watched:
+    """Processes and their descendants, by process id: their peak memory in bytes, and the CPU time
+    in seconds that they have used since they were first seen.
+    """
 
-    of: dict[int, int] = field(default_factory=dict)
+    roots: list[int]
+    peak: dict[int, int] = field(default_factory=dict)
+    cpu: dict[int, tuple[float, float]] = field(default_factory=dict)
 
-    def sample(self, roots: Iterable[int]) -> None:
-        """Look at processes and their descendants once more."""
-        children = _children()
-        waiting = list(roots)
+    def sample(self) -> None:
+        """Look at them once more."""
+        children, used = _processes()
+        waiting = list(self.roots)
         while waiting:
             pid = waiting.pop()
             waiting += children.get(pid, [])
-            self.of[pid] = max(self.of.get(pid, 0), _peak(pid))
+            self.peak[pid] = max(self.peak.get(pid, 0), _peak(pid))
+            if pid in used:
+                first = self.cpu.get(pid, (used[pid],))[0]
+                self.cpu[pid] = first, used[pid]
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU time of all together."""
+        return sum(last - first for first, last in self.cpu.values())
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A command that ended: seconds, and bytes at the peaks of itself and of its largest worker."""
+    """A command that ended: seconds, of the clock and of all processors, and bytes at the peaks of
+    itself and of its largest worker.
+    """
 
     wall_s: float
+    cpu_s: float
     joining: int
     worker: int
 
@@ -79,25 +94,30 @@ class Row:
         mark = "  <-- more" if self.kept > KEPT else ""
         return (
             f"{self.hosts:>6}{self.workers:>9}  {self.where:8}{self.cold.wall_s:>8.1f} s"
-            f"{self.hosts / self.cold.wall_s:>9.2f}{self.warm.wall_s:>8.1f} s"
+            f"{self.hosts / self.cold.wall_s:>9.2f}{self.cold.cpu_s / self.hosts:>10.2f} s"
+            f"{self.warm.wall_s:>8.1f} s"
             f"{worst[0]:>9,.0f} MiB{worst[1]:>9,.0f} MiB{self.kept:>9.2%}{mark}"
         )
 
 
+_TICKS = os.sysconf("SC_CLK_TCK")
 _PEAKS = ("joining", "worker")
 HEADER = (
-    f"{'hosts':>6}{'workers':>9}  {'where':8}{'cold':>10}{'hosts/s':>9}{'warm':>10}"
+    f"{'hosts':>6}{'workers':>9}  {'where':8}{'cold':>10}{'hosts/s':>9}{'CPU/host':>12}{'warm':>10}"
     f"{'joining':>13}{'worker':>13}{'kept':>9}"
 )
 
 
-def _children() -> dict[int, list[int]]:
+def _processes() -> tuple[dict[int, list[int]], dict[int, float]]:
+    """The children of each process, and the CPU seconds that each has used."""
     children: dict[int, list[int]] = {}
+    used: dict[int, float] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
             children.setdefault(int(fields[1]), []).append(int(folder.name))
-    return children
+            used[int(folder.name)] = (int(fields[11]) + int(fields[12])) / _TICKS
+    return children, used
 
 
 def _peak(pid: int) -> int:
@@ -129,7 +149,7 @@ def finished(command: Sequence[str | Path], cache: Path, workers: Sequence[int] 
     Raises:
         SystemExit: it failed.
     """
-    peaks, done = Peaks(), threading.Event()
+    done = threading.Event()
     with tempfile.TemporaryFile("w+") as output:
         began = time.perf_counter()
         child = subprocess.Popen(
@@ -138,10 +158,12 @@ def finished(command: Sequence[str | Path], cache: Path, workers: Sequence[int] 
             stderr=output,
             env={**os.environ, "XDG_CACHE_HOME": str(cache)},
         )
+        watched = Watched([child.pid, *workers])
 
         def watch() -> None:
+            watched.sample()
             while not done.wait(PERIOD_S):
-                peaks.sample([child.pid, *workers])
+                watched.sample()
 
         watching = threading.Thread(target=watch)
         watching.start()
@@ -152,8 +174,9 @@ def finished(command: Sequence[str | Path], cache: Path, workers: Sequence[int] 
         if status:
             output.seek(0)
             raise SystemExit(f"{command}: status {status}\n{output.read()}")
-    others = [peak for pid, peak in peaks.of.items() if pid != child.pid]
-    return Finished(wall, peaks.of.get(child.pid, 0), max(others, default=0))
+    others = [peak for pid, peak in watched.peak.items() if pid != child.pid]
+    joining = watched.peak.get(child.pid, 0)
+    return Finished(wall, watched.cpu_s, joining, max(others, default=0))
 
 
 def size_of(folder: Path) -> int:
