@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from tests.pods.generated import write_host, write_pod
+from tests.pods.generated import write_host
 from tests.pods.simulation import Pod
 
 XLADOCTOR = Path(sys.executable).with_name("xladoctor")
@@ -225,9 +225,9 @@ def measured(pod: Path, hosts: int, workers: int, timelines: int, *, on_cluster:
     """Analyze a pod twice, with a cache of its own."""
     with tempfile.TemporaryDirectory(dir=pod.parent) as folder, contextlib.ExitStack() as stack:
         cache = Path(folder) / "cache"
-        small = Path(folder) / "small"
-        write_pod(small, Pod(hosts=2, steps=8))
-        finished([XLADOCTOR, "analyze", small], cache)  # leaves the readers' machine code
+        alone = Path(folder) / "alone"
+        write_host(alone, Pod(hosts=1, steps=STEPS, ops=OPS), 0)
+        finished([XLADOCTOR, "analyze", alone], cache)  # leaves the readers' machine code
         command: list[str | Path] = [XLADOCTOR, "analyze", pod]
         others: list[int] = []
         if on_cluster:
