@@ -26,8 +26,6 @@ _FINGERPRINT = 12_190_760_917_235_803_885  # beyond 63 bits
 _PYTHON = -8_315_374_011_220_418_607
 _TINY = 40.0  # what a device does that takes no part
 
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
-
 
 def write_pod(folder: Path, pod: Pod) -> Run:
     """Write ``plugins/profile/SESSION/HOST.xplane.pb`` of each host; returns what happened."""

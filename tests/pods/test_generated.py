@@ -10,6 +10,7 @@ import pytest
 
 from tests.pods.generated import EPOCH_NS, PROGRAM, write_pod
 from tests.pods.simulation import LEAD, SICKNESSES, Pod, Run, Sickness, Span, simulate
+from tests.pods.truth import truth
 from xladoctor.doctor import load_evidence
 from xladoctor.evidence.interface import Evidence
 
@@ -145,6 +146,24 @@ def test_the_sick_wait_least_and_all_take_as_long(sickness: Sickness) -> None:
     assert np.unravel_index(waited.argmin(), waited.shape)[0] == pod.host
     took = np.diff(run.host.end[LEAD:], axis=0).mean(axis=0)
     assert np.ptp(took) < 0.01 * took.mean()
+
+
+@pytest.mark.parametrize("sickness", ["throttled", "compilation"])
+def test_the_truth_names_the_steps_that_take_longer(sickness: Sickness) -> None:
+    run = simulate(Pod(sickness=sickness))
+    named = truth(run)
+    assert named is not None
+    assert named.steps is not None
+    assert (named.host, named.device) == (1, 2 if sickness == "throttled" else None)
+    host = run.pod.host if sickness == "compilation" else 0
+    took = (run.host.end - run.host.begin)[2:, host]
+    long = set(run.number[2:][took > 1.2 * np.median(took)].tolist())
+    assert long
+    assert long <= set(named.steps)
+
+
+def test_a_healthy_pod_has_nothing_to_say() -> None:
+    assert truth(simulate(Pod())) is None
 
 
 @pytest.mark.parametrize("sickness", SICKNESSES)

@@ -73,7 +73,7 @@ class TestReference:
         one_by_one, at_once = Space(), Space()
         line = one_by_one.plane("/device:GPU:0").line("Stream #13(Compute)")
         for row in range(4):
-            stats = {"number": Unsigned(numbers[row]), "text": texts[row]}
+            stats: dict[str, Any] = {"number": Unsigned(numbers[row]), "text": texts[row]}
             line.event("xyzx"[row], starts[row], lasted[row], **stats)
         at_once.plane("/device:GPU:0").line("Stream #13(Compute)").events(
             "xyzx", np.array(starts), np.array(lasted), number=np.array(numbers), text=texts
