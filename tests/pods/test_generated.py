@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from tests.pods.generated import EPOCH_NS, PROGRAM, write_pod
+from tests.pods.generated import EPOCH_NS, PROGRAM, timeline, write_pod
 from tests.pods.simulation import LEAD, SICKNESSES, Pod, Run, Sickness, Span, simulate
 from tests.pods.truth import truth
+from tests.xspace.reference import read
 from xladoctor.doctor import load_evidence
 from xladoctor.evidence.interface import Evidence
 
@@ -172,3 +173,15 @@ def test_every_sickness_can_be_written(sickness: Sickness, tmp_path: Path) -> No
     for kind in kinds:
         write_pod(tmp_path / kind, Pod(hosts=2, kind=kind, steps=8, sickness=sickness))
         assert len(list((tmp_path / kind).glob("plugins/profile/*/*.xplane.pb"))) == 2
+
+
+def test_kernels_of_a_gpu_begin_after_the_calls_that_launch_them() -> None:
+    pod = Pod(hosts=1, kind="GPU", steps=6)
+    calls, kernels = {}, {}
+    for event in read(timeline(simulate(pod), 0)):
+        if (number := event.stat("correlation_id")) is not None:
+            of = calls if event.name == "cuLaunchKernelEx" else kernels
+            of[number] = event.start_ps
+    joined = calls.keys() & kernels.keys()
+    assert len(joined) > pod.steps * pod.devices * pod.ops
+    assert all(calls[number] < kernels[number] for number in joined)
