@@ -177,7 +177,8 @@ def test_every_sickness_can_be_written(sickness: Sickness, tmp_path: Path) -> No
 
 def test_kernels_of_a_gpu_begin_after_the_calls_that_launch_them() -> None:
     pod = Pod(hosts=1, kind="GPU", steps=6)
-    calls, kernels = {}, {}
+    calls: dict[int, int] = {}
+    kernels: dict[int, int] = {}
     for event in read(timeline(simulate(pod), 0)):
         if (number := event.stat("correlation_id")) is not None:
             of = calls if event.name == "cuLaunchKernelEx" else kernels
