@@ -153,7 +153,8 @@ def _tpu(space: Space, run: Run, host: int, device: int) -> None:
     copy = "%copy-start = (f32[8]{0:T(128)S(5)}, f32[8]{0:T(128)}, u32[]{:S(2)}) copy-start(%p0)"
     plane.metadata(copy, display_name="async-copy", hlo_category="copy-start")
     for number, version, begin, end in _rows(work.number, work.version, *work.steps):
-        steps.event(str(int(number)), begin, end - begin)
+        if run.pod.annotated:
+            steps.event(str(int(number)), begin, end - begin)
         modules.event(
             f"{PROGRAM}({fingerprint(int(version))})",
             begin,
@@ -246,7 +247,8 @@ def _host(space: Space, run: Run, host: int) -> None:
             float(each[step, host]) for each in vars(run.host).values()
         )
         number = int(run.number[step])
-        recorded("train", began, end, _r=1, step_num=number)
+        if run.pod.annotated:
+            recorded("train", began, end, _r=1, step_num=number)
         recorded("$loader.py:18 __next__", began + 2, fetched)
         recorded("IteratorGetNextOp::DoCompute", began + 4, fetched - 3)
         recorded("$metrics.py:17 update", fetched, prepared)

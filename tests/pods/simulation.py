@@ -75,6 +75,7 @@ class Pod:
         ops: operations that a device runs in a step, besides collectives.
         host, device: what the sickness strikes, if it strikes one.
         jitter: standard deviation of durations, as a share.
+        annotated: whether the program marks its steps, with its own numbers.
     """
 
     hosts: int = 4
@@ -87,6 +88,7 @@ class Pod:
     device: int = 2
     ops: int = 12
     jitter: float = 0.01
+    annotated: bool = True
 
     @property
     def program(self) -> tuple[Part, ...]:

@@ -127,6 +127,16 @@ def test_modules_and_operations_have_their_names(made: tuple[Run, Evidence]) -> 
     assert evidence.frontend == "jax"
 
 
+def test_steps_that_nothing_marks_are_counted_from_each_profiles_begin(tmp_path: Path) -> None:
+    run = write_pod(tmp_path, Pod(hosts=2, annotated=False))
+    evidence = load_evidence(str(tmp_path))
+
+    assert column(evidence, "SELECT DISTINCT steps_from FROM timeline") == ["executions"]
+    first = "SELECT begin_ns FROM timeline_step WHERE step = 0 ORDER BY process"
+    began = np.diff(column(evidence, first)) / 1000
+    assert abs(began - np.diff(run.clock.ahead)) > 20_000  # not the same step of the program
+
+
 # -- the simulation --------------------------------------------------------------------------------
 
 
