@@ -20,7 +20,7 @@ from tests.xspace import generated
 from tests.xspace.builder import Line, Plane, Ref, Space, Unsigned
 
 SESSION = "2026_11_28_09_30_00"
-PROGRAM = "jit_train_step"
+PROGRAM, OTHER = "jit_train_step", "jit_train_step_masked"
 #: Where the true clock is zero, in nanoseconds of the wall clock.
 EPOCH_NS = 1_795_858_200_000_000_000
 _FINGERPRINT = 12_190_760_917_235_803_885  # beyond 63 bits
@@ -61,8 +61,8 @@ def timeline(run: Run, host: int) -> bytes:
     for device in range(run.pod.devices):
         write(space, run, host, device)
     for version in np.unique(run.module[:, host]).tolist():
-        program = fingerprint(version)
-        space.hlo(program, PROGRAM, _hlo_proto(program), key=41 + version)
+        name, program = program_of(run.pod, version)
+        space.hlo(program, name, _hlo_proto(name, program), key=41 + version)
     _host(space, run, host)
     shown = run.clock.shown(host, np.array([run.clock.start[host], run.clock.stop[host]]))
     start, stop = (EPOCH_NS + round(1000 * float(instant)) for instant in shown)
@@ -70,13 +70,16 @@ def timeline(run: Run, host: int) -> bytes:
     return space.bytes()
 
 
-def fingerprint(version: int) -> int:
-    """The number of a version of the program, for which its modules are told apart."""
-    return _FINGERPRINT + 7_919 * version
+def program_of(pod: Pod, version: int) -> tuple[str, int]:
+    """The name of a version of the program, and its fingerprint. What is compiled again has the
+    same name.
+    """
+    other = version and pod.sickness == "graph"
+    return OTHER if other else PROGRAM, _FINGERPRINT + 7_919 * version
 
 
-def _hlo_proto(program: int) -> bytes:
-    module = generated.field(1, PROGRAM) + generated.field(5, program)
+def _hlo_proto(name: str, program: int) -> bytes:
+    module = generated.field(1, name) + generated.field(5, program)
     return generated.field(1, module)
 
 
@@ -155,8 +158,9 @@ def _tpu(space: Space, run: Run, host: int, device: int) -> None:
     for number, version, begin, end in _rows(work.number, work.version, *work.steps):
         if run.pod.annotated:
             steps.event(str(int(number)), begin, end - begin)
+        name, program = program_of(run.pod, int(version))
         modules.event(
-            f"{PROGRAM}({fingerprint(int(version))})",
+            f"{name}({program})",
             begin,
             end - begin,
             run_id=Unsigned(number),
@@ -220,7 +224,7 @@ def _gpu(space: Space, run: Run, host: int, device: int) -> None:
             correlation_id=_FIRST_CALL * (device + 1) + work.place[own],
             kernel_details=[Ref("regs:90 grid:8,4,1 block:128,1,1 occ_pct:62.5")] * len(names),
             hlo_op=[Ref(_instruction(name)) for name in names],
-            hlo_module=[Ref(PROGRAM)] * len(names),
+            hlo_module=[Ref(program_of(run.pod, int(run.module[0, host]))[0])] * len(names),
             program_id=np.full(len(names), 6),
         )
 
@@ -253,7 +257,8 @@ def _host(space: Space, run: Run, host: int) -> None:
         recorded("IteratorGetNextOp::DoCompute", began + 4, fetched - 3)
         recorded("$metrics.py:17 update", fetched, prepared)
         recorded("DevicePut", prepared, sent)
-        recorded("PjitFunction(train_step)", sent, called)
+        function = program_of(run.pod, int(run.module[step, host]))[0].removeprefix("jit_")
+        recorded(f"PjitFunction({function})", sent, called)
         if compiled > sent:
             recorded("trace_to_jaxpr_dynamic", sent + 10, sent + 3_000)
             recorded("backend_compile_and_load", sent + 4_000, compiled)

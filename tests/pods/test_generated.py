@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from tests.pods.generated import EPOCH_NS, PROGRAM, timeline, write_pod
+from tests.pods.generated import EPOCH_NS, OTHER, PROGRAM, timeline, write_pod
 from tests.pods.simulation import LEAD, SICKNESSES, Pod, Run, Sickness, Span, simulate
 from tests.pods.truth import truth
 from tests.xspace.reference import read
@@ -135,6 +135,17 @@ def test_steps_that_nothing_marks_are_counted_from_each_profiles_begin(tmp_path:
     first = "SELECT begin_ns FROM timeline_step WHERE step = 0 ORDER BY process"
     began = np.diff(column(evidence, first)) / 1000
     assert abs(began - np.diff(run.clock.ahead)) > 20_000  # not the same step of the program
+
+
+@pytest.mark.parametrize("kind", ["TPU", "GPU"])
+def test_a_host_of_another_graph_has_other_modules(
+    kind: Literal["TPU", "GPU"], tmp_path: Path
+) -> None:
+    write_pod(tmp_path, Pod(hosts=2, kind=kind, steps=6, sickness="graph"))
+    evidence = load_evidence(str(tmp_path))
+
+    of = "SELECT DISTINCT hlo_module FROM device_op WHERE hlo_module IS NOT NULL AND process = "
+    assert [column(evidence, f"{of}{host}") for host in (0, 1)] == [[PROGRAM], [OTHER]]
 
 
 # -- the simulation --------------------------------------------------------------------------------
