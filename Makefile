@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PJRT_DEVICE ?= CPU
 
 .PHONY: demo demo-jax test test-all test-releases test-newest test-tpu-compiler test-busy fuzz lint docs site snapshots samples benchmark benchmark-long \
-        benchmark-ingest benchmark-recompilation benchmark-savings benchmark-scaling clean help
+        benchmark-ingest benchmark-pod benchmark-recompilation benchmark-savings benchmark-scaling clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -88,6 +88,9 @@ benchmark-long: $(VENV)/.xla ## disk and memory of a million executions, bare an
 
 benchmark-ingest: $(VENV)/.xla ## reading a timeline, beside XProf and protobuf
 	python -m benchmarks.ingest
+
+benchmark-pod: $(VENV)/.xla $(VENV)/.test ## pods of 16, 64 and 256 hosts, by one worker and two, and on Dask's (an hour, 6 GB of disk)
+	python -m benchmarks.pod --cluster
 
 benchmark-recompilation: $(VENV)/.base ## why graphs were compiled again: 200 modules compared
 	$(BIN)/python -m pip install --quiet --editable .

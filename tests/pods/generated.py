@@ -8,35 +8,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.pods.simulation import Compute, Pod, Run, Span, Times, simulate
+from tests.pods.simulation import Exchange, Pod, Run, Span, Times, simulate
 from tests.xspace import generated
 from tests.xspace.builder import Line, Plane, Ref, Space, Unsigned
 
 SESSION = "2026_11_28_09_30_00"
-PROGRAM = "jit_train_step"
+PROGRAM, OTHER = "jit_train_step", "jit_train_step_masked"
 #: Where the true clock is zero, in nanoseconds of the wall clock.
 EPOCH_NS = 1_795_858_200_000_000_000
 _FINGERPRINT = 12_190_760_917_235_803_885  # beyond 63 bits
 _PYTHON = -8_315_374_011_220_418_607
+_FIRST_CALL = 1_000_000_000  # of the numbers that join calls with kernels, on a device
+_LAUNCHING = 150.0  # for a device of a GPU's host
 _TINY = 40.0  # what a device does that takes no part
-
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 def write_pod(folder: Path, pod: Pod) -> Run:
     """Write ``plugins/profile/SESSION/HOST.xplane.pb`` of each host; returns what happened."""
     run = simulate(pod)
-    session = folder / "plugins" / "profile" / SESSION
-    session.mkdir(parents=True)
     for host in range(pod.hosts):
-        (session / f"{host_name(host)}.xplane.pb").write_bytes(timeline(run, host))
+        _write(folder, run, host)
     return run
+
+
+def write_host(folder: Path, pod: Pod, host: int) -> int:
+    """Write the timeline of one host, for pods that several processes make; returns its bytes."""
+    return _write(folder, simulate(pod), host)
+
+
+def _write(folder: Path, run: Run, host: int) -> int:
+    session = folder / "plugins" / "profile" / SESSION
+    session.mkdir(parents=True, exist_ok=True)
+    return (session / f"{host_name(host)}.xplane.pb").write_bytes(timeline(run, host))
 
 
 def host_name(host: int) -> str:
@@ -51,8 +61,8 @@ def timeline(run: Run, host: int) -> bytes:
     for device in range(run.pod.devices):
         write(space, run, host, device)
     for version in np.unique(run.module[:, host]).tolist():
-        program = fingerprint(version)
-        space.hlo(program, PROGRAM, _hlo_proto(program), key=41 + version)
+        name, program = program_of(run.pod, version)
+        space.hlo(program, name, _hlo_proto(name, program), key=41 + version)
     _host(space, run, host)
     shown = run.clock.shown(host, np.array([run.clock.start[host], run.clock.stop[host]]))
     start, stop = (EPOCH_NS + round(1000 * float(instant)) for instant in shown)
@@ -60,13 +70,16 @@ def timeline(run: Run, host: int) -> bytes:
     return space.bytes()
 
 
-def fingerprint(version: int) -> int:
-    """The number of a version of the program, for which its modules are told apart."""
-    return _FINGERPRINT + 7_919 * version
+def program_of(pod: Pod, version: int) -> tuple[str, int]:
+    """The name of a version of the program, and its fingerprint. What is compiled again has the
+    same name.
+    """
+    other = version and pod.sickness == "graph"
+    return OTHER if other else PROGRAM, _FINGERPRINT + 7_919 * version
 
 
-def _hlo_proto(program: int) -> bytes:
-    module = generated.field(1, PROGRAM) + generated.field(5, program)
+def _hlo_proto(name: str, program: int) -> bytes:
+    module = generated.field(1, name) + generated.field(5, program)
     return generated.field(1, module)
 
 
@@ -74,42 +87,46 @@ def _hlo_proto(program: int) -> bytes:
 
 
 class Work:
-    """What a device ran and its profile has, in order: arrays of the same length."""
+    """What a device ran and its profile has.
+
+    Attributes:
+        names, span: of each operation, in order.
+        place: its number among all that the device ran, whether its profile has them or not.
+        number, version, steps: of each whole step: its number, which graph ran, and when.
+    """
 
     def __init__(self, run: Run, host: int, device: int) -> None:
-        names: list[list[str]] = []
-        spans: list[tuple[Times, Times]] = []
-        first = 1
-        parts = run.parts if run.working[host, device] else []
-        for part, span in parts:
-            begin, end = span.begin[:, host, device], span.end[:, host, device]
-            if isinstance(part, Compute):
-                count = max(1, round(part.share * run.pod.ops))
-                edges = _edges(count, run.pod.seed + first)
-                lasted = (end - begin)[:, None]
-                spans += [
-                    (begin + edges[op] * lasted[:, 0], begin + edges[op + 1] * lasted[:, 0])
-                    for op in range(count)
-                ]
-                names += [[f"fusion.{first + op}"] for op in range(count)]
-                first += count
-            else:
-                spans.append((begin, end))
-                names.append([part.op])
-        if not parts:
-            begin = run.launched[:, host, device] + 50
-            spans, names = [(begin, begin + _TINY)], [["copy.1"]]
-        began, ended = (np.stack(each, axis=1) for each in zip(*spans, strict=True))
-        self.step = Span(began[:, 0], ended[:, -1])
+        operations = list(_operations(run, host, device))
+        within = [name for name, _, _ in operations]
+        began, ended = (np.stack([op[at] for op in operations], axis=1) for at in (1, 2))
         span = Span(began.ravel(), ended.ravel())
-        self.kept = run.recorded(host, span)
-        self.whole = run.recorded(host, self.step)
-        self.span = Span(*(each[self.kept] for each in run.shown(host, span)))
-        self.steps = Span(*(each[self.whole] for each in run.shown(host, self.step)))
-        within = [name for (name,) in names] * len(run.number)
-        self.names = [name for name, kept in zip(within, self.kept, strict=True) if kept]
-        self.version = run.module[:, host][self.whole]
-        self.number = run.number[self.whole]
+        self.place = np.flatnonzero(run.recorded(host, span))
+        self.names = [within[place % len(within)] for place in self.place.tolist()]
+        self.span = Span(*(each[self.place] for each in run.shown(host, span)))
+        step = Span(began[:, 0], ended[:, -1])
+        whole = run.recorded(host, step)
+        self.steps = Span(*(each[whole] for each in run.shown(host, step)))
+        self.version = run.module[:, host][whole]
+        self.number = run.number[whole]
+
+
+def _operations(run: Run, host: int, device: int) -> Iterator[tuple[str, Times, Times]]:
+    """What a device runs in each step: names, and when each began and ended in all steps."""
+    if not run.working[host, device]:
+        begin = run.launched[:, host, device] + 50
+        yield "copy.1", begin, begin + _TINY
+        return
+    first = 1
+    for part, span in run.parts:
+        begin, end = span.begin[:, host, device], span.end[:, host, device]
+        if isinstance(part, Exchange):
+            yield part.op, begin, end
+            continue
+        count = max(1, round(part.share * run.pod.ops))
+        edges = _edges(count, run.pod.seed + first)
+        for op, (since, until) in enumerate(pairwise(edges.tolist()), start=first):
+            yield f"fusion.{op}", begin + since * (end - begin), begin + until * (end - begin)
+        first += count
 
 
 def _edges(count: int, seed: int) -> Times:
@@ -139,9 +156,11 @@ def _tpu(space: Space, run: Run, host: int, device: int) -> None:
     copy = "%copy-start = (f32[8]{0:T(128)S(5)}, f32[8]{0:T(128)}, u32[]{:S(2)}) copy-start(%p0)"
     plane.metadata(copy, display_name="async-copy", hlo_category="copy-start")
     for number, version, begin, end in _rows(work.number, work.version, *work.steps):
-        steps.event(str(int(number)), begin, end - begin)
+        if run.pod.annotated:
+            steps.event(str(int(number)), begin, end - begin)
+        name, program = program_of(run.pod, int(version))
         modules.event(
-            f"{PROGRAM}({fingerprint(int(version))})",
+            f"{name}({program})",
             begin,
             end - begin,
             run_id=Unsigned(number),
@@ -194,7 +213,6 @@ def _gpu(space: Space, run: Run, host: int, device: int) -> None:
     )
     work = Work(run, host, device)
     exchange = np.array([name.rsplit(".", 1)[0] in _NCCL for name in work.names], bool)
-    first = 1_000_000 * device
     for stream, own in ((13, ~exchange), (17, exchange)):
         line = plane.line(f"Stream #{stream}(Compute)", stream)
         names = [name for name, is_own in zip(work.names, own, strict=True) if is_own]
@@ -203,10 +221,10 @@ def _gpu(space: Space, run: Run, host: int, device: int) -> None:
             [_kernel(name) for name in names],
             begin,
             end - begin,
-            correlation_id=first + np.flatnonzero(own),
+            correlation_id=_FIRST_CALL * (device + 1) + work.place[own],
             kernel_details=[Ref("regs:90 grid:8,4,1 block:128,1,1 occ_pct:62.5")] * len(names),
             hlo_op=[Ref(_instruction(name)) for name in names],
-            hlo_module=[Ref(PROGRAM)] * len(names),
+            hlo_module=[Ref(program_of(run.pod, int(run.module[0, host]))[0])] * len(names),
             program_id=np.full(len(names), 6),
         )
 
@@ -226,25 +244,31 @@ def _instruction(name: str) -> str:
 
 def _host(space: Space, run: Run, host: int) -> None:
     line = space.plane("/host:CPU").line("python", _PYTHON, display_name="python")
-    recorded: Callable[..., None] = _recorder(run, host, line)
+    recorded = _recorder(run, host, line)
+    counts = [sum(1 for _ in _operations(run, host, device)) for device in range(run.pod.devices)]
     for step in range(len(run.number)):
         began, fetched, prepared, sent, compiled, called, end = (
             float(each[step, host]) for each in vars(run.host).values()
         )
         number = int(run.number[step])
-        recorded("train", began, end, _r=1, step_num=number)
+        if run.pod.annotated:
+            recorded("train", began, end, _r=1, step_num=number)
         recorded("$loader.py:18 __next__", began + 2, fetched)
         recorded("IteratorGetNextOp::DoCompute", began + 4, fetched - 3)
         recorded("$metrics.py:17 update", fetched, prepared)
         recorded("DevicePut", prepared, sent)
-        recorded("PjitFunction(train_step)", sent, called)
+        function = program_of(run.pod, int(run.module[step, host]))[0].removeprefix("jit_")
+        recorded(f"PjitFunction({function})", sent, called)
         if compiled > sent:
             recorded("trace_to_jaxpr_dynamic", sent + 10, sent + 3_000)
             recorded("backend_compile_and_load", sent + 4_000, compiled)
             if run.pod.kind == "TPU":
                 recorded("TfrtTpuCompiler::Compile", sent + 4_010, compiled - 10)
-        launch = _launch_tpu if run.pod.kind == "TPU" else _launch_gpu
-        launch(recorded, run, number, compiled, called)
+        if run.pod.kind == "TPU":
+            _launch_tpu(recorded, number, compiled, called)
+        else:
+            for device, kernels in enumerate(counts):
+                _launch_gpu(recorded, device, range(step * kernels, (step + 1) * kernels), compiled)
         recorded("$api.py:2906 block_until_ready", called + 2, end)
         recorded(f"{_BUFFERS[run.pod.kind]}::Await", called + 4, end - 2)
 
@@ -252,32 +276,29 @@ def _host(space: Space, run: Run, host: int) -> None:
 _BUFFERS = {"TPU": "TfrtTpuBuffer", "GPU": "CommonPjRtBuffer"}
 
 
-def _launch_tpu(
-    recorded: Callable[..., None], run: Run, number: int, compiled: float, called: float
-) -> None:
+def _launch_tpu(recorded: Callable[..., None], number: int, compiled: float, called: float) -> None:
     recorded("ExecuteReplicated.__call__", compiled + 50, called - 1)
     recorded("TfrtTpuLoadedExecutable::Execute", compiled + 60, called - 2)
     recorded("tpu::System::Execute", compiled + 70, called - 3, _pt=12, _p=7_000 + number)
 
 
 def _launch_gpu(
-    recorded: Callable[..., None], run: Run, number: int, compiled: float, called: float
+    recorded: Callable[..., None], device: int, kernels: range, compiled: float
 ) -> None:
     """One call for each device, one after another; each launches its kernels."""
-    lasts = (called - compiled - 60) / run.pod.devices
-    for device in range(run.pod.devices):
-        begin = compiled + 50 + device * lasts
+    begin = compiled + 20 + _LAUNCHING * device
+    recorded(
+        "CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice", begin, begin + _LAUNCHING - 1
+    )
+    apart = (_LAUNCHING - 5) / len(kernels)
+    for place, kernel in enumerate(kernels):
         recorded(
-            "CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice", begin, begin + lasts - 1
+            "cuLaunchKernelEx",
+            begin + 2 + apart * place,
+            begin + 2 + apart * (place + 0.6),
+            device_id=Unsigned(device),
+            correlation_id=Unsigned(_FIRST_CALL * (device + 1) + kernel),
         )
-        for launch in range(4):
-            recorded(
-                "cuLaunchKernelEx",
-                begin + 2 + 4 * launch,
-                begin + 5 + 4 * launch,
-                device_id=Unsigned(device),
-                correlation_id=Unsigned(1_000_000 * device + 10 * number + launch),
-            )
 
 
 def _recorder(run: Run, host: int, line: Line) -> Callable[..., None]:

@@ -33,6 +33,8 @@ Sickness = Literal[
 SICKNESSES: tuple[Sickness, ...] = get_args(Sickness)
 
 Times = np.ndarray[Any, np.dtype[np.float64]]
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 #: The steps before the first that a profile has; they leave room for profiles to start apart.
 LEAD = 14
@@ -73,6 +75,7 @@ class Pod:
         ops: operations that a device runs in a step, besides collectives.
         host, device: what the sickness strikes, if it strikes one.
         jitter: standard deviation of durations, as a share.
+        annotated: whether the program marks its steps, with its own numbers.
     """
 
     hosts: int = 4
@@ -85,6 +88,7 @@ class Pod:
     device: int = 2
     ops: int = 12
     jitter: float = 0.01
+    annotated: bool = True
 
     @property
     def program(self) -> tuple[Part, ...]:
@@ -144,15 +148,15 @@ class Run:
     """
 
     pod: Pod
-    number: np.ndarray[Any, np.dtype[np.int64]]
+    number: Numbers
     host: Host
     launched: Times
-    module: np.ndarray[Any, np.dtype[np.int64]]
+    module: Numbers
     parts: list[tuple[Part, Span]]
-    working: np.ndarray[Any, np.dtype[np.bool_]]
+    working: Flags
     clock: Clock
 
-    def recorded(self, host: int, span: Span) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def recorded(self, host: int, span: Span) -> Flags:
         """Which spans of a host its profile has: those that began and ended within."""
         within = span.begin >= self.clock.start[host]
         return np.asarray(within & (span.end <= self.clock.stop[host]))
@@ -177,9 +181,7 @@ class _Durations:
     compile: Times
     work: Times
     exchange: float = _EXCHANGE
-    working: np.ndarray[Any, np.dtype[np.bool_]] = field(
-        default_factory=lambda: np.ones((1, 1), bool)
-    )
+    working: Flags = field(default_factory=lambda: np.ones((1, 1), bool))
 
 
 def simulate(pod: Pod) -> Run:
@@ -206,6 +208,16 @@ def _durations(pod: Pod, count: int, random: np.random.Generator) -> _Durations:
     return lasting
 
 
+def throttled(steps: Numbers) -> Flags:
+    """In which steps a throttled device is slow, counted from the first that is simulated."""
+    return np.asarray(steps % 12 >= 7)
+
+
+def compiles(steps: Numbers) -> Flags:
+    """In which steps a host compiles."""
+    return np.asarray(steps % 6 == 3)
+
+
 def _strike(pod: Pod, lasting: _Durations, random: np.random.Generator) -> None:
     """Change the durations as the pod's sickness does."""
     steps, host, device = np.arange(len(lasting.fetch)), pod.host, pod.device
@@ -219,9 +231,9 @@ def _strike(pod: Pod, lasting: _Durations, random: np.random.Generator) -> None:
         case "device":
             lasting.work[:, host, device] *= 1.3
         case "throttled":
-            lasting.work[steps % 12 >= 7, host, device] *= 1.5
+            lasting.work[throttled(steps), host, device] *= 1.5
         case "compilation":
-            lasting.compile[steps % 6 == 3, host] = _COMPILING
+            lasting.compile[compiles(steps), host] = _COMPILING
         case "feeding":
             lasting.fetch[:] = 20.0
             lasting.fetch[:, host] = random.normal(_SLOW_HOST, 0.03 * _SLOW_HOST, len(steps))
@@ -285,13 +297,13 @@ def _run(pod: Pod, lasting: _Durations, count: int, random: np.random.Generator)
     )
 
 
-def _modules(pod: Pod, count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _modules(pod: Pod, count: int) -> Numbers:
     """The version of the graph that each host runs in each step."""
     version = np.zeros((count, pod.hosts), np.int64)
     if pod.sickness == "graph":
         version[:, pod.host] = 1
     elif pod.sickness == "compilation":
-        version[:, pod.host] = (np.arange(count) + 3) // 6
+        version[:, pod.host] = np.cumsum(compiles(np.arange(count)))
     return version
 
 

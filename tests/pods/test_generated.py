@@ -8,8 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from tests.pods.generated import EPOCH_NS, PROGRAM, write_pod
+from tests.pods.generated import EPOCH_NS, OTHER, PROGRAM, timeline, write_pod
 from tests.pods.simulation import LEAD, SICKNESSES, Pod, Run, Sickness, Span, simulate
+from tests.pods.truth import truth
+from tests.xspace.reference import read
 from xladoctor.doctor import load_evidence
 from xladoctor.evidence.interface import Evidence
 
@@ -125,6 +127,27 @@ def test_modules_and_operations_have_their_names(made: tuple[Run, Evidence]) -> 
     assert evidence.frontend == "jax"
 
 
+def test_steps_that_nothing_marks_are_counted_from_each_profiles_begin(tmp_path: Path) -> None:
+    run = write_pod(tmp_path, Pod(hosts=2, annotated=False))
+    evidence = load_evidence(str(tmp_path))
+
+    assert column(evidence, "SELECT DISTINCT steps_from FROM timeline") == ["executions"]
+    first = "SELECT begin_ns FROM timeline_step WHERE step = 0 ORDER BY process"
+    began = np.diff(column(evidence, first)) / 1000
+    assert abs(began - np.diff(run.clock.ahead)) > 20_000  # not the same step of the program
+
+
+@pytest.mark.parametrize("kind", ["TPU", "GPU"])
+def test_a_host_of_another_graph_has_other_modules(
+    kind: Literal["TPU", "GPU"], tmp_path: Path
+) -> None:
+    write_pod(tmp_path, Pod(hosts=2, kind=kind, steps=6, sickness="graph"))
+    evidence = load_evidence(str(tmp_path))
+
+    of = "SELECT DISTINCT hlo_module FROM device_op WHERE hlo_module IS NOT NULL AND process = "
+    assert [column(evidence, f"{of}{host}") for host in (0, 1)] == [[PROGRAM], [OTHER]]
+
+
 # -- the simulation --------------------------------------------------------------------------------
 
 
@@ -147,9 +170,40 @@ def test_the_sick_wait_least_and_all_take_as_long(sickness: Sickness) -> None:
     assert np.ptp(took) < 0.01 * took.mean()
 
 
+@pytest.mark.parametrize("sickness", ["throttled", "compilation"])
+def test_the_truth_names_the_steps_that_take_longer(sickness: Sickness) -> None:
+    run = simulate(Pod(sickness=sickness))
+    named = truth(run)
+    assert named is not None
+    assert named.steps is not None
+    assert (named.host, named.device) == (1, 2 if sickness == "throttled" else None)
+    host = run.pod.host if sickness == "compilation" else 0
+    took = (run.host.end - run.host.begin)[2:, host]
+    long = set(run.number[2:][took > 1.2 * np.median(took)].tolist())
+    assert long
+    assert long <= set(named.steps)
+
+
+def test_a_healthy_pod_has_nothing_to_say() -> None:
+    assert truth(simulate(Pod())) is None
+
+
 @pytest.mark.parametrize("sickness", SICKNESSES)
 def test_every_sickness_can_be_written(sickness: Sickness, tmp_path: Path) -> None:
     kinds: tuple[Literal["TPU", "GPU"], ...] = ("TPU", "GPU")
     for kind in kinds:
         write_pod(tmp_path / kind, Pod(hosts=2, kind=kind, steps=8, sickness=sickness))
         assert len(list((tmp_path / kind).glob("plugins/profile/*/*.xplane.pb"))) == 2
+
+
+def test_kernels_of_a_gpu_begin_after_the_calls_that_launch_them() -> None:
+    pod = Pod(hosts=1, kind="GPU", steps=6)
+    calls: dict[int, int] = {}
+    kernels: dict[int, int] = {}
+    for event in read(timeline(simulate(pod), 0)):
+        if (number := event.stat("correlation_id")) is not None:
+            of = calls if event.name == "cuLaunchKernelEx" else kernels
+            of[number] = event.start_ps
+    joined = calls.keys() & kernels.keys()
+    assert len(joined) > pod.steps * pod.devices * pod.ops
+    assert all(calls[number] < kernels[number] for number in joined)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from google.protobuf.message import DecodeError
 from hypothesis import HealthCheck, Phase, given, settings
@@ -65,6 +66,19 @@ class TestReference:
             ("b", "bytes", b"\x00"),
             ("r", "ref", "shared"),
         )
+
+    def test_many_events_at_once_are_those_one_by_one(self) -> None:
+        starts, lasted = [0.0, 1.5, 2e5, 3e7], [1e-6, 0.0, 127e-6, 5e6]
+        numbers, texts = [0, 127, 128, 2**40], [Ref("a"), Ref("b"), Ref("a"), Ref("c")]
+        one_by_one, at_once = Space(), Space()
+        line = one_by_one.plane("/device:GPU:0").line("Stream #13(Compute)")
+        for row in range(4):
+            stats: dict[str, Any] = {"number": Unsigned(numbers[row]), "text": texts[row]}
+            line.event("xyzx"[row], starts[row], lasted[row], **stats)
+        at_once.plane("/device:GPU:0").line("Stream #13(Compute)").events(
+            "xyzx", np.array(starts), np.array(lasted), number=np.array(numbers), text=texts
+        )
+        assert read(at_once.bytes()) == read(one_by_one.bytes())
 
     def test_aggregated_event_has_occurrences_and_no_place(self) -> None:
         space = Space()
