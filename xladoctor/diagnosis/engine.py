@@ -189,8 +189,11 @@ def _judged(evidence: Evidence, asked: _Asked) -> RuleResults:
     savings = Savings(whatif, time, steps, asked.total_steps)
     raw, judged, not_checked = list[Finding](), list[tuple[str, bool]](), list[NotChecked]()
     if hosts is not None:
-        raw, judged = list(hosts.findings), list(hosts.judged.items())
-        not_checked = list(hosts.not_checked)
+        # what a host shows by itself, hosts together may explain better
+        others = {rule.id for rule in asked.rules if not rule.applies_to.to(evidence.available)}
+        raw = [each for each in hosts.findings if each.rule not in others]
+        judged = [each for each in hosts.judged.items() if each[0] not in others]
+        not_checked = [each for each in hosts.not_checked if each.rule not in others]
     for rule in rules:
         if hosts is not None and rule.applies_to.with_table != "pod_process":
             continue

@@ -42,6 +42,11 @@ _WHOLE = (
 )
 #: Tables that are cut or added up, by the query that does so.
 _REDUCED = {
+    "hlo_module": """
+        SELECT * REPLACE (NULL AS donated) FROM hlo_module QUALIFY row_number() OVER (
+            PARTITION BY process ORDER BY instructions DESC, name, program_id
+        ) <= 200
+    """,
     "device_op": """
         SELECT * FROM device_op QUALIFY row_number() OVER (
             PARTITION BY process, device ORDER BY self_ns DESC, hlo_op

@@ -161,21 +161,31 @@ FROM device_op o SEMI JOIN pod_process USING (process)
 WHERE o.hlo_module IS NOT NULL
 GROUP BY process, o.hlo_module;
 
--- Internal: Processes of a pod that run another version of a graph than most, which they lack. Versions are known by the
--- number of the program where that is a fingerprint, as on TPUs, or else by their instructions.
+-- Internal: Processes of a pod that do not run the graph that most run, but `module`, which is another (`usual` is the one of
+-- most), or another version of the same. Versions are known by the number of the program where that is a fingerprint, as on
+-- TPUs, or else by their instructions.
 CREATE TABLE pod_other_graph AS
-WITH version AS (
+WITH many AS (SELECT greatest(1, most() * count(*)) AS processes FROM pod_process),
+version AS (
     SELECT DISTINCT process, name AS module, if(abs(program_id) > 2^31, program_id, instructions) AS version
     FROM hlo_module SEMI JOIN pod_process USING (process)
     WHERE abs(program_id) > 2^31 OR instructions IS NOT NULL
 ),
 usual AS (
-    SELECT module, version FROM version GROUP BY module, version
-    HAVING count(*) > greatest(1, most() * (SELECT count(*) FROM pod_process))
+    SELECT module, version FROM version, many GROUP BY module, version HAVING count(*) > any_value(processes)
+),
+longest AS (
+    SELECT module FROM pod_module m, many WHERE m.processes > many.processes
+    GROUP BY module ORDER BY sum(share) DESC, module LIMIT 1
 )
-SELECT process, module, share
+SELECT process, module, NULL AS usual, share
 FROM pod_module SEMI JOIN version USING (process, module) SEMI JOIN usual USING (module)
-ANTI JOIN (FROM version SEMI JOIN usual USING (module, version)) USING (process, module);
+ANTI JOIN (FROM version SEMI JOIN usual USING (module, version)) USING (process, module)
+UNION ALL
+SELECT m.process, m.module, l.module, m.share
+FROM pod_module m, many, longest l
+WHERE m.processes <= many.processes
+  AND m.process NOT IN (SELECT process FROM pod_module WHERE module IN (FROM longest));
 
 -- Processes of a pod that are slower than the others, and thus let them wait. `kind` says how: `lag`: the others do not
 -- wait, and it falls behind; `compile` and `input`: it compiles, or waits for input, longer than they do; `graph`: its
