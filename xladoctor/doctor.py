@@ -233,11 +233,13 @@ def _large_pod(
 
 
 def _judging(chosen: Selection | None = None) -> Judging:
+    """How each host of a pod is judged by itself: not by rules that other ones replace in a pod."""
     from xladoctor.configuration.interface import Configured
     from xladoctor.pods.host import Judging
 
     chosen = chosen or selection(Configured(folder=Path.cwd()))
-    return Judging(chosen.rules, chosen.off, chosen.errors, chosen.ignored_in)
+    rules = [rule for rule in chosen.rules if rule.applies_to.without_table != "pod_process"]
+    return Judging(rules, chosen.off, chosen.errors, chosen.ignored_in)
 
 
 def _join(

@@ -203,6 +203,7 @@ def _judged(evidence: Evidence, asked: _Asked) -> RuleResults:
         else:
             judged.append((rule.id, bool(found)))
             raw += found
+    raw = _without_covered(raw, rules)
     raw = [replace(each, severity="error") if each.rule in asked.errors else each for each in raw]
     suppression = Suppression(evidence, asked.ignored_in)
     kept, ignored = suppression.split(raw)
@@ -224,6 +225,20 @@ def _judged(evidence: Evidence, asked: _Asked) -> RuleResults:
         not_checked,
         {rule.id: rule for rule in rules},
     )
+
+
+def _without_covered(findings: Sequence[Finding], rules: Sequence[Rule]) -> list[Finding]:
+    """The findings without those that others cover, on the same processes or on more."""
+    covers = {rule.id: rule.covers for rule in rules}
+    return [
+        finding
+        for finding in findings
+        if not any(
+            finding.rule in covers.get(other.rule, ())
+            and {*finding.processes} <= {*other.processes}
+            for other in findings
+        )
+    ]
 
 
 def _basis(

@@ -49,6 +49,7 @@ BoundBy = Literal[
     "checkpoint",
     "device",
     "missing_barrier",
+    "slow_host",
     "unknown",
 ]
 #: What a rule judges: the loop's time, what the program computes, or settings, the capture,
@@ -216,6 +217,7 @@ class Rule(BaseModel):
     curable: bool = True
     waits: bool = False
     spares_later_runs: bool = False
+    covers: list[str] = []
     events: Events | None = None
     causes: list[str] = []
     reads: list[str] = []

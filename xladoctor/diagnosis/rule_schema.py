@@ -27,6 +27,8 @@ KEYS = {
     "waits": "true where its cost is a wait of the host for the device",
     "spares_later_runs": "true where its fix spares not this run, but later ones, the compiling of"
     " warm-up",
+    "covers": "rules whose findings are a part of its own where they are on the same processes, and"
+    " then left out",
     "events": "what its count is a count of, if an expectation counts that too:"
     " compilations, host_syncs or fallbacks",
     "causes": "kinds of recompilation that it is for: $causes in the query",
