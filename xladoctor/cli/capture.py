@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xladoctor.cli.configured import ConfigOptions, configured
-from xladoctor.cli.destination import Destination, RunOutputOption
+from xladoctor.cli.destination import CaptureOutputOption, Destination
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import ReportOptions, TotalStepsOption, draws
 from xladoctor.report.output import deliver, say
@@ -23,7 +23,7 @@ class RecordingOptions:
     """How servers are asked for a profile."""
 
     duration: Annotated[str, typer.Option(help="How long to record: 500ms, 3s, 2m.")] = "3s"
-    output: RunOutputOption = None
+    output: CaptureOutputOption = None
     wait: Annotated[
         str,
         typer.Option(help="How long to retry while a server is busy or not yet listening."),

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from xladoctor.recording.launcher import Observer
     from xladoctor.storage.sending import Sending
 
+_HELP = (
+    "Run directory to create (default: xladoctor-runs/DATE-NAME). A URL, such as gs://bucket/run or"
+    " s3://bucket/run: it is uploaded there, too."
+)
+CaptureOutputOption = Annotated[
+    str | None, typer.Option("--output", "-o", metavar="PATH", show_default=False, help=_HELP)
+]
 RunOutputOption = Annotated[
     str | None,
     typer.Option(
@@ -25,9 +32,7 @@ RunOutputOption = Annotated[
         "-o",
         metavar="PATH",
         show_default=False,
-        help="Run directory to create (default: xladoctor-runs/DATE-NAME). A URL, such as"
-        " gs://bucket/run or s3://bucket/run: it is uploaded there, too. All hosts of a job may"
-        " name the same one.",
+        help=f"{_HELP} All hosts of a job may name the same one.",
     ),
 ]
 

@@ -193,13 +193,8 @@ class Store:
         self._asked(attempt)
 
     def create(self, name: str, content: bytes) -> bool:
-        """Write an object if there is none of that name; returns whether there was none.
-
-        Of two that do so at the same moment one is first, if the store can promise that, as
-        ``gs://`` and ``s3://`` can.
-
-        Raises:
-            StorageError: it could not be written.
+        """Write an object if there is none of that name; returns whether there was none. Raises
+        StorageError. Of two at the same moment one is first, as far as the store can promise that.
         """
 
         def attempt() -> bool:
