@@ -1,8 +1,8 @@
 """Puts the processes of a job on one clock, and numbers their steps alike.
 
 Each timeline has the time of its machine's clock at which its profile began. Collectives refine
-that: one ends on all of its devices at about the same instant, so that the median of what the
-others' clocks say tells how far a clock is off, and its trend how fast it drifts.
+that: one ends on all of its devices at about the same instant, so that the difference between what
+two clocks say then is how far they are apart, and its trend how fast they drift.
 """
 
 from __future__ import annotations
