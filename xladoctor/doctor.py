@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xladoctor import timings
-from xladoctor.foreign import clean
+from xladoctor.foreign import clean, quoted
 from xladoctor.repository import from_here
 from xladoctor.storage.address import is_url
 from xladoctor.whole_files import write_text
@@ -398,7 +398,12 @@ def plan_fixes(
     from xladoctor.fixes.interface import FixError
     from xladoctor.fixes.plan import plan
 
-    evidence = load_evidence(path, progress=progress)
+    if pod := _large_pod(path, None):
+        raise FixError(
+            f"{pod.shown} is of several hosts, and a fix is made for the run of one",
+            f"xladoctor fix {quoted(pod.members[0].shown)}",
+        )
+    evidence = _load_alone(path, progress=progress)
     if evidence.manifest is None or evidence.root is None:
         raise FixError(
             f"{path} is not a run of `xladoctor run`, and so does not say which files ran",

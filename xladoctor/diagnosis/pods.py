@@ -16,6 +16,10 @@ from xladoctor.quantities import percent
 _SHARE, _SPREADS = 0.05, 4 * 1.4826
 #: Parts of a step that are a consequence of what others do.
 _OF_OTHERS = ("waiting", "exchange")
+_NO_COLLECTIVES = (
+    "Whether one process holds the others back does not show: the timelines name no collectives, in"
+    " which the others would wait for it."
+)
 _MOST_NAMED = 3
 _ALIKE = 0.01  # of a step
 
@@ -135,6 +139,8 @@ def _summary(
     step_ns: float,
 ) -> str:
     late = evidence.database.rows(_STRAGGLERS)
+    if not late and not evidence.database.has_rows("collective"):
+        return _NO_COLLECTIVES
     if not late:
         return _no_straggler(processes, parts, step_ns)
     first = late[0]
