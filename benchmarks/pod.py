@@ -167,10 +167,13 @@ def finished(command: Sequence[str | Path], cache: Path, workers: Sequence[int] 
 
         watching = threading.Thread(target=watch)
         watching.start()
-        status = child.wait()
-        wall = time.perf_counter() - began
-        done.set()
-        watching.join()
+        try:
+            status = child.wait()
+            wall = time.perf_counter() - began
+        finally:  # an interrupt ends all
+            done.set()
+            watching.join()
+            child.terminate()
         if status:
             output.seek(0)
             raise SystemExit(f"{command}: status {status}\n{output.read()}")

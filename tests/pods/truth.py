@@ -19,7 +19,7 @@ Differs = Literal[
     "exchange",  # collectives take long although all arrive together
     "skew",  # collectives take long since some host, never the same, arrives late
     "idle",
-    "clock",  # of the evidence: no finding is due, but the clock has to be corrected
+    "clock",  # of the evidence alone: times have to be corrected; steps are as they should be
     "steps",  # it is behind, more and more
 ]
 
