@@ -284,12 +284,6 @@ class _Ops:
         self._shown = shown
         self._sums: dict[tuple[int, int], list[int]] = {}
         self._collectives: list[tuple[list[str], Times, Times]] = []
-        names = ((code, self._name(code)) for code in range(len(timeline.events.names)))
-        beginnings = events("collective")
-        self._collective_names = np.array(
-            [bool(_COLLECTIVE.fullmatch(name)) or name.startswith(beginnings) for _, name in names],
-            np.bool_,
-        )
 
     def take(self, line: Line, which: wire.Array) -> None:
         """Add the events of a line with these numbers."""
@@ -315,7 +309,7 @@ class _Ops:
         self, line: Line, which: wire.Array, op: wire.Array, name: wire.Array
     ) -> None:
         # On a GPU the kernel of what HLO begins early (all-reduce-start) does the exchange itself.
-        own = self._collective_names[op] | self._collective_names[name]
+        own = self._of_collectives(op) | self._of_collectives(name)
         if own.any():
             which, op = which[own], op[own]
             self._collectives.append(
@@ -325,6 +319,14 @@ class _Ops:
                     self._timeline.ends(line, which),
                 )
             )
+
+    def _of_collectives(self, codes: wire.Array) -> wire.Array:
+        """Which of these names are those of collectives."""
+        beginnings = events("collective")
+        distinct, where = np.unique(codes, return_inverse=True)
+        names = [self._name(code) for code in distinct.tolist()]
+        found = [bool(_COLLECTIVE.fullmatch(name)) or name.startswith(beginnings) for name in names]
+        return np.array(found, np.bool_)[where]
 
     def _name(self, code: int) -> str:
         name = self._timeline.events.names[code]
