@@ -142,13 +142,12 @@ SELECT o.*, u.usual_ns, u.step_ns,
        o.own_ns - u.usual_ns >= greatest(pod_late_share() * u.step_ns, pod_late_ns(), pod_outlying(u.spread_ns)) AS late
 FROM own o JOIN usual u USING (pod_step);
 
--- Internal: How fast each process falls behind the others, if their steps do not wait for each other: the time by which
--- the end of its step moves away from theirs, a step, and how regularly.
+-- Internal: How fast each process falls behind the others, if their steps do not wait for each other: the time by which its
+-- steps are longer, on average, and in which share of them. Steps that wait for each other take equally long.
 CREATE TABLE pod_lag AS
-SELECT s.process, regr_slope(s.end_ns - u.end_ns, s.pod_step) AS ns_a_step, regr_r2(s.end_ns - u.end_ns, s.pod_step) AS regular,
-       count(*) AS steps
+SELECT s.process, avg(s.duration_ns - u.ns) AS ns_a_step, avg((s.duration_ns > u.ns)::INT) AS regular, count(*) AS steps
 FROM pod_step s JOIN (
-    SELECT pod_step, if(count(*) = 2, min(end_ns), median(end_ns)) AS end_ns FROM pod_step GROUP BY pod_step
+    SELECT pod_step, pod_usual(duration_ns) AS ns FROM pod_step GROUP BY pod_step
 ) u USING (pod_step)
 GROUP BY s.process;
 
