@@ -142,13 +142,12 @@ SELECT o.*, u.usual_ns, u.step_ns,
        o.own_ns - u.usual_ns >= greatest(pod_late_share() * u.step_ns, pod_late_ns(), pod_outlying(u.spread_ns)) AS late
 FROM own o JOIN usual u USING (pod_step);
 
--- Internal: How fast each process falls behind the others, if their steps do not wait for each other: the time by which
--- the end of its step moves away from theirs, a step, and how regularly.
+-- Internal: How fast each process falls behind the others, if their steps do not wait for each other: the time by which its
+-- steps are longer, on average, and in which share of them. Steps that wait for each other take equally long.
 CREATE TABLE pod_lag AS
-SELECT s.process, regr_slope(s.end_ns - u.end_ns, s.pod_step) AS ns_a_step, regr_r2(s.end_ns - u.end_ns, s.pod_step) AS regular,
-       count(*) AS steps
+SELECT s.process, avg(s.duration_ns - u.ns) AS ns_a_step, avg((s.duration_ns > u.ns)::INT) AS regular, count(*) AS steps
 FROM pod_step s JOIN (
-    SELECT pod_step, if(count(*) = 2, min(end_ns), median(end_ns)) AS end_ns FROM pod_step GROUP BY pod_step
+    SELECT pod_step, pod_usual(duration_ns) AS ns FROM pod_step GROUP BY pod_step
 ) u USING (pod_step)
 GROUP BY s.process;
 
@@ -218,20 +217,24 @@ working AS (  -- how long each device computes
     SELECT process, device, avg(compute_ns) AS ns FROM pod_device_step ANTI JOIN pod_idle_device USING (process, device)
     GROUP BY process, device
 ),
+named AS (SELECT process, name, if(host = '', name, host) AS host FROM pod_process),
 slow AS (  -- on each host
     SELECT h.host, count(*) AS devices, count(*) FILTER (
-               w.ns - (SELECT pod_usual(ns) FROM working) >= most() * greatest(1, m.own_ns - (SELECT usual_ns FROM whole))) AS slow
-    FROM working w JOIN pod_process h USING (process) JOIN process_ m USING (process) GROUP BY h.host
+               w.ns - (SELECT pod_usual(ns) FROM working)
+               >= most() * greatest(1, m.own_ns - (SELECT usual_ns FROM whole))) AS slow
+    FROM working w JOIN named h USING (process) JOIN process_ m USING (process) GROUP BY h.host
 ),
-judged AS (
+judged AS (  -- `repeated`: a quarter of all that are late, and half as many again as if all were late equally often
     SELECT p.process, p.steps, p.late_steps, m.part, m.ns AS excess_ns, p.step_ns, w.processes,
            p.late_steps >= if(w.processes = 2, nearly_all(), most()) * p.steps AS always,
            p.own_ns - w.usual_ns >= greatest(pod_mean_share() * p.step_ns, pod_outlying(w.spread_ns))
                AND (w.processes > 2 OR m.part NOT IN ('compute', 'exchange', 'idle')) AS outlying,
            p.late_steps >= recurring() AND p.late_steps >= greatest(0.25, 1.5 / w.processes) * w.late_steps AS repeated,
            g.ns_a_step >= pod_mean_share() * p.step_ns AND g.regular >= nearly_all() AND g.steps >= 5 AS lags,
-           p.process IN (FROM compiled) AS compiles, p.process IN (SELECT process FROM pod_other_graph) AS other_graph, h.name, t.device, s.devices = 1 OR s.slow <= most() * s.devices AS one_device
-    FROM process_ p JOIN main m USING (process) JOIN pod_process h USING (process) JOIN pod_lag g USING (process)
+           p.process IN (FROM compiled) AS compiles,
+           p.process IN (SELECT process FROM pod_other_graph) AS other_graph,
+           h.name, t.device, s.devices = 1 OR s.slow <= most() * s.devices AS one_device
+    FROM process_ p JOIN main m USING (process) JOIN named h USING (process) JOIN pod_lag g USING (process)
     LEFT JOIN (SELECT process, any_value(device) AS device FROM pod_time GROUP BY process) t USING (process)
     LEFT JOIN slow s USING (host), whole w
 )
@@ -274,7 +277,8 @@ ORDER BY process, part, nth, weight DESC, file, line;
 -- processes that differ in what their devices do, it is unknown which is right.
 CREATE TABLE pod_delay AS
 WITH together AS (
-    SELECT kind, part, list(concat(name, ' device ' || device) ORDER BY excess_ns DESC, name) AS names, arg_max(process, excess_ns) AS worst,
+    SELECT kind, part, list(concat(name, ' device ' || device) ORDER BY excess_ns DESC, name) AS names,
+           arg_max(process, excess_ns) AS worst,
            arg_max(late_steps, excess_ns) AS late_steps, arg_max(steps, excess_ns) AS steps, max(excess_ns) AS excess_ns,
            any_value(step_ns) AS step_ns, any_value(processes) AS processes
     FROM pod_straggler GROUP BY kind, part
@@ -301,8 +305,8 @@ lost AS (
 SELECT s.process, p.file, p.line, p.function, t.kind, t.part, t.late_steps AS count,
        over_loop(t.worst, l.ns, l.steps) AS cost_ns, t.processes = 2 AND t.part IN ('compute', 'exchange', 'idle') AS blameless,
        t.worst, t.excess_ns, l.share, t.step_ns,
-       {'worst': (SELECT name FROM pod_process p WHERE p.process = t.worst), 'names': t.names[:8], 'more': greatest(0, len(t.names) - 8), 'of': t.processes, 'part': t.part,
-        'late_steps': t.late_steps, 'steps': t.steps, 'excess_ms': round(t.excess_ns / 1e6, 3),
+       {'worst': (SELECT name FROM pod_process p WHERE p.process = t.worst), 'names': t.names[:8],
+        'more': greatest(0, len(t.names) - 8), 'of': t.processes, 'part': t.part, 'late_steps': t.late_steps, 'steps': t.steps, 'excess_ms': round(t.excess_ns / 1e6, 3),
         'step_ms': round(t.step_ns / 1e6, 3), 'wait_ms': round(coalesce(l.waiting_ns, 0) / 1e6, 3),
         'share': round(l.share, 4), 'collective': (SELECT hlo_op FROM pod_longest_wait), 'blameless': blameless} AS cause
 FROM pod_straggler s JOIN together t USING (kind, part) JOIN lost l USING (kind, part)
