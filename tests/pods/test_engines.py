@@ -7,8 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,9 +80,9 @@ def state(process: int) -> str:
     return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
 
 
-def until(holds: object, seconds: float = 60) -> None:
+def until(holds: Callable[[], bool], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
-    while not holds():  # type: ignore[operator]
+    while not holds():
         assert time.monotonic() < end
         time.sleep(0.05)
 
@@ -89,11 +90,10 @@ def until(holds: object, seconds: float = 60) -> None:
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
     """The address of the scheduler of a cluster of two processes."""
-    from distributed import LocalCluster
+    import distributed
 
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as cluster:
+    cluster_of: Any = distributed.LocalCluster
+    with cluster_of(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster:
         yield cluster.scheduler_address
 
 
@@ -119,3 +119,14 @@ def test_no_scheduler() -> None:
 def test_no_scheduler_in_dasks_configuration() -> None:
     with pytest.raises(ClusterError, match="names no scheduler"):
         list(on_cluster(work, [("", "a")], "dask"))
+
+
+def test_workers_that_cannot_run_it(scheduler: str) -> None:
+    """As those without this package, or with another version of it."""
+    with pytest.raises(ClusterError, match="cannot run xladoctor") as caught:
+        list(on_cluster(fail, ["a"], scheduler))
+    assert caught.value.hint == "install the same version of xladoctor on them"
+
+
+def fail(item: str) -> str:
+    raise ModuleNotFoundError(item)

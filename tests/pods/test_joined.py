@@ -13,8 +13,9 @@ from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.doctor import examine, load_evidence, selection
 from xladoctor.ingest.interface import IngestError
-from xladoctor.pods.host import Judging
-from xladoctor.pods.joined import JoinedPod, Where, join_pod
+from xladoctor.pods.engines import ClusterError
+from xladoctor.pods.host import Judging, Reduced, reduce_host
+from xladoctor.pods.joined import JoinedPod, Where, _kept, join_pod
 from xladoctor.pods.members import find_pod
 
 pytestmark = pytest.mark.xdist_group("pods")  # which share what is kept
@@ -48,7 +49,7 @@ def test_the_same_as_read_together(slow_input: Path, chosen: Selection) -> None:
     together = load_evidence(str(slow_input)).database
     apart = joined(slow_input, chosen).evidence.database
     for table in TABLES:
-        query = f"SELECT * FROM {table} ORDER BY ALL"  # noqa: S608
+        query = f"SELECT * FROM {table} ORDER BY ALL"
         assert apart.rows(query) == together.rows(query) != [], table
 
 
@@ -64,8 +65,7 @@ def test_the_report_names_the_slow_host_and_the_part(slow_input: Path, chosen: S
         ["pod-w-1"],
     ]
     assert diagnosis.pod.groups[1].differs == ["input"]
-    (waits,) = (finding for finding in diagnosis.findings if finding.rule == "XD501")
-    assert waits.processes == ["1"]
+    assert [(found.rule, found.processes) for found in diagnosis.findings] == [("XD803", ["1"])]
 
 
 def test_a_second_analysis_reads_no_timeline(
@@ -102,11 +102,15 @@ def test_a_changed_host_is_read_again(slow_input: Path, tmp_path: Path, chosen: 
     ]  # fmt: skip
 
 
-def test_other_rules_judge_anew(slow_input: Path, chosen: Selection) -> None:
-    diagnosed(slow_input, chosen)
-    without = Configured(folder=Path.cwd(), settings=Configuration(ignore=["XD5"]))
+def test_what_hosts_have_is_reported_unless_it_is_covered(slow_input: Path) -> None:
+    without = Configured(folder=Path.cwd(), settings=Configuration(ignore=["XD803"]))
     findings = diagnosed(slow_input, selection(without)).findings
-    assert not [finding for finding in findings if finding.rule == "XD501"]
+    assert [(found.rule, found.processes) for found in findings] == [("XD501", ["1"])]
+
+
+def test_other_rules_judge_anew(slow_input: Path) -> None:
+    without = Configured(folder=Path.cwd(), settings=Configuration(ignore=["XD803", "XD501"]))
+    assert diagnosed(slow_input, selection(without)).findings == []
 
 
 def test_a_damaged_host_is_named_and_left_out(
@@ -172,9 +176,9 @@ def test_many_hosts_are_split_by_themselves(tmp_path: Path) -> None:
     pod = find_pod([str(tmp_path)])
     assert pod is not None
     assert pod.is_large
-    assert not find_pod(
-        [str(folder / "host-0.xplane.pb"), str(folder / "host-1.xplane.pb")]
-    ).is_large
+    few = find_pod([str(folder / f"host-{number}.xplane.pb") for number in range(2)])
+    assert few is not None
+    assert not few.is_large
 
 
 def test_hosts_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
@@ -184,3 +188,20 @@ def test_hosts_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     assert pod is not None
     names = [Path(member.path).name for member in pod.members]
     assert names == [f"w-{number}.xplane.pb" for number in (1, 9, 10, 100)]
+
+
+def test_hosts_reduced_by_another_version(slow_input: Path, tmp_path: Path) -> None:
+    pod = find_pod([str(slow_input)])
+    assert pod is not None
+    with pytest.raises(ClusterError, match=r"workers have xladoctor 0\.0\.1, and here it is"):
+        _kept(pod.members[0], Reduced(b"", "key", made_by="0.0.1 abc"), "", tmp_path)
+
+
+def test_a_bug_costs_one_host(slow_input: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not the others: it is named, with what is to be reported."""
+    pod = find_pod([str(slow_input)])
+    assert pod is not None
+    monkeypatch.setattr("xladoctor.pods.host.derive", lambda _: 1 / 0)
+    reduced = reduce_host(pod.members[0], Judging([], [], [], {}))
+    assert "a bug in xladoctor" in reduced.fault
+    assert "division by zero" in reduced.fault

@@ -15,6 +15,7 @@ from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.doctor import examine, selection
 from xladoctor.pods.joined import Where
 from xladoctor.pods.members import find_pod
+from xladoctor.storage.address import StorageError
 
 
 def diagnosed(url: str) -> Diagnosis:
@@ -43,7 +44,7 @@ def test_in_s3(s3: Any, place: str, pod: Path, cache: Path) -> None:
             assert stores.SECRET.encode() not in content
             assert stores.KEY.encode() not in content
     s3.rm(f"{place}/", recursive=True)
-    with pytest.raises(Exception, match="nothing is there|no such|nothing"):
+    with pytest.raises(StorageError, match="nothing"):
         diagnosed(url)
 
 

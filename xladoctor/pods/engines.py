@@ -129,9 +129,9 @@ def on_cluster(
                     of[future],
                     WorkerDiedError("the workers that read it died, perhaps for want of memory"),
                 )
-            except ImportError as error:
+            except Exception as error:  # of what the workers lack, or have in another version
                 raise ClusterError(
-                    f"{address}: its workers cannot run xladoctor: {error}",
+                    f"{address}: its workers cannot run xladoctor: {error!r}",
                     "install the same version of xladoctor on them",
                 ) from error
             future.release()

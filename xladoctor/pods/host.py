@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -12,6 +12,7 @@ from threading import Lock
 import duckdb
 from pydantic import TypeAdapter
 
+from xladoctor import __version__
 from xladoctor.causes import derive
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.interface import Diagnosis
@@ -43,13 +44,26 @@ class Judging:
         return sha256(repr(self).encode("utf-8", "backslashreplace")).hexdigest()
 
 
+def made_by() -> str:
+    """The same wherever what is kept of a host can be read."""
+    return f"{__version__} {sha256(kept.form().encode()).hexdigest()[:12]}"
+
+
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """What came of a host: what is kept of it (:mod:`kept`), or why it cannot be read."""
+    """What came of a host.
+
+    Attributes:
+        content: what is kept of it (:mod:`kept`); empty if it cannot be read.
+        key: of its content, in the cache.
+        fault: why it cannot be read.
+        made_by: the version of this package that made it, and the form that this has.
+    """
 
     content: bytes = b""
     key: str = ""
     fault: str = ""
+    made_by: str = field(default_factory=made_by)
 
 
 def reduce_host(member: Member, judging: Judging) -> Reduced:
@@ -71,6 +85,8 @@ def reduce_host(member: Member, judging: Judging) -> Reduced:
             return Reduced(fault=f"{member.shown}: cannot be reduced: {error}")
         except MemoryError:
             return Reduced(fault=f"{member.shown}: needs more memory than there is")
+        except Exception as error:  # one host must not cost the others
+            return Reduced(fault=f"{member.shown}: a bug in xladoctor; please report it: {error!r}")
 
 
 def _reduced(member: Member, judging: Judging) -> bytes:

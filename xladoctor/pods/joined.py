@@ -21,7 +21,8 @@ from xladoctor.frontends.vocabulary import DEFAULT
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.pods import cache, engines, kept
 from xladoctor.pods.clocks import with_pod
-from xladoctor.pods.host import Judging, Reduced, reduce_host
+from xladoctor.pods.engines import ClusterError
+from xladoctor.pods.host import Judging, Reduced, made_by, reduce_host
 from xladoctor.pods.members import Member, Pod
 
 
@@ -119,6 +120,12 @@ def _kept(
 ) -> Path | str:
     if isinstance(result, engines.WorkerDiedError):
         return f"{member.shown}: {result.what}"
+    if result.made_by != made_by():
+        raise ClusterError(
+            f"the cluster's workers have xladoctor {result.made_by.split()[0]}, and here it is"
+            f" {made_by().split()[0]}",
+            "install the same version on both",
+        )
     if result.fault:
         return result.fault
     file = cache.kept_file(result.key) or cache.keep(result.key, result.content)
