@@ -50,6 +50,8 @@ ELSEWHERE = TIMELINE | {
     "device_launch",
     "compiled_part",
     "split_call",
+    "collective",
+    "pod_process",
     "recompilation",
     "graph_change",
     "judged_part",

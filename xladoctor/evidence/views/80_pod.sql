@@ -21,18 +21,29 @@ CREATE MACRO pod_spread(value_) AS if(count(*) = 2, 0, mad(value_));
 CREATE MACRO pod_parts() AS ['input', 'compile', 'tracing', 'python', 'dispatch', 'upload', 'save', 'compute', 'exchange',
                              'waiting', 'idle'];
 
--- Internal: The steps of a pod's processes by the pod's numbers and its clock: those that most processes have, and
--- that are steady in most of those. So a step in which one host compiles is among them, and warm-up is not.
+-- Internal: The steps of a pod's processes by the pod's numbers and its clock: those that all processes have, or of
+-- which there are too few, those that most have; and that are steady in most of those. So a step in which one host
+-- compiles is among them, and warm-up is not. Where the slowest host is missing, what others wait for it would be
+-- taken for the exchange. A step at the edge of a profile is left out if that cut it.
 CREATE TABLE pod_step AS
 WITH numbered AS (
     SELECT t.* REPLACE (t.begin_ns - p.offset_ns AS begin_ns, t.end_ns - p.offset_ns AS end_ns),
            t.step + p.shift AS pod_step
     FROM divided_step t JOIN pod_process p USING (process)
+    QUALIFY t.duration_ns >= most() * median(t.duration_ns) OVER (PARTITION BY process)
+         OR row_number() OVER (PARTITION BY process ORDER BY t.step) NOT IN (1, count(*) OVER (PARTITION BY process))
 ),
-shared AS (
-    SELECT pod_step FROM numbered GROUP BY pod_step
+common AS (
+    SELECT pod_step, count(*) AS processes FROM numbered GROUP BY pod_step
     HAVING count(*) >= greatest(2, most() * (SELECT count(*) FROM pod_process))
        AND count(*) FILTER (steady) >= most() * count(*)
+),
+shared AS (
+    SELECT pod_step FROM (
+        SELECT *, count(*) FILTER (processes = largest) OVER () AS complete
+        FROM (SELECT *, max(processes) OVER () AS largest FROM common)
+    )
+    WHERE processes = largest OR complete < recurring()
 )
 SELECT * FROM numbered SEMI JOIN shared USING (pod_step);
 
