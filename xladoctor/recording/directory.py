@@ -44,7 +44,8 @@ def make_directory(
     except FileExistsError:
         raise CaptureError(
             f"{path} exists and is not an empty directory",
-            "name another directory with --output, or remove this one",
+            "name another directory with --output, or remove this one; hosts of one job share it if"
+            " they run the same command, apart from arguments such as --node-rank",
         ) from None
     except OSError as error:
         raise CaptureError(

@@ -38,9 +38,12 @@ _CLOUD_TPU = re.compile(r"t1v-n-[0-9a-f]+-w-(\d+)")
 _OF_SEVERAL = re.compile(r"--(?:nnodes|num[-_](?:machines|nodes|hosts|processes))")
 #: Arguments in which the commands of one job differ.
 _OWN = re.compile(
-    r"--(?:(?:node|machine|process|host|worker|task)[-_])?(?:rank|id|index)|--local[-_]addr",
+    r"--(?:(?:node|machine|proc|process|host|worker|task)[-_]?)?(?:rank|id|index)|--pid"
+    r"|--local[-_]addr",
     re.ASCII,
 )
+#: What a rank looks like that has no name: train.py 0 2.
+_NUMBER = re.compile(r"\d{1,5}", re.ASCII)
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
 #: Seconds after which a launcher of another host that wrote nothing is of an earlier job.
 _RECENT_S = 900.0
@@ -135,12 +138,15 @@ def _values(command: Sequence[str], option: re.Pattern[str]) -> list[str]:
 
 
 def _without_own(command: Sequence[str]) -> list[str]:
-    """A command without the arguments that differ from host to host."""
-    kept, is_value = [], False
+    """A command without the arguments in which hosts differ: options for ranks, and whole numbers
+    that are the value of no option.
+    """
+    kept, before = [], ""
     for word in command:
         name, equals, _ = word.partition("=")
         is_own = _OWN.fullmatch(name) is not None
-        if not is_value and not is_own:
+        is_value = before.startswith("-")
+        if not (is_own or _OWN.fullmatch(before) or (_NUMBER.fullmatch(word) and not is_value)):
             kept.append(word)
-        is_value = is_own and not equals
+        before = "" if equals else word
     return kept
