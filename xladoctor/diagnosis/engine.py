@@ -100,7 +100,7 @@ def diagnose_pod(
     diagnosis = _diagnosis(evidence, asked)
     # What is of a single process is left out: the pod's table has all of them.
     time = replace(diagnosis.time, parts=None, explained=None, unexplained=[])
-    return replace(diagnosis, time=time, devices=[], labels=[], step_groups=[])
+    return replace(diagnosis, time=time, steps=None, devices=[], labels=[], step_groups=[])
 
 
 def _diagnosis(evidence: Evidence, asked: _Asked) -> Diagnosis:

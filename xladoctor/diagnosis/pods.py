@@ -20,8 +20,9 @@ _NO_COLLECTIVES = (
     "Whether one process holds the others back does not show: the timelines name no collectives, in"
     " which the others would wait for it."
 )
-_MOST_NAMED = 3
+_MOST_NAMED, _TWO = 3, 2
 _ALIKE = 0.01  # of a step
+_ALWAYS = 0.9  # of the steps
 
 _PARTS = """
     SELECT process, part, ns, median_ns, mad_ns FROM pod_part
@@ -64,8 +65,9 @@ def pod(evidence: Evidence) -> Pod | None:
     if len(processes) < 2:
         return None
     step_ns = fmean(sum(row["ns"] for row in own.values()) for own in parts.values())
+    usual = _usual(parts)
     signatures = {
-        each["process"]: _differing(parts[each["process"]], step_ns) for each in processes
+        each["process"]: _differing(parts[each["process"]], usual, step_ns) for each in processes
     }
     groups = _groups(processes, parts, signatures)
     place = {name: number for number, group in enumerate(groups) for name in group.processes}
@@ -99,13 +101,27 @@ def _milliseconds(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     return {part: round(row["ns"] / 1e6, 4) for part, row in parts.items()}
 
 
-def _differing(parts: Mapping[str, Mapping[str, Any]], step_ns: float) -> tuple[str, ...]:
+def _usual(parts: Mapping[int, Mapping[str, Mapping[str, Any]]]) -> dict[str, tuple[float, float]]:
+    """What is usual for each part, and how far from that processes are that do not stand out. Of
+    two processes, the one that takes less time is as it should be.
+    """
+    rows = {part: [own[part] for own in parts.values()] for part in next(iter(parts.values()))}
+    if len(parts) == _TWO:
+        return {part: (min(row["ns"] for row in found), 0.0) for part, found in rows.items()}
+    return {
+        part: (found[0]["median_ns"], _SPREADS * found[0]["mad_ns"]) for part, found in rows.items()
+    }
+
+
+def _differing(
+    parts: Mapping[str, Mapping[str, Any]], usual: Mapping[str, tuple[float, float]], step_ns: float
+) -> tuple[str, ...]:
     """The parts in which a process differs from most, the largest difference first."""
     beyond = {
-        part: abs(row["ns"] - row["median_ns"])
+        part: abs(row["ns"] - usual[part][0])
         for part, row in parts.items()
         if part not in _OF_OTHERS
-        and abs(row["ns"] - row["median_ns"]) > max(_SHARE * step_ns, _SPREADS * row["mad_ns"])
+        and abs(row["ns"] - usual[part][0]) > max(_SHARE * step_ns, usual[part][1])
     }
     return tuple(sorted(beyond, key=lambda part: (-beyond[part], part)))
 
@@ -144,25 +160,19 @@ def _summary(
     if not late:
         return _no_straggler(processes, parts, step_ns)
     first = late[0]
-    does = _DOES[first["part"]]
-    steps = (
-        "a step"
-        if 2 * first["late_steps"] > first["steps"]
-        else f"in each of {first['late_steps']} of {first['steps']} steps"
-    )
-    others = [
-        parts[each["process"]]["waiting"]["ns"]
-        for each in processes
-        if each["process"] != first["process"]
-    ]
-    waits = fmean(others)
+    always = first["late_steps"] >= _ALWAYS * first["steps"]
+    steps = "a step" if always else f"in {first['late_steps']} of {first['steps']} steps"
+    others = [each for each in processes if each["process"] != first["process"]]
+    names = f"the other {len(others)}" if len(others) > 1 else others[0]["name"]
     text = (
-        f"{first['name']} is slower than the other {len(processes) - 1}: it {does}"
+        f"{first['name']} is slower than {names}: it {_DOES[first['part']]}"
         f" {first['excess_ns'] / 1e6:.1f} ms longer {steps}"
     )
+    waits = fmean(parts[each["process"]]["waiting"]["ns"] for each in others)
     if waits >= _ALIKE * step_ns:
+        who = "they wait" if len(others) > 1 else f"{names} waits"
         text += (
-            f"; they wait {waits / 1e6:.1f} of {step_ns / 1e6:.1f} ms a step in collectives"
+            f"; {who} {waits / 1e6:.1f} of {step_ns / 1e6:.1f} ms a step in collectives"
             f" ({percent(waits / step_ns)})"
         )
     if more := [row["name"] for row in late[1:]]:

@@ -35,7 +35,7 @@ _NEAR = 0.25  # of the time between two ends, within which two clocks mean the s
 _SURE = 4  # a trend is one where it moves the clock by so many times what single points scatter
 
 _NAMED = """
-    SELECT p.process, p.host, p.rank, p.slice, count(*) OVER (PARTITION BY p.host) AS on_host, p.pid,
+    SELECT p.process, p.host, p.rank, p.slice, p.pid, count(*) OVER (PARTITION BY p.host) AS on_host,
            s.steps, t.steps_from
     FROM process p JOIN timeline t USING (process)
     JOIN (SELECT process, count(*) FILTER (steady) AS steps FROM timeline_step GROUP BY process) s

@@ -237,7 +237,7 @@ slow AS (  -- on each host
 ),
 judged AS (  -- `repeated`: a quarter of all that are late, and half as many again as if all were late equally often
     SELECT p.process, p.steps, p.late_steps, m.part, m.ns AS excess_ns, p.step_ns, w.processes,
-           p.late_steps >= if(w.processes = 2, nearly_all(), most()) * p.steps AS always,
+           p.late_steps >= if(w.processes = 2, (1 + most()) / 2, most()) * p.steps AS always,
            p.own_ns - w.usual_ns >= greatest(pod_mean_share() * p.step_ns, pod_outlying(w.spread_ns))
                AND (w.processes > 2 OR m.part NOT IN ('compute', 'exchange', 'idle')) AS outlying,
            p.late_steps >= recurring() AND p.late_steps >= greatest(0.25, 1.5 / w.processes) * w.late_steps AS repeated,
