@@ -235,7 +235,7 @@ def _processes_of(finding: Finding, diagnosis: Diagnosis) -> str:
     names = {process.process: process.name for process in diagnosis.pod.processes}
     named = [names.get(process, process) for process in finding.processes]
     if len(named) == len(names):
-        return f"all {len(names)} processes"
+        return "both processes" if len(names) == 2 else f"all {len(names)} processes"
     rest = len(named) - _MOST_NAMED
     return "on " + ", ".join(named[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
