@@ -71,7 +71,8 @@ def load_evidence(
         StorageError: a URL cannot be read.
     """
     if pod := _large_pod(path, session):
-        return _join(pod, _judging(), progress=progress).evidence
+        joined = _join(pod, _judging(), progress=progress)
+        return replace(joined.evidence, notes=(*joined.evidence.notes, *joined.hosts.notes))
     return _load_alone(path, session, progress, lost)
 
 
@@ -209,7 +210,7 @@ def examine(
     """
     if pod := _large_pod(path, session, where):
         return _examine_pod(pod, selection, total_steps, where, progress)
-    evidence = load_evidence(path, session, progress)
+    evidence = _load_alone(path, session, progress)
     return diagnose(evidence, selection, total_steps, pictures=pictures)
 
 
@@ -272,7 +273,13 @@ def _examine_pod(
         selection.ignored_in,
     )
     timings.done("judging")
-    compared = diagnosis.pod and replace(diagnosis.pod, left_out=joined.left_out)
+    compared = diagnosis.pod and replace(
+        diagnosis.pod,
+        processes=[
+            replace(process, path=joined.sources[int(process.process)])
+            for process in diagnosis.pod.processes
+        ],
+    )
     return replace(diagnosis, pod=compared, warnings=[*diagnosis.warnings, *selection.notes])
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.xspace import builder
 from xladoctor.configuration.interface import Configuration, Configured
 from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis.interface import Diagnosis
@@ -16,7 +17,7 @@ from xladoctor.ingest.interface import IngestError
 from xladoctor.pods.engines import ClusterError
 from xladoctor.pods.host import Judging, Reduced, reduce_host
 from xladoctor.pods.joined import JoinedPod, Where, _kept, join_pod
-from xladoctor.pods.members import find_pod
+from xladoctor.pods.members import files_of, find_pod
 
 pytestmark = pytest.mark.xdist_group("pods")  # which share what is kept
 SPLIT = Where(workers=2)
@@ -57,9 +58,7 @@ def test_the_report_names_the_slow_host_and_the_part(slow_input: Path, chosen: S
     diagnosis = diagnosed(slow_input, chosen)
     assert diagnosis.run.kind == "pod"
     assert diagnosis.pod is not None
-    assert diagnosis.pod.summary.startswith(
-        "pod-w-1 is slower than the other 2: it waits for input"
-    )
+    assert diagnosis.pod.summary.startswith("In each step, pod-w-1 waits 1")
     assert [group.processes for group in diagnosis.pod.groups] == [
         ["pod-w-0", "pod-w-2"],
         ["pod-w-1"],
@@ -81,14 +80,59 @@ def test_a_second_analysis_reads_no_timeline(
     assert diagnosed(tmp_path / "pod", chosen).pod == first.pod
 
 
-def test_a_copy_elsewhere_is_known_by_its_content(
+def test_the_same_content_with_another_date_is_known(
     slow_input: Path, tmp_path: Path, chosen: Selection, cache: Path
 ) -> None:
-    diagnosed(slow_input, chosen)
+    files = copied(slow_input, tmp_path / "pod")
+    first = diagnosed(tmp_path / "pod", chosen)
     kept = sorted(cache.glob("*.parquet"))
-    copied(slow_input, tmp_path / "copy")
-    assert diagnosed(tmp_path / "copy", chosen).pod is not None
-    assert sorted(cache.glob("*.parquet")) == kept != []
+    for file in files:
+        os.utime(file, (1, 1))
+    assert diagnosed(tmp_path / "pod", chosen).pod == first.pod
+    assert sorted(cache.glob("*.parquet")) == kept
+
+
+def test_a_copy_elsewhere_has_its_own_paths(
+    slow_input: Path, tmp_path: Path, chosen: Selection
+) -> None:
+    diagnosed(slow_input, chosen)
+    files = copied(slow_input, tmp_path / "copy")
+    pod = diagnosed(tmp_path / "copy", chosen).pod
+    assert pod is not None
+    assert [process.path for process in pod.processes] == list(map(str, files))
+
+
+def test_what_is_kept_and_damaged_is_made_again(
+    slow_input: Path, tmp_path: Path, chosen: Selection, cache: Path
+) -> None:
+    copied(slow_input, tmp_path / "pod")
+    first = diagnosed(tmp_path / "pod", chosen)
+    for file in cache.glob("*.parquet"):
+        file.write_bytes(b"PAR1")
+    assert diagnosed(tmp_path / "pod", chosen).pod == first.pod
+
+
+def test_a_pipe_in_a_run_is_not_read(tmp_path: Path) -> None:
+    run = tmp_path / "host-a"
+    run.mkdir()
+    (run / "run.json").write_text("{}")
+    os.mkfifo(run / "process-1")
+    (run / "link").symlink_to("/dev/zero")
+    assert files_of(run) == [run / "run.json"]
+
+
+def test_processes_that_cannot_be_compared_are_named(
+    slow_input: Path, tmp_path: Path, chosen: Selection
+) -> None:
+    files = copied(slow_input, tmp_path / "pod")
+    space = builder.Space("pod-w-9")
+    space.started_at(1_700_000_000_000_000_000)
+    space.plane("/host:CPU").line("python").event("import", 0, 100)
+    files[0].with_name("pod-w-9.xplane.pb").write_bytes(space.bytes())
+    pod = diagnosed(tmp_path / "pod", chosen).pod
+    assert pod is not None
+    assert pod.of == 4
+    assert pod.left_out == ["pod-w-9: no step after warm-up in its timeline"]
 
 
 def test_a_changed_host_is_read_again(slow_input: Path, tmp_path: Path, chosen: Selection) -> None:

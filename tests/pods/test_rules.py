@@ -51,7 +51,7 @@ DUE: dict[Sickness, Due] = {
     "compilation": Due("XD802", {"part": "compile"}, "{host} compiles"),
     "graph": Due("XD802", {"part": "compute"}, "{host} runs"),
     "bandwidth": Due("XD804", {"kind": "exchange"}, "Exchanging data takes"),
-    "skew": Due("XD804", {"kind": "skew"}, "The last is not always the same"),
+    "skew": Due("XD804", {"kind": "skew"}, "It is not always the same process"),
     "idle": Due("XD805", {"idle": 1}, "{host}: {device}"),
     "drift": Due("XD806", {"kind": "clock"}, "The clock of {host} runs", "info"),
     "offset": Due("XD806", {"kind": "steps", "part": "compute"}, "{host} falls behind"),

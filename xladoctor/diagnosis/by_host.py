@@ -30,7 +30,7 @@ class ByHost:
 
     Attributes:
         judged: rules, and whether they found something on any host.
-        hosts: how many there are.
+        left_out: hosts whose evidence could not be read, each with the reason.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -38,11 +38,11 @@ class ByHost:
     judged: dict[str, bool] = field(default_factory=dict)
     not_checked: list[NotChecked] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    hosts: int = 0
+    left_out: list[str] = field(default_factory=list)
 
 
-def by_host(hosts: Sequence[HostDiagnosis]) -> ByHost:
-    """Join what was found on each host by itself."""
+def by_host(hosts: Sequence[HostDiagnosis], left_out: Sequence[str] = ()) -> ByHost:
+    """Join what was found on each host by itself; ``left_out``: as in :class:`ByHost`."""
     groups: dict[tuple[str, str], list[Finding]] = defaultdict(list)
     ignored: dict[tuple[str, str], Ignored] = {}
     for host in hosts:
@@ -50,7 +50,7 @@ def by_host(hosts: Sequence[HostDiagnosis]) -> ByHost:
             groups[finding.rule, finding.fingerprint].append(_numbered(finding, host.first))
         for each in host.diagnosis.ignored:
             ignored.setdefault((each.rule, each.fingerprint), each)
-    fired = {rule for rule, _ in groups}
+    fired = {rule for host in hosts for rule in host.diagnosis.rules.fired}
     not_checked = _not_checked(hosts, fired)
     skipped = {each.rule for each in not_checked}
     known = (
@@ -64,7 +64,7 @@ def by_host(hosts: Sequence[HostDiagnosis]) -> ByHost:
         {rule: rule in fired for rule in sorted({*known} - skipped)},
         not_checked,
         _notes(hosts),
-        len(hosts),
+        list(left_out),
     )
 
 
@@ -109,10 +109,11 @@ def _notes(hosts: Sequence[HostDiagnosis]) -> list[str]:
     for host in hosts:
         for note in host.diagnosis.warnings:
             noted[note.replace(host.shown, "")].append(note)
-    return [
-        notes[0] + (f" (and {len(notes) - 1} hosts more)" if len(notes) > 1 else "")
-        for notes in noted.values()
-    ]
+    return [notes[0] + _more(len(notes) - 1) for notes in noted.values()]
+
+
+def _more(hosts: int) -> str:
+    return f" (and {hosts} more host{'s' * (hosts > 1)})" if hosts else ""
 
 
 def _on(count: int, hosts: int) -> Callable[[str], str]:

@@ -126,7 +126,7 @@ def _diagnosis(evidence: Evidence, asked: _Asked) -> Diagnosis:
         labels=label_times(evidence),
         step_groups=facts.step_groups(evidence),
         tpu_graphs=graphs,
-        pod=pod(evidence),
+        pod=pod(evidence, asked.hosts.left_out if asked.hosts else ()),
         pack=judged.pack,
     )
 

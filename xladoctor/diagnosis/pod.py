@@ -58,11 +58,12 @@ class Pod:
         parts: the parts of a step, in order: what the device or its host does until the device can
             go on, then ``compute``, ``exchange`` (what collectives themselves take), ``waiting``
             (for others, within them) and ``idle``.
-        step_ms: the median step.
+        step_ms: the mean step.
         groups: groups of processes that are alike, most first.
-        processes: all of them.
-        error_ms: the largest error of a clock; None where clocks could not be compared.
-        left_out: those whose evidence could not be read, each with the reason.
+        processes: all that were compared.
+        of: how many the job has, as far as is known.
+        error_ms: the largest error of a clock; None where not all clocks could be compared.
+        left_out: those that were not compared, each with the reason.
     """
 
     summary: str
@@ -70,5 +71,6 @@ class Pod:
     step_ms: float
     groups: list[PodGroup]
     processes: list[PodProcess]
+    of: int
     error_ms: float | None = None
     left_out: list[str] = field(default_factory=list)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -17,52 +18,64 @@ _SHARE, _SPREADS = 0.05, 4 * 1.4826
 #: Parts of a step that are a consequence of what others do.
 _OF_OTHERS = ("waiting", "exchange")
 _NO_COLLECTIVES = (
-    "Whether one process holds the others back does not show: the timelines name no collectives, in"
-    " which the others would wait for it."
+    "Whether one process holds the others back does not show: not all timelines name collectives,"
+    " in which the others would wait for it."
 )
 _MOST_NAMED, _TWO = 3, 2
 _ALIKE = 0.01  # of a step
 _ALWAYS = 0.9  # of the steps
+_FEW = 3  # steps
 
 _PARTS = """
     SELECT process, part, ns, median_ns, mad_ns FROM pod_part
 """
 _PROCESSES = """
-    SELECT p.*, t.file FROM pod_process p
+    SELECT p.process, coalesce(c.name, nullif(p.host, ''), 'process ' || p.process) AS name, p.rank,
+           p.slice, p.world_size, t.file, t.file IS NOT NULL AS has_timeline,
+           c.process IS NOT NULL AS has_steps, coalesce(s.steps, 0) AS steps, c.offset_ns,
+           c.error_ns
+    FROM process p LEFT JOIN pod_process c USING (process)
     LEFT JOIN (SELECT process, any_value(file) AS file FROM timeline GROUP BY process) t
         USING (process)
-    ORDER BY process
+    LEFT JOIN (SELECT process, count(*) AS steps FROM pod_step GROUP BY process) s USING (process)
+    QUALIFY row_number() OVER (PARTITION BY p.process) = 1
+    ORDER BY p.process
 """
-_STRAGGLERS = """
-    SELECT s.*, p.ns AS waiting_ns FROM pod_straggler s
-    LEFT JOIN pod_part p ON p.process = s.process AND p.part = 'waiting'
-    ORDER BY excess_ns * late_steps DESC, process
+_STRAGGLERS = "SELECT * FROM pod_straggler ORDER BY excess_ns * late_steps DESC, process"
+#: How many of the processes have collectives, and in how many steps they are compared.
+_KNOWN = """
+    SELECT (SELECT count(DISTINCT process) FROM collective JOIN pod_step USING (process, step)),
+           (SELECT count(DISTINCT pod_step) FROM pod_step)
 """
-#: What a process does longer than the others, in words.
+#: What takes a process longer than the others, in words.
 _DOES = {
-    "input": "waits for input",
-    "compile": "compiles",
-    "tracing": "traces in Python",
-    "python": "runs other Python",
-    "dispatch": "launches",
-    "upload": "sends data to its devices",
-    "save": "saves",
-    "compute": "computes",
-    "exchange": "is in collectives",
-    "idle": "is idle",
+    "input": "{} waits {} longer for input",
+    "compile": "{} compiles {} longer",
+    "tracing": "{} traces {} longer in Python",
+    "python": "{} runs {} more of other Python",
+    "dispatch": "{} launches {} longer",
+    "upload": "{} sends data to its devices {} longer",
+    "save": "{} saves {} longer",
+    "compute": "{} computes {} longer",
+    "exchange": "{}'s collectives take {} longer",
+    "idle": "{}'s devices are idle {} longer",
 }
 
 
-def pod(evidence: Evidence) -> Pod | None:
-    """The processes of a job; None where there are not several that can be compared."""
+def pod(evidence: Evidence, unread: Sequence[str] = ()) -> Pod | None:
+    """The processes of a job; None where there are not several that can be compared.
+
+    Args:
+        unread: hosts whose evidence could not be read, each with the reason.
+    """
     if "pod_process" not in evidence.available:
         return None
-    processes = evidence.database.rows(_PROCESSES)
     parts: dict[int, dict[str, dict[str, Any]]] = defaultdict(dict)
     for row in evidence.database.rows(_PARTS):
         parts[row["process"]][row["part"]] = row
-    processes = [each for each in processes if each["process"] in parts]
-    if len(processes) < 2:
+    known = evidence.database.rows(_PROCESSES)
+    processes = [each for each in known if each["process"] in parts]
+    if len(processes) < _TWO:
         return None
     step_ns = fmean(sum(row["ns"] for row in own.values()) for own in parts.values())
     usual = _usual(parts)
@@ -71,11 +84,12 @@ def pod(evidence: Evidence) -> Pod | None:
     }
     groups = _groups(processes, parts, signatures)
     place = {name: number for number, group in enumerate(groups) for name in group.processes}
-    errors = [each["error_ns"] for each in processes if each["error_ns"] is not None]
-    first = parts[processes[0]["process"]]
+    errors = [each["error_ns"] for each in processes]
+    left_out = [*unread, *(_left_out(each) for each in known if each["process"] not in parts)]
+    of = max(len(processes) + len(left_out), *(each["world_size"] or 0 for each in known))
     return Pod(
-        summary=_summary(evidence, processes, parts, step_ns),
-        parts=list(first),
+        summary=_summary(evidence, _Compared(processes, parts, step_ns, of)),
+        parts=list(parts[processes[0]["process"]]),
         step_ms=round(step_ns / 1e6, 4),
         groups=groups,
         processes=[
@@ -93,8 +107,21 @@ def pod(evidence: Evidence) -> Pod | None:
             )
             for each in processes
         ],
-        error_ms=max(errors) / 1e6 if errors else None,
+        of=of,
+        error_ms=None if None in errors else max(errors) / 1e6,
+        left_out=left_out,
     )
+
+
+def _left_out(process: Mapping[str, Any]) -> str:
+    """A process that is not compared, and why."""
+    if not process["has_timeline"]:
+        reason = "no timeline"
+    elif not process["has_steps"]:
+        reason = "no step after warm-up in its timeline"
+    else:
+        reason = "none of the steps that the others have, or no device that works"
+    return f"{process['name']}: {reason}"
 
 
 def _milliseconds(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
@@ -148,27 +175,28 @@ def _groups(
     ]
 
 
-def _summary(
-    evidence: Evidence,
-    processes: Sequence[Mapping[str, Any]],
-    parts: Mapping[int, Mapping[str, Mapping[str, Any]]],
-    step_ns: float,
-) -> str:
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """The processes that are compared, the parts of their steps, and how many the job has."""
+
+    processes: Sequence[Mapping[str, Any]]
+    parts: Mapping[int, Mapping[str, Mapping[str, Any]]]
+    step_ns: float
+    of: int
+
+
+def _summary(evidence: Evidence, compared: _Compared) -> str:
     late = evidence.database.rows(_STRAGGLERS)
-    if not late and not evidence.database.has_rows("collective"):
-        return _NO_COLLECTIVES
     if not late:
-        return _no_straggler(processes, parts, step_ns)
-    first = late[0]
+        return _no_straggler(evidence, compared)
+    first, step_ns = late[0], compared.step_ns
     always = first["late_steps"] >= _ALWAYS * first["steps"]
-    steps = "a step" if always else f"in {first['late_steps']} of {first['steps']} steps"
-    others = [each for each in processes if each["process"] != first["process"]]
+    when = "In each step" if always else f"In {first['late_steps']} of {first['steps']} steps"
+    others = [each for each in compared.processes if each["process"] != first["process"]]
     names = f"the other {len(others)}" if len(others) > 1 else others[0]["name"]
-    text = (
-        f"{first['name']} is slower than {names}: it {_DOES[first['part']]}"
-        f" {first['excess_ns'] / 1e6:.1f} ms longer {steps}"
-    )
-    waits = fmean(parts[each["process"]]["waiting"]["ns"] for each in others)
+    does = _DOES[first["part"]].format(first["name"], f"{first['excess_ns'] / 1e6:.1f} ms")
+    text = f"{when}, {does} than {names}"
+    waits = fmean(compared.parts[each["process"]]["waiting"]["ns"] for each in others)
     if waits >= _ALIKE * step_ns:
         who = "they wait" if len(others) > 1 else f"{names} waits"
         text += (
@@ -182,18 +210,27 @@ def _summary(
     return text + "."
 
 
-def _no_straggler(
-    processes: Sequence[Mapping[str, Any]],
-    parts: Mapping[int, Mapping[str, Mapping[str, Any]]],
-    step_ns: float,
-) -> str:
+def _no_straggler(evidence: Evidence, compared: _Compared) -> str:
+    """What is known where nobody is late: never more than the evidence shows."""
+    count, step_ns = len(compared.processes), compared.step_ns
+    ((with_collectives, steps),) = evidence.database.table(_KNOWN)[1]
+    if with_collectives < count:
+        return _NO_COLLECTIVES
+    if steps < _FEW:
+        return f"They have only {steps} step{'s' * (steps != 1)} in common: too few to tell."
     own = [
-        sum(row["ns"] for part, row in parts[each["process"]].items() if part != "waiting")
-        for each in processes
+        sum(row["ns"] for part, row in compared.parts[each["process"]].items() if part != "waiting")
+        for each in compared.processes
     ]
-    waits = fmean(parts[each["process"]]["waiting"]["ns"] for each in processes)
+    waits = fmean(compared.parts[each["process"]]["waiting"]["ns"] for each in compared.processes)
+    whole = count == compared.of
+    who = (
+        "No process"
+        if whole
+        else f"Of the {count} processes here (the job has {compared.of}), none"
+    )
     text = (
-        f"No process holds the others back: without waiting for each other, their steps take"
+        f"{who} holds the others back: without waiting for each other, their steps take"
         f" {min(own) / 1e6:.1f} to {max(own) / 1e6:.1f} ms"
     )
     if waits >= _SHARE * step_ns:
@@ -201,4 +238,6 @@ def _no_straggler(
             f"; on average they wait {waits / 1e6:.1f} of {step_ns / 1e6:.1f} ms, now for one, now"
             " for another"
         )
+    if not whole:
+        text += ". What they wait for one that is missing counts as exchange"
     return text + "."

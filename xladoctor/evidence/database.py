@@ -87,14 +87,19 @@ class Database:
             self._filled.add(table)
             self._has_rows.pop(table, None)
 
-    def write(self, query: str, file: Path) -> None:
+    def write(self, query: str, file: Path, texts: Mapping[str, str]) -> None:
         """Write the rows of a query to a Parquet file, which must be writable
         (:meth:`close_to_the_outside`).
+
+        Args:
+            texts: more columns, the same in each row.
         """
         self.prepare(query)
-        target = str(file).replace("'", "''")
+        *values, target = (text.replace("'", "''") for text in (*texts.values(), str(file)))
+        more = "".join(f", '{value}' AS {name}" for name, value in zip(texts, values, strict=True))
         self._connection.execute(
-            f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE FALSE)"
+            f"COPY (SELECT *{more} FROM ({query})) TO '{target}'"  # noqa: S608
+            " (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE FALSE)"
         )
 
     def _insert_waiting(self, table: str) -> None:

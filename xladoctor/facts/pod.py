@@ -18,7 +18,7 @@ class PodProcess(
     host: Annotated[str, "name of the machine"]
     rank: Annotated[Number | None, "rank in the job, where it is known"] = None
     slice: Annotated[Number | None, "slice that its devices are in, where it is known"] = None
-    steps: Annotated[Size, "steady steps that are compared"] = 0
+    steps: Annotated[Size, "steady steps of its timeline"] = 0
     shift: Annotated[int, "what to add to its numbers of steps, for them to be the pod's"] = 0
     offset_ns: Annotated[int, "how far its clock is ahead of the pod's, at its first step"] = 0
     error_ns: Annotated[

@@ -1,14 +1,15 @@
 """Keeps what hosts were reduced to, so that the same evidence is read once.
 
-``pods/<key>.parquet`` below the user's cache, where the key is of the evidence's content, of the
-rules and of this version; and ``pods/seen/<hash>``, which has the key of a file by its path, size
-and date, so that a second analysis needs not read it at all.
+``pods/<key>.parquet`` below the user's cache, where the key is of the evidence's content and place,
+of the rules and of this version; and ``pods/seen/<hash>``, which has the key of a file by its path,
+size and date, so that a second analysis needs not read it at all.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,25 +18,29 @@ from xladoctor import __version__
 from xladoctor.cache_folder import cache_folder
 from xladoctor.evidence.places import brought
 from xladoctor.pods.kept import form
-from xladoctor.pods.members import Member
-from xladoctor.regular_files import files_below
+from xladoctor.pods.members import Member, files_of
+from xladoctor.regular_files import LOG, open_regular
 from xladoctor.whole_files import replacing
 
 #: Bytes beyond which the oldest are removed.
 _MOST_BYTES = 4 << 30
 _PART = 1 << 20
+_IN_USE_S, _OLD_S = 3600.0, 90 * 86_400.0
+#: What DuckDB takes for a pattern in the name of a file.
+_PATTERNS = frozenset("*?[")
 
 
 def key_of(member: Member, judged_by: str) -> str:
-    """The key of a member's content; reads all of it. Raises OSError and StorageError."""
+    """The key of a member's content, and of its place, which reports name; reads all of it. Raises
+    OSError and StorageError.
+    """
     digest = _digest(judged_by)
     (place,) = brought([member.path])
-    files = sorted(files_below(place.path)) if place.path.is_dir() else [place.path]
-    for file in files:
-        digest.update(os.fsencode(file.relative_to(place.path)))
+    digest.update(os.fsencode(member.shown))
+    for file in files_of(place.path):
+        digest.update(b"\0" + os.fsencode(file.relative_to(place.path)) + b"\0")
         for part in _parts(file):
             digest.update(part)
-        digest.update(b"\0")
     return digest.hexdigest()
 
 
@@ -64,7 +69,7 @@ def keep(key: str, content: bytes) -> Path | None:
     return file
 
 
-def seen(member: Member, judged_by: str) -> Path | None:
+def kept_unread(member: Member, judged_by: str) -> Path | None:
     """What is kept of a member that has not changed since."""
     note = _note(member, judged_by)
     if note is None:
@@ -84,15 +89,20 @@ def note_seen(member: Member, judged_by: str, key: str) -> None:
 
 
 def remove_oldest() -> None:
-    """Remove what was not used for longest, if there is too much."""
+    """Remove what was not used for longest, if there is too much, but nothing of the last hour:
+    another command may read it.
+    """
     folder = _folder()
     if folder is None:
         return
     with suppress(OSError):
+        for note in (folder / "seen").iterdir():
+            if time.time() - note.stat().st_mtime > _OLD_S:
+                note.unlink()
         files = sorted(folder.glob("*.parquet"), key=lambda file: file.stat().st_mtime)
         total = sum(file.stat().st_size for file in files)
         for file in files:
-            if total <= _MOST_BYTES:
+            if total <= _MOST_BYTES or time.time() - file.stat().st_mtime < _IN_USE_S:
                 break
             total -= file.stat().st_size
             file.unlink()
@@ -100,6 +110,8 @@ def remove_oldest() -> None:
 
 def _folder() -> Path | None:
     folder = cache_folder("pods")
+    if folder is not None and _PATTERNS & {*str(folder)}:
+        return None
     if folder is not None:
         with suppress(OSError):
             folder.chmod(0o700)
@@ -109,10 +121,10 @@ def _folder() -> Path | None:
 
 def _note(member: Member, judged_by: str) -> Path | None:
     folder = _folder()
-    if folder is None:
+    if folder is None or not member.identity:
         return None
     digest = _digest(judged_by)
-    digest.update(member.identity.encode("utf-8", "surrogateescape"))
+    digest.update(os.fsencode(f"{member.shown}\0{member.identity}"))
     return folder / "seen" / digest.hexdigest()
 
 
@@ -123,6 +135,6 @@ def _digest(judged_by: str) -> hashlib.blake2b:
 
 
 def _parts(file: Path) -> Iterator[bytes]:
-    with file.open("rb") as opened:
+    with open_regular(file, LOG) as opened:
         while part := opened.read(_PART):
             yield part

@@ -35,8 +35,8 @@ _NEAR = 0.25  # of the time between two ends, within which two clocks mean the s
 _SURE = 4  # a trend is one where it moves the clock by so many times what single points scatter
 
 _NAMED = """
-    SELECT p.process, p.host, p.rank, p.slice, p.pid, count(*) OVER (PARTITION BY p.host) AS on_host,
-           s.steps, t.steps_from
+    SELECT p.process, p.host, p.rank, p.slice, p.pid, s.steps, t.steps_from,
+           count(*) OVER (PARTITION BY p.host) AS on_host
     FROM process p JOIN timeline t USING (process)
     JOIN (SELECT process, count(*) FILTER (steady) AS steps FROM timeline_step GROUP BY process) s
         USING (process)
@@ -162,6 +162,8 @@ def _offsets(database: Database, shifts: dict[int, int]) -> dict[int, dict[str, 
         for process, own in ends.items()
         if (found := _ahead(own, ends[reference], step)) is not None
     }
+    if not ahead:
+        return {}
     usual = float(np.median([each.ns for each in ahead.values()]))
     drifts = np.array([each.drift for each in ahead.values()])
     usual_drift = float(np.nanmedian(drifts)) if np.isfinite(drifts).any() else 0.0

@@ -9,6 +9,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
+from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -70,7 +72,7 @@ def _alone(work: Callable[[Item], Result], item: Item) -> Result | WorkerDiedErr
             except BrokenProcessPool:
                 continue
     return WorkerDiedError(
-        "the process that read it died, perhaps for want of memory", "use fewer --workers"
+        "the process that read it died, perhaps for want of memory", "fewer --workers leave more"
     )
 
 
@@ -95,7 +97,8 @@ def _begin(parent: int) -> None:
     import ctypes
 
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 
@@ -127,8 +130,16 @@ def on_cluster(
             except KilledWorker:
                 yield (
                     of[future],
-                    WorkerDiedError("the workers that read it died, perhaps for want of memory"),
+                    WorkerDiedError(
+                        "the workers that read it died, perhaps for want of memory",
+                        "give them more",
+                    ),
                 )
+            except CancelledError as error:
+                raise ClusterError(
+                    f"{address}: the connection to the scheduler was lost",
+                    "what was reduced is kept, so the same command goes on from there",
+                ) from error
             except Exception as error:  # of what the workers lack, or have in another version
                 raise ClusterError(
                     f"{address}: its workers cannot run xladoctor: {error!r}",

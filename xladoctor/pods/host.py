@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
@@ -20,6 +20,7 @@ from xladoctor.diagnosis.rule import Rule
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.busy import busy_notes
 from xladoctor.evidence.load import load
+from xladoctor.foreign import encodable
 from xladoctor.pods import cache, kept
 from xladoctor.pods.members import Member, require_inside
 
@@ -75,12 +76,16 @@ def reduce_host(member: Member, judging: Judging) -> Reduced:
             file = cache.kept_file(key)
             if file is None:
                 content = _reduced(member, judging)
-                cache.keep(key, content)
+                if key == cache.key_of(member, judging.digest):  # not while it is written
+                    cache.keep(key, content)
+                else:
+                    key = ""
             else:
                 content = file.read_bytes()
             return Reduced(content, key)
         except XladoctorError as error:
-            return Reduced(fault=error.what)
+            hint = f" ({error.hint})" if error.hint else ""
+            return Reduced(fault=f"{error.what}{hint}")
         except (OSError, duckdb.Error) as error:
             return Reduced(fault=f"{member.shown}: cannot be reduced: {error}")
         except MemoryError:
@@ -91,7 +96,11 @@ def reduce_host(member: Member, judging: Judging) -> Reduced:
 
 def _reduced(member: Member, judging: Judging) -> bytes:
     evidence = derive(load(member.path))
-    notes = (*evidence.notes, *busy_notes(evidence.database))
+    evidence = replace(
+        evidence,
+        path=encodable(evidence.path),
+        notes=(*evidence.notes, *busy_notes(evidence.database)),
+    )
     with tempfile.TemporaryDirectory(prefix="xladoctor-") as folder:
         file = Path(folder, "host.parquet")
         evidence.database.close_to_the_outside(writable=file)
@@ -105,10 +114,8 @@ def _reduced(member: Member, judging: Judging) -> bytes:
         )
         about = kept.About(
             available=sorted(evidence.available & set(kept.KEPT)),
-            notes=list(notes),
             lost=list(evidence.lost),
             frontend=evidence.frontend,
-            bytes=member.bytes,
             processes=1 + evidence.database.scalar("SELECT max(process) FROM process"),
             diagnosis=TypeAdapter(Diagnosis).dump_json(diagnosis).decode(),
             cut={table: note for table, note in evidence.cut.items() if table in kept.KEPT},

@@ -47,11 +47,11 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class JoinedPod:
-    """The joined evidence, what was found on each host, and hosts that are left out."""
+    """The joined evidence, what was found on each host, and by process what it is from."""
 
     evidence: Evidence
     hosts: ByHost
-    left_out: list[str]
+    sources: dict[int, str]
 
 
 def join_pod(
@@ -90,7 +90,8 @@ def _reduced(
     digest = judging.digest
     missing = list[Member]()
     for member in members:
-        if (file := cache.seen(member, digest)) is None:
+        file = cache.kept_unread(member, digest)
+        if file is None or not kept.is_whole(file):
             missing.append(member)
         else:
             yield member, file
@@ -119,7 +120,7 @@ def _kept(
     member: Member, result: Reduced | engines.WorkerDiedError, digest: str, folder: Path
 ) -> Path | str:
     if isinstance(result, engines.WorkerDiedError):
-        return f"{member.shown}: {result.what}"
+        return f"{member.shown}: {result.what} ({result.hint})"
     if result.made_by != made_by():
         raise ClusterError(
             f"the cluster's workers have xladoctor {result.made_by.split()[0]}, and here it is"
@@ -128,23 +129,25 @@ def _kept(
         )
     if result.fault:
         return result.fault
-    file = cache.kept_file(result.key) or cache.keep(result.key, result.content)
-    if file is None:
-        file = folder / f"{result.key}.parquet"
-        file.write_bytes(result.content)
-    cache.note_seen(member, digest, result.key)
+    file = cache.keep(result.key, result.content) if result.key else None
+    if file is not None:
+        cache.note_seen(member, digest, result.key)
+        return file
+    file = folder / f"{len(list(folder.iterdir()))}.parquet"
+    file.write_bytes(result.content)
     return file
 
 
 def _joined(pod: Pod, files: Mapping[Member, Path], left_out: Sequence[str]) -> JoinedPod:
     about = kept.read_about(sorted(set(files.values())))
-    first, firsts = 0, list[tuple[Path, int]]()
+    first, firsts, sources = 0, list[tuple[Path, int]](), dict[int, str]()
     hosts = list[HostDiagnosis]()
     known = TypeAdapter(Diagnosis)
     for member, file in files.items():
         diagnosis = known.validate_json(about[file].diagnosis)
         firsts.append((file, first))
         hosts.append(HostDiagnosis(diagnosis, first, member.shown))
+        sources |= dict.fromkeys(range(first, first + about[file].processes), member.shown)
         first += about[file].processes
     each = [about[file] for file in files.values()]
     frontend = next((a.frontend for a in each if a.frontend), DEFAULT)
@@ -159,4 +162,4 @@ def _joined(pod: Pod, files: Mapping[Member, Path], left_out: Sequence[str]) -> 
         lost=(*lost, *(note for a in each for note in a.lost)),
         cut={table: note for a in each for table, note in a.cut.items()},
     )
-    return JoinedPod(with_pod(evidence), by_host(hosts), list(left_out))
+    return JoinedPod(with_pod(evidence), by_host(hosts, left_out), sources)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -84,18 +85,14 @@ class About:
     """What is kept of a host besides its tables.
 
     Attributes:
-        available, notes, lost, frontend, cut: as in
-            :class:`~xladoctor.evidence.interface.Evidence`.
-        bytes: size of the evidence that it was made of.
+        available, lost, frontend, cut: as in :class:`~xladoctor.evidence.interface.Evidence`.
         processes: how many it has.
         diagnosis: the host's own diagnosis, as JSON.
     """
 
     available: list[str]
-    notes: list[str]
     lost: list[str]
     frontend: str
-    bytes: int
     processes: int
     diagnosis: str
     cut: dict[str, str] = field(default_factory=dict)
@@ -108,8 +105,19 @@ class KeptHostError(XladoctorError):
 def write(database: Database, about: About, file: Path) -> None:
     """Write what is kept of a host to a file. Raises ``duckdb.Error`` where that cannot be done."""
     columns = [f'(SELECT list(r) FROM ({_query(table)}) AS r) AS "{table}"' for table in KEPT]  # noqa: S608
-    text = json.dumps(msgspec.to_builtins(about)).replace("'", "''")
-    database.write(f"SELECT {', '.join(columns)}, '{text}' AS about", file)
+    text = json.dumps(msgspec.to_builtins(about))
+    database.write(f"SELECT {', '.join(columns)}", file, {"about": text})
+
+
+def is_whole(file: Path) -> bool:
+    """Whether a kept file can be read; if not, it is removed, to be made again."""
+    try:
+        read_about([file])
+    except KeptHostError:
+        with suppress(OSError):
+            file.unlink()
+        return False
+    return True
 
 
 def read_about(files: Sequence[Path]) -> dict[Path, About]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ from xladoctor.storage.address import Address, is_url, local_path, parse_address
 if TYPE_CHECKING:
     from xladoctor.storage.store import Object
 
+_OF_PROCESS = re.compile(r"process-[^/]+/")
 _DIGITS = re.compile(r"(\d{1,18})")
 #: More timelines than this, or more bytes of several, are not read together in one process.
 _TOGETHER, _TOGETHER_BYTES = 8, 1 << 30
@@ -42,7 +44,7 @@ class Member:
         path: a file, a run directory, or a URL, which may have credentials.
         shown: the same as people know it.
         root: the folder that was named, which the path must not lead out of; empty for URLs.
-        identity: changes if the content does.
+        identity: changes if the content does; empty if that is not known.
         bytes: its size.
     """
 
@@ -101,7 +103,11 @@ def _of_files(words: Sequence[str]) -> Pod | None:
     files = [Path(word) for word in words]
     if any(map(is_url, words)) or not all(is_timeline(file) and file.is_file() for file in files):
         return None
-    return Pod(quoted(*words), [_file(file, file.parent) for file in files])
+    # what the user named may be a link to anywhere
+    own = [replace(_file(file, file.parent), root="") for file in dict.fromkeys(files)]
+    twice = len(files) - len(own)
+    notes = [f"{twice} of the files were named twice; read once"] if twice else []
+    return Pod(quoted(*words), own, notes)
 
 
 def _below(path: Path, session: str | None) -> Pod | None:
@@ -148,13 +154,23 @@ def _file(file: Path, root: Path) -> Member:
 
 
 def _run(run: Path, root: Path) -> Member:
-    files = [
-        _file(file, run)
-        for file in sorted(files_below(run))
-        if file.is_file() and not file.relative_to(run).parts[0].startswith(HOST)
-    ]
+    files = [_file(file, run) for file in files_of(run)]
     identity = "\n".join(file.identity for file in files)
     return Member(str(run), str(run), str(root), identity, sum(file.bytes for file in files))
+
+
+def files_of(place: Path) -> list[Path]:
+    """The plain files of a member, in order: of a run directory, without those of other hosts that
+    are in it, and without links, which may lead out of it.
+    """
+    if not place.is_dir():
+        return [place]
+    return [
+        file
+        for file in sorted(files_below(place))
+        if not file.relative_to(place).parts[0].startswith(HOST)
+        and stat.S_ISREG(file.lstat().st_mode)
+    ]
 
 
 def _behind(url: str, session: str | None) -> Pod | None:
@@ -185,12 +201,14 @@ def _runs_of(objects: Sequence[Object]) -> dict[str, list[Object]]:
     for each in objects:
         folder = each.name.partition("/")[0] if each.name.startswith(HOST) else ""
         runs.setdefault(folder, []).append(each)
-    kept = {folder: run for folder, run in runs.items() if any(map(_is_manifest, run))}
+    kept = {folder: run for folder, run in runs.items() if _is_run(folder, run)}
     return kept if any(kept) else {}
 
 
-def _is_manifest(found: Object) -> bool:
-    return found.name.removeprefix(f"{found.name.partition('/')[0]}/") == "run.json"
+def _is_run(folder: str, objects: Sequence[Object]) -> bool:
+    """Whether these objects are a run directory, which has no manifest until it is whole."""
+    below = [each.name.removeprefix(f"{folder}/") for each in objects]
+    return "run.json" in below or any(_OF_PROCESS.match(name) for name in below)
 
 
 def _object(address: Address, name: str, objects: Sequence[Object]) -> Member:
@@ -198,8 +216,9 @@ def _object(address: Address, name: str, objects: Sequence[Object]) -> Member:
     name = quote(name) if address.scheme in ("http", "https") else name
     own = replace(address, path=f"{address.path.rstrip('/')}/{name}".strip("/"))
     versions = "\n".join(f"{each.name} {each.version} {each.size}" for each in objects)
+    identity = f"{own.shown}\n{versions}" if all(each.version for each in objects) else ""
     size = sum(each.size or 0 for each in objects)
-    return Member(own.complete + own.query, own.shown, "", f"{own.shown}\n{versions}", size)
+    return Member(own.complete + own.query, own.shown, "", identity, size)
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

@@ -131,6 +131,7 @@ def _pod(pod: Pod) -> Iterator[str]:
     ]
     yield table(["ms a step", *parts], rows)
     yield inline(" · ".join(pods.facts(pod)))
+    yield from (inline(f"left out: {text}") for text in pod.left_out)
 
 
 def _tpu_graph(graphs: Sequence[TpuGraph]) -> Iterator[str]:

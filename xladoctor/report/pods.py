@@ -51,7 +51,9 @@ def name_of(group: PodGroup) -> str:
 def facts(pod: Pod) -> list[str]:
     """Their number, the step, and how well their clocks agree."""
     steps = max(process.steps for process in pod.processes)
-    said = [f"{len(pod.processes)} processes", f"{steps} steps of {pod.step_ms:.1f} ms on average"]
+    count = len(pod.processes)
+    many = f"{count} processes" if count == pod.of else f"{count} of {pod.of} processes"
+    said = [many, f"{steps} steps of {pod.step_ms:.1f} ms on average"]
     if pod.error_ms is not None:
         said.append(f"clocks within {duration(pod.error_ms / 1e3)}")
     if pod.left_out:

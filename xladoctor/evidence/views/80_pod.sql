@@ -228,7 +228,7 @@ working AS (  -- how long each device computes
     SELECT process, device, avg(compute_ns) AS ns FROM pod_device_step ANTI JOIN pod_idle_device USING (process, device)
     GROUP BY process, device
 ),
-named AS (SELECT process, name, if(host = '', name, host) AS host FROM pod_process),
+named AS (SELECT process, name, coalesce(nullif(host, ''), name) AS host FROM pod_process),
 slow AS (  -- on each host
     SELECT h.host, count(*) AS devices, count(*) FILTER (
                w.ns - (SELECT pod_usual(ns) FROM working)
