@@ -13,8 +13,11 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,7 @@ from xladoctor.configuration import schema as configuration
 from xladoctor.diagnosis import rule_schema
 from xladoctor.diagnosis.case import Expected
 from xladoctor.diagnosis.engine import diagnose
+from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.diagnosis.rule_row import ROW_COLUMNS
@@ -90,6 +94,8 @@ FAMILIES = {
 }
 CONFIGURATION = DOCS / "configuration.md"
 PRESCRIPTIONS = DOCS / "prescriptions.md"
+START = DOCS / "start.md"
+READING = DOCS / "reading.md"
 TROUBLESHOOTING = DOCS / "troubleshooting.md"
 TORCH_TPU = DOCS / "torchtpu.md"
 FIXES = DOCS / "fixes.md"
@@ -247,13 +253,39 @@ def row_defaults() -> str:
     return "\n".join(["| Table | Columns |", "| --- | --- |", *rows]) + "\n"
 
 
-def picture() -> str:
-    """The terminal report of a sample trace, as an SVG image."""
-    diagnosis = diagnose(load_evidence(SAMPLE), load_rules())
+@cache
+def sample() -> Diagnosis:
+    """The diagnosis of the sample trace that several pages quote."""
+    return diagnose(load_evidence(SAMPLE), load_rules())
+
+
+def report_text(**style: Any) -> str:
+    """The terminal report of the sample trace."""
     text = io.StringIO()
-    terminal.render([Report(diagnosis)], text, Style(width=80, color=True))
+    terminal.render([Report(sample())], text, Style(**style))
+    return text.getvalue()
+
+
+def quoted_verdict() -> str:
+    """The verdict of the sample trace, as a quotation."""
+    return (
+        textwrap.fill(sample().verdict.text, 100, initial_indent="> ", subsequent_indent="> ")
+        + "\n"
+    )
+
+
+def quoted_finding() -> str:
+    """The first finding of the sample trace in the terminal report."""
+    lines = report_text(width=84, color=False).splitlines()
+    first = next(nth for nth, line in enumerate(lines) if line.startswith(" 1  "))
+    block = takewhile(str.strip, lines[first:])
+    return "\n".join(["```text", *(line.rstrip() for line in block), "```"]) + "\n"
+
+
+def picture() -> str:
+    """The terminal report of the sample trace, as an SVG image."""
     console = Console(record=True, width=80, file=io.StringIO(), color_system="standard")
-    console.print(Text.from_ansi(text.getvalue()))
+    console.print(Text.from_ansi(report_text(width=80, color=True)))
     svg = console.export_svg(title="xladoctor run recompiling.py", unique_id="report")
     svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)  # fonts fetched from elsewhere
     return "\n".join(line.rstrip() for line in svg.splitlines() if line.strip()) + "\n"
@@ -331,6 +363,8 @@ def committed() -> dict[Path, str]:
         TROUBLESHOOTING: filled(TROUBLESHOOTING, releases=releases_table()),
         PRESCRIPTIONS: filled(PRESCRIPTIONS, tried=tried_table(), journeys=journeys_table()),
         FIXES: filled(FIXES, kinds=kinds_table(), tried=tried_patches()),
+        START: filled(START, finding=quoted_finding()),
+        READING: filled(READING, verdict=quoted_verdict(), finding=quoted_finding()),
         TORCH_TPU: filled(TORCH_TPU, names=names_table()),
         CASES: filled(CASES, defaults=row_defaults(), values=expected_values()),
         DOCS / "rule.schema.json": json.dumps(rule_schema.schema(), indent=1) + "\n",

@@ -16,6 +16,7 @@ from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.pictures import steps as module
 from xladoctor.diagnosis.pictures.interface import Pictures
+from xladoctor.diagnosis.pictures.lanes import thread_names
 from xladoctor.diagnosis.pictures.processes import process_steps
 from xladoctor.diagnosis.pictures.steps import step_series
 from xladoctor.evidence.source import lines_around
@@ -159,6 +160,19 @@ def test_processes_are_side_by_side_where_there_are_several() -> None:
 
 def test_threads_of_a_process_are_processes_side_by_side_too() -> None:
     first, second = pictures("two_threads").processes
-    assert first.name.startswith("process 0, thread ")
+    assert first.name.startswith("process 0, thread ")  # both are of its rank
     assert first.name != second.name
     assert sum(first.parts.values()) == pytest.approx(first.seconds)
+
+
+def test_threads_have_the_names_that_people_give_them() -> None:
+    names = {1: "tf_XLAEigen/871", 2: "pt_autograd_0", 5: "tf_XLAEigen/-42", 7: None, 8: "python"}
+    assert thread_names(names) == {
+        1: "XLAEigen 1",
+        2: "pt_autograd_0",
+        5: "XLAEigen 2",
+        7: "7",
+        8: "python",
+    }
+    lanes = {lane.name for step in pictures("two_threads").shown for lane in step.lanes}
+    assert {"thread pytorchxla 1", "thread pytorchxla 2", "thread python"} <= lanes

@@ -203,3 +203,18 @@ def test_page_is_safe_and_says_what_markdown_does(name: str) -> None:
         *(difference.what for difference in comparison.differences if difference.what != "unknown"),
     ):
         assert " ".join(said.split()) in text
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "kind"),
+    [
+        (A, B, "verdict bad"),
+        (told([finding("XD301")]), told([]), "verdict clean"),
+        (A, A, "verdict"),
+    ],
+)
+def test_page_shows_by_its_colour_whether_it_is_better(a: Run, b: Run, kind: str) -> None:
+    output = io.StringIO()
+    comparison_html.render(compared(a, b, max_slowdown=0.1), [SICK, SICK], output, Style())
+    classes = [attributes.get("class") or "" for _, attributes in Page(output.getvalue()).elements]
+    assert [each for each in classes if each.startswith("verdict")] == [kind]

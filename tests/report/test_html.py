@@ -13,8 +13,12 @@ from hypothesis import given, settings
 from tests.report.diagnoses import SICK, TEXT
 from tests.report.drawn import drawn
 from tests.report.formats import CASES, HOSTILE, hostile, rendered
+from tests.support import finding
+from xladoctor.diagnosis.finding import NO_SAVING, Cost, Saving
+from xladoctor.diagnosis.interface import Verdict
 from xladoctor.diagnosis.rule import Example
 from xladoctor.foreign import harmless
+from xladoctor.report.html.effect import Bar, effect, effects
 from xladoctor.report.interface import Report, Style
 
 BAD = '</script><img src=x onerror="alert(1)"><style>*{}</style>\x1b[2J\u202e" \' `'
@@ -109,6 +113,54 @@ def test_sections_without_anything_to_say_are_absent() -> None:
         assert title in page(Report(SICK)).text
         assert title not in text
     assert "No rule that could be judged found anything" in text
+
+
+def test_page_of_a_healthy_program_says_so_first() -> None:
+    text = "3% of the run's 9.2 s went to compiling graphs, 73% to start-up"
+    healthy = replace(SICK, findings=[], verdict=Verdict("compilation", f"{text}; nothing to fix."))
+    shown = page(Report(healthy))
+    assert f"Nothing to fix. 2 of 3 rules could be judged and are clear. {text}." in shown.text
+    assert "verdict clean" in [a.get("class") for _, a in shown.elements]
+    for verdict in (
+        TEXT.verdict,  # nothing is known
+        Verdict("compilation", f"{text}; no rule knows a cure."),
+        Verdict("compilation", f"{text}; nothing to fix, with 2 rules switched off."),
+    ):
+        assert "Nothing to fix." not in page(Report(replace(healthy, verdict=verdict))).text
+
+
+def test_findings_about_much_of_the_time_are_unfolded() -> None:
+    much, little = (
+        finding(severity="info", cost=Cost(share * 10, share, "bound"), saving=NO_SAVING)
+        for share in (0.65, 0.03)
+    )
+    shown = page(Report(replace(SICK, findings=[little, little, much])))
+    folds = [a for tag, a in shown.elements if tag == "details" and a.get("class") == "finding"]
+    assert ["open" in fold for fold in folds] == [True, False, True]
+
+
+def test_pictures_show_what_is_left_once_findings_are_fixed() -> None:
+    step = Saving(4.0, 100.0, 0.4, "estimate", 200.0, 150.0, remaining_s=4.0)
+    loop = Saving(5.0, 125.0, 0.5, "bound")
+    one, two, three = (finding(saving=saving) for saving in (step, loop, NO_SAVING))
+    assert effect(one, SICK) == [
+        Bar("average step now", 0.2, 1.0),
+        Bar("fixed", 0.15, 0.15 / 0.2),
+    ]
+    assert effect(two, SICK) == [
+        Bar("the loop now", 10.0, 1.0),
+        Bar("fixed", 5.0, 0.5, least=True),
+    ]
+    assert effect(three, SICK) == []
+    assert effects(replace(SICK, findings=[one, two, three])) == []  # one picture is enough
+    second = finding("XD101", saving=replace(step, remaining_s=3.0))
+    assert effects(replace(SICK, findings=[one, second, two])) == [
+        Bar("the loop now", 10.0, 1.0),
+        Bar("XD201 fixed", 6.0, 0.6),
+        Bar("XD101 too", 3.0, 0.3),
+    ]
+    labels = [bar.label for bar in effects(replace(SICK, findings=[one, one]))]
+    assert labels[1:] == ["XD201 train.py:41 fixed", "XD201 train.py:41 too"]
 
 
 def test_gate_decision_comes_first() -> None:

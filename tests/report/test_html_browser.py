@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,50 @@ def test_findings_fold_and_show_their_lines(opened: Open) -> None:
     first.get_by_text("Two of the graphs, side by side").click()
     expect(first.locator("td.was").last).to_have_text("add")
     expect(first.locator("td.now").last).to_have_text("mul")
+
+
+def test_findings_are_chosen_by_severity_and_rule(opened: Open) -> None:
+    page = opened(DRAWN)
+    chosen = page.locator(".finding:visible .rule")
+    expect(chosen).to_have_text(["XD101", "XD201", "XD701", "XD203"])
+    info = page.get_by_role("button", name="info 1")
+    info.click()
+    expect(info).to_have_attribute("aria-pressed", "false")
+    expect(chosen).to_have_text(["XD101", "XD201", "XD701"])
+    expect(page.get_by_text("1 of 4 hidden")).to_be_visible()
+    page.get_by_label("Rule", exact=True).select_option("XD701")
+    expect(chosen).to_have_text(["XD701"])
+    page.get_by_label("Rule", exact=True).select_option("all rules")
+    info.click()
+    expect(chosen).to_have_count(4)
+
+
+def test_few_findings_need_no_choice(opened: Open) -> None:
+    page = opened(Report(replace(drawn(), findings=drawn().findings[:3])))
+    expect(page.get_by_label("Rule", exact=True)).to_have_count(0)
+
+
+@pytest.mark.parametrize("allowed", [["clipboard-read", "clipboard-write"], []])
+def test_fix_is_copied_or_else_selected(opened: Open, allowed: list[str]) -> None:
+    page = opened(DRAWN, permissions=allowed)
+    if not allowed:  # as where a policy forbids it
+        page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject(new Error()))")
+    first = page.locator(".finding").first
+    code = first.locator("[data-copy]").text_content()
+    button = first.get_by_role("button", name="Copy")
+    button.click()
+    expect(first.get_by_role("button", name="Copied" if allowed else "Selected")).to_be_visible()
+    got = "navigator.clipboard.readText()" if allowed else "getSelection().toString()"
+    assert page.evaluate(got) == code
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_long_lines_of_code_are_wrapped(opened: Open, width: int) -> None:
+    page = opened(Report(drawn(" + abcd" * 40)), viewport={"width": width, "height": 900})
+    cut = page.locator(".source pre, .change pre").evaluate_all(
+        "all => all.filter(pre => pre.scrollWidth > pre.clientWidth).length"
+    )
+    assert cut == 0
 
 
 def test_steps_answer_the_pointer(opened: Open) -> None:

@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, sync_playwright  # noqa: E402
 from tests.report.pictures import TOLERANCE, assert_looks_as_before, difference, opened  # noqa: E402
 
 SCREENSHOTS = Path(__file__).parent / "screenshots"
-_WIDE, _NARROW = {"width": 1100, "height": 1600}, {"width": 420, "height": 1600}
+_WIDE, _NARROW = {"width": 1100, "height": 1600}, {"width": 390, "height": 1600}
 #: Name of the picture: the program, and how the page is looked at.
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     name: (name, {"viewport": _WIDE})
@@ -38,7 +38,11 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     )
 } | {
     "recompiling-dark": ("recompiling", {"viewport": _WIDE, "color_scheme": "dark"}),
+    "launch_bound-dark": ("launch_bound", {"viewport": _WIDE, "color_scheme": "dark"}),
     "recompiling-narrow": ("recompiling", {"viewport": _NARROW}),
+    "metrics-narrow": ("metrics", {"viewport": _NARROW}),
+    "two_threads-narrow": ("two_threads", {"viewport": _NARROW}),
+    "long_run-narrow-dark": ("long_run", {"viewport": _NARROW, "color_scheme": "dark"}),
     "recompiling-print": ("recompiling", {"viewport": _WIDE}),
 }
 pytestmark = pytest.mark.xdist_group("captured")

@@ -43,7 +43,8 @@ LIMITS = {
 }
 _UNKNOWN = "This evidence has no times of steps, so what limits the program is not known"
 _REPORTED = "{}, but no times of steps"
-_NOTHING, _NO_CURE = "nothing to fix", "no rule knows a cure"
+NOTHING = "nothing to fix"
+_NO_CURE = "no rule knows a cure"
 _NONE_JUDGED = "no rule could be evaluated"
 _WITHIN = "no launch repeats, and what goes on within one cannot be seen from outside"
 _WARMING_UP = ", all of them warm-up: let it run longer"
@@ -144,10 +145,10 @@ def _nothing(basis: Basis, limit: _Limit) -> tuple[_Limit, str]:
     elif best and saved >= _LITTLE:
         todo = f"nothing has to be fixed, but a fix below saves {_of_loop(best, saved)}"
     else:
-        todo = _NOTHING
+        todo = NOTHING
     if basis.unjudged and saved < _LITTLE:
         todo = basis.unjudged
-    elif todo == _NOTHING:
+    elif todo == NOTHING:
         todo = _as_far_as_known(basis) if limit.bound_by == "unknown" else todo + basis.so_far
     if basis.off:
         todo += f", with {basis.off} rule{'s' * (basis.off > 1)} switched off"
@@ -163,7 +164,7 @@ def _as_far_as_known(basis: Basis) -> str:
     if findings:
         return f"{_counted(findings)} below, for information"
     if judged is None:
-        return f"{_NOTHING} in what it shows"
+        return f"{NOTHING} in what it shows"
     return f"{judged[0]} of {judged[1]} rules could be evaluated and found nothing"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 
 from xladoctor.diagnosis.finding import NEXT_TO_NOTHING, Finding, Ignored, NotChecked
 from xladoctor.diagnosis.interface import CountName, Diagnosis, RunFacts, Steps, TimeSpent
-from xladoctor.diagnosis.verdict import LIMITS
+from xladoctor.diagnosis.verdict import LIMITS, NOTHING
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import quoted
 from xladoctor.quantities import duration, percent
@@ -160,6 +160,20 @@ def outcomes(diagnosis: Diagnosis) -> str:
     if ignored := len(diagnosis.ignored):
         text += f", {ignored} finding{'s' * (ignored != 1)} ignored"
     return f"{text}, {len(rules.off)} switched off" if rules.off else text
+
+
+def clean(diagnosis: Diagnosis) -> str | None:
+    """What limits the program, if the verdict is, without reserve, that there is nothing to fix."""
+    if diagnosis.findings or diagnosis.verdict.bound_by == "unknown":
+        return None
+    limit, end, rest = diagnosis.verdict.text.rpartition(f"; {NOTHING}.")
+    return limit if end and not rest else None
+
+
+def judged_of(diagnosis: Diagnosis) -> str:
+    """How many rules could be judged: ``54 of 62 rules could be judged and are clear``."""
+    clear, skipped = len(diagnosis.rules.clear), len(diagnosis.rules.not_evaluated)
+    return f"{clear} of {clear + skipped} rules could be judged and are clear"
 
 
 def ignored_ones(ignored: Iterable[Ignored], shown: Callable[[str], str] = str) -> list[str]:

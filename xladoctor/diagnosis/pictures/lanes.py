@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from xladoctor.diagnosis.finding import Claim, Finding
 from xladoctor.diagnosis.pictures.interface import Lane, Row, Span, StepPicture
@@ -207,9 +209,39 @@ class _Step:
         for row in rows:
             lines.setdefault(row["line"], []).append(row)
         longest = sorted(lines.values(), key=lambda own: -sum(row["duration_ns"] for row in own))
+        names = self._thread_names()
         for own in longest[:_MOST_THREADS]:
             spans = self._drawn(own, lambda _: "thread", lambda row: str(row["name"]))
-            yield Lane(f"thread {own[0]['thread'] or own[0]['line']}", spans)
+            yield Lane(f"thread {names[own[0]['line']]}", spans)
+
+    def _thread_names(self) -> dict[int, str]:
+        rows = self._database.rows(
+            "SELECT line, l.name FROM line l JOIN plane p USING (process, plane)"
+            " WHERE process = $process AND p.kind = 'host' AND l.main IS NOT TRUE ORDER BY line",
+            {"process": self._process},
+        )
+        return thread_names({row["line"]: row["name"] for row in rows})
+
+
+def thread_names(names: Mapping[int, str | None]) -> dict[int, str]:
+    """Readable names for threads: ``XLAEigen 2`` for the second ``tf_XLAEigen/-87103657036``.
+
+    The profiler prefixes the names that XLA gives its threads, and appends a random number.
+
+    Args:
+        names: the profiler's names, by line, in the order in which threads are numbered.
+    """
+    short = {
+        line: re.sub(r"^tf_(?=.)|/-?\d+$", "", name) if name else str(line)
+        for line, name in names.items()
+    }
+    alike = Counter(short.values())
+    seen: Counter[str] = Counter()
+    for line, name in short.items():
+        seen[name] += 1
+        if alike[name] > 1:
+            short[line] = f"{name} {seen[name]}"
+    return short
 
 
 def _activity(segment: Row) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from xladoctor.diagnosis.account import loop_shares
 from xladoctor.diagnosis.pictures.interface import ProcessStep, Row
 from xladoctor.evidence.interface import Evidence
@@ -28,26 +30,29 @@ def process_steps(evidence: Evidence) -> list[ProcessStep]:
     rows = evidence.database.rows(_LOOPS, {"most": _MOST})
     if len(rows) < 2:  # nothing to compare
         return []
-    hosts = {row["host"] for row in rows}
-    return [_step(row, evidence, several_hosts=len(hosts) > 1) for row in rows]
+    differ = {key for key in ("rank", "host") if len({row[key] for row in rows}) > 1}
+    return [_step(row, evidence, differ) for row in rows]
 
 
-def _step(row: Row, evidence: Evidence, *, several_hosts: bool) -> ProcessStep:
+def _step(row: Row, evidence: Evidence, differ: Collection[str]) -> ProcessStep:
     spent: dict[str, float] = {part: float(row.get(part) or 0) for part in _PARTS}
     spent["python"] = max(0.0, float(row["whole"]) - sum(spent.values()))
     spent |= loop_shares(evidence, row).of(spent["barrier"], spent["python"], spent["upload"])
     steps = max(1.0, float(row["steps"] or 0))
     return ProcessStep(
-        _name(row, several_hosts=several_hosts),
+        _name(row, differ),
         round(steps),
         float(row["whole"]) / steps / 1e9,
         {part: ns / steps / 1e9 for part, ns in spent.items() if ns},
     )
 
 
-def _name(row: Row, *, several_hosts: bool) -> str:
-    """The process's number as in findings, with its rank and host."""
-    known = [f"rank {row['rank']}"] if row["rank"] is not None else []
-    known += [str(row["host"])] if several_hosts and row["host"] else []
-    thread = f", thread {row['thread']}" if row["threads"] > 1 else ""
-    return f"process {row['process']}{thread}" + (f" ({', '.join(known)})" if known else "")
+def _name(row: Row, differ: Collection[str]) -> str:
+    """The process's number as in findings, with its rank and host if these differ, and the thread.
+
+    The rank is the process's: threads of one process, each with a device, have the same.
+    """
+    known = [f"rank {row['rank']}"] if "rank" in differ and row["rank"] is not None else []
+    known += [str(row["host"])] if "host" in differ and row["host"] else []
+    process = f"process {row['process']}" + (f" ({', '.join(known)})" if known else "")
+    return process + (f", thread {row['thread']}" if row["threads"] > 1 else "")

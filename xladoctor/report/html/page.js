@@ -219,9 +219,58 @@
     steps(root, JSON.parse(document.getElementById(root.dataset.chart).textContent));
   for (const root of document.querySelectorAll("[data-lanes]")) lanes(root, Number(root.dataset.lanes));
 
+  // Code to paste; where the browser refuses, it is selected.
+  const copy = (code) => {
+    const made = button(code.parentElement.querySelector("figcaption"), "Copy", async () => {
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        made.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(code);
+        made.textContent = "Selected";
+      }
+      setTimeout(() => { made.textContent = "Copy"; }, 2000);
+    });
+  };
+  for (const code of document.querySelectorAll("[data-copy]")) copy(code);
+
+  // Long lists of findings: by severity, by rule.
+  const filter = (findings) => {
+    const kinds = (key) => [...new Set(findings.map((each) => each.dataset[key]))];
+    const severities = new Set(kinds("severity")), rules = kinds("rule");
+    if (findings.length < 4 || (severities.size < 2 && rules.length < 2)) return;
+    const tools = make("div", { class: "tools", role: "group", "aria-label": "Which findings are shown" });
+    const told = make("span", { class: "dim", role: "status" });
+    const rule = make("select", { "aria-label": "Rule" });
+    const apply = () => {
+      for (const each of findings)
+        each.hidden = !severities.has(each.dataset.severity) || (rule.value !== "" && rule.value !== each.dataset.rule);
+      const hidden = findings.filter((each) => each.hidden).length;
+      told.textContent = hidden ? `${hidden} of ${findings.length} hidden` : "";
+    };
+    for (const severity of severities) {
+      const count = findings.filter((each) => each.dataset.severity === severity).length;
+      const made = button(tools, `${severity} ${count}`, () => {
+        if (!severities.delete(severity)) severities.add(severity);
+        made.setAttribute("aria-pressed", String(severities.has(severity)));
+        apply();
+      });
+      made.setAttribute("aria-pressed", "true");
+    }
+    rule.append(make("option", { value: "" }, "all rules"), ...rules.map((id) => make("option", {}, id)));
+    rule.addEventListener("change", apply);
+    tools.append(rule, told);
+    findings[0].before(tools);
+  };
+  for (const part of new Set([...document.querySelectorAll(".finding")].map((each) => each.parentElement)))
+    filter([...part.querySelectorAll(":scope > .finding")]);
+
   const open = () => {
     const named = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (named instanceof HTMLDetailsElement) named.open = true;
+    if (named instanceof HTMLDetailsElement) {
+      named.hidden = false;
+      named.open = true;
+    }
   };
   addEventListener("hashchange", open);
   open();

@@ -26,6 +26,7 @@ from xladoctor.quantities import binary_size, duration, percent
 from xladoctor.report import devices, gate, pods, tpu_graphs, words
 from xladoctor.report.compilations import phrase, place
 from xladoctor.report.excerpt import excerpt
+from xladoctor.report.html.effect import effect, effects
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
 from xladoctor.report.next_command import next_command
@@ -33,7 +34,10 @@ from xladoctor.report.text import printable
 
 _HERE = Path(__file__).parent
 _MOST_STEPS = 20  # in the table of the longest
+_ALIGNED = re.compile(r"(?<=\S) {3,}#")
 _HEADING = re.compile(r'<h2 id="([^"]*)">([^<]*)')
+_MUCH = 0.1  # share of the whole; what takes more is unfolded, whatever its severity
+_COLUMN = 62  # characters of code that fit into half the page
 _HEATS = 8  # shades, as the style sheet has them
 _SAVES = {"estimate": "saves about", "bound": "saves at most", "none": ""}
 
@@ -104,6 +108,7 @@ def _environment() -> Environment:
         "percent": percent,
         "binary_size": binary_size,
         "prose": _prose,
+        "code": _code,
     }
     made.globals |= {
         "words": words,
@@ -116,6 +121,10 @@ def _environment() -> Environment:
         "spent": spent,
         "saves": saves,
         "before": before,
+        "effect": effect,
+        "effects": effects,
+        "is_much": is_much,
+        "is_long": is_long,
         "explained": explained,
         "drawing": drawing,
         "excerpt": excerpt,
@@ -144,6 +153,11 @@ def _prose(text: str) -> Markup:
         Markup("<code>{}</code>").format(part) if nth % 2 else escape(part)
         for nth, part in enumerate(parts)
     )
+
+
+def _code(text: str) -> str:
+    """Code of a rule; comments that are aligned would leave holes where lines are wrapped."""
+    return _ALIGNED.sub("  #", text.rstrip())
 
 
 def spent(diagnosis: Diagnosis) -> list[dict[str, Any]]:
@@ -195,10 +209,20 @@ def saves(finding: Finding) -> str:
     return f"{_SAVES[saving.basis]} {duration(saving.seconds)}{share}"
 
 
+def is_much(finding: Finding) -> bool:
+    """Whether it is about much of the time."""
+    return max(finding.saving.share or 0.0, finding.cost.share or 0.0) >= _MUCH
+
+
+def is_long(*codes: str | None) -> bool:
+    """Whether some line is too long for two pieces of code side by side."""
+    return any(len(line) > _COLUMN for code in codes if code for line in code.splitlines())
+
+
 def before(finding: Finding, diagnosis: Diagnosis) -> str | None:
     """The rule's code that triggers it, where the rule is known."""
     rule = diagnosis.pack.get(finding.rule)
-    return rule.example.before.rstrip() if rule and rule.example else None
+    return _code(rule.example.before) if rule and rule.example else None
 
 
 def drawing(steps: StepSeries) -> Row:
