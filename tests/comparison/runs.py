@@ -13,7 +13,14 @@ from xladoctor.comparison.compare import compare
 from xladoctor.comparison.interface import Comparison, Demand, Run
 from xladoctor.diagnosis import facts
 from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
-from xladoctor.diagnosis.interface import Count, CountName, RuleOutcomes, Steps
+from xladoctor.diagnosis.interface import (
+    Count,
+    CountName,
+    RuleOutcomes,
+    Steps,
+    TimeParts,
+    TimeSpent,
+)
 from xladoctor.diagnosis.pack import load_rules
 
 RULES = load_rules()
@@ -149,6 +156,19 @@ def told(
                 Count(name, value, "no counters" if value is None else None)
                 for name, value in values.items()
             ],
+        ),
+    )
+
+
+def lasting(run: Run, loop_s: float, compile_s: float, steps: int | None = 40) -> Run:
+    """The run with a loop of so many seconds, of which half a second compiles in warm-up."""
+    parts = TimeParts(warmup_compile_s=0.5, compile_s=compile_s)
+    return replace(
+        run,
+        diagnosis=replace(
+            run.diagnosis,
+            time=TimeSpent(None, loop_s, parts, 0.5),
+            steps=None if steps is None else Steps(steps, 3, None),
         ),
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tests.comparison.runs import captured, compared, told
+from tests.comparison.runs import captured, compared, lasting, told
 from tests.report.diagnoses import SICK
 from tests.report.drawn import drawn
 from tests.report.snapshots import assert_as_before
@@ -70,6 +70,9 @@ COMPARISONS = {
     "alike": compared(A, A),
     "slower": compared(A, B, max_slowdown=0.1),
     "sick": sick(A, OTHER),
+    "padded": compared(
+        lasting(A, 20.0, 15.0), lasting(captured([14.0] * 40, shapes=["f32[16,96]"]), 2.0, 0.0)
+    ),
     "programs": compared(A, captured([], script="b.py", process={"main": "/home/ada/b.py"})),
 }
 CASES = {
@@ -151,6 +154,7 @@ def test_json_is_valid_and_whole(name: str) -> None:
         "status",
         "warnings",
         "tpu_graphs",
+        "times",
     ]
 
 
@@ -199,6 +203,7 @@ def test_page_is_safe_and_says_what_markdown_does(name: str) -> None:
         terminal.step_line(comparison),
         "Steps of A over time",
         "Findings in B",
+        *(cell for row in terminal.time_rows(comparison) for cell in row),
         *(change.title for change in comparison.findings if change.state != "same"),
         *(difference.what for difference in comparison.differences if difference.what != "unknown"),
     ):

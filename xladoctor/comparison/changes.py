@@ -22,7 +22,7 @@ from xladoctor.diagnosis.interface import Count
 from xladoctor.diagnosis.ranking import LEVELS, reaches
 
 JudgedBy = Literal["counts", "time"]
-_SLACK_OF_MEMORY = 0.01
+_SLACK_OF_MEMORY = 0.05
 #: Counts of graphs, which do not depend on the number of steps.
 _OF_GRAPHS = ("peak_memory", "hbm_share", "padding_share", "graphs_too_large")
 _STATES: tuple[State, ...] = ("new", "worse", "fixed", "better", "unknown", "same")

@@ -10,6 +10,7 @@ from xladoctor.comparison.changes import JudgedBy, count_changes, finding_change
 from xladoctor.comparison.comparable import broke_off, differences, summary
 from xladoctor.comparison.interface import SCHEMA_VERSION, Comparison, Demand, Run, TpuChange
 from xladoctor.comparison.step_time import step_time
+from xladoctor.comparison.times import gain, time_changes
 from xladoctor.comparison.verdict import Grounds, status, verdict
 from xladoctor.diagnosis.interface import Tool
 from xladoctor.diagnosis.rule import Rule
@@ -32,16 +33,26 @@ def compare(a: Run, b: Run, rules: Sequence[Rule], demand: Demand | None = None)
     findings = finding_changes(a, b, judged_by, demand)
     step = step_time(a.evidence, b.evidence, differing, demand)
     counts = count_changes(a, b)
+    times = time_changes(a, b)
     judged = {rule for rule in _judged(a) if judged_by.get(rule) == "counts"}
     missing = [skipped for skipped in b.diagnosis.not_checked if skipped.rule in judged]
     both = bool(judged & _judged(b))
     grounds = Grounds(
-        differing, findings, missing, counts, step, both, broke_off(b, a, "B"), demand
+        differing,
+        findings,
+        missing,
+        counts,
+        gain(times, a, b, differing),
+        step,
+        both,
+        broke_off(b, a, "B"),
+        demand,
     )
     outcome = verdict(grounds)
     if any(each.forbids == "everything" and not each.accepted for each in differing):
         findings = [replace(each, state="unknown") for each in findings]
         counts = [replace(each, direction="unknown", reason=_UNLIKE) for each in counts]
+        times = []
     return Comparison(
         SCHEMA_VERSION,
         Tool("xladoctor", __version__),
@@ -56,6 +67,7 @@ def compare(a: Run, b: Run, rules: Sequence[Rule], demand: Demand | None = None)
         status(outcome, grounds),
         _warnings(a, b),
         [*_tpu_changes(a, b)],
+        times,
     )
 
 

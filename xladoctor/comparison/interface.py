@@ -43,6 +43,7 @@ GROUNDS: tuple[Ground, ...] = (
 Remark = Literal["arguments", "capture", "ending", "steps", "unknown"]
 State = Literal["new", "worse", "fixed", "better", "same", "unknown"]
 Direction = Literal["worse", "better", "same", "unknown"]
+TimeName = Literal["loop", "compiling", "average_step"]
 StepVerdict = Literal["slower", "faster", "no_difference", "too_few", "not_judged", "unknown"]
 
 
@@ -183,6 +184,19 @@ class StepTime:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeChange:
+    """Wall time in both runs, in seconds.
+
+    Attributes:
+        name: the loop; compiling in it, warm-up included; or the average step, compiling included.
+    """
+
+    name: TimeName
+    a_s: float
+    b_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """In one word and in one sentence; ``unclear`` if there is too little evidence."""
 
@@ -222,6 +236,7 @@ class Comparison:
             new findings.
         status: exit status of the command: 0, 1 if something fails, 3 if what was asked for
             cannot be judged.
+        times: what the loop took, as far as both runs have that; never judged.
         tpu_graphs: what the compiler of a TPU decided, where both runs have that.
     """
 
@@ -238,3 +253,4 @@ class Comparison:
     status: int
     warnings: list[str] = field(default_factory=list)
     tpu_graphs: list[TpuChange] = field(default_factory=list)
+    times: list[TimeChange] = field(default_factory=list)

@@ -34,6 +34,7 @@ class Grounds:
     """The facts that a verdict is based on.
 
     Attributes:
+        gain: what a change in compiling did to the loop, in a phrase; or empty.
         judged: whether any rule that judges by counts was evaluated in both runs.
         broke_off: how B stopped short of A's number of steps, if it did.
     """
@@ -42,6 +43,7 @@ class Grounds:
     findings: Sequence[FindingChange]
     not_judged: Sequence[NotChecked]
     counts: Sequence[CountChange]
+    gain: str
     step: StepTime
     judged: bool
     broke_off: str | None
@@ -64,7 +66,9 @@ def verdict(grounds: Grounds) -> Verdict:
             f"The runs are of different programs, {named}: nothing is judged."
             " --despite script judges them anyway.",
         )
-    parts = [_more_or_less(grounds.counts), step_text(grounds.step)]
+    judged = grounds.step.verdict in ("slower", "faster", "no_difference")
+    step = step_text(grounds.step) if judged or not grounds.gain else ""
+    parts = [grounds.gain, _more_or_less(grounds.counts), step]
     tail = "".join(f"; {part}" for part in parts if part) + "."
     if not grounds.judged and not grounds.step.fails:
         return Verdict(

@@ -14,10 +14,14 @@ from xladoctor.comparison.interface import (
     LEAST,
     Comparison,
     CountChange,
+    Difference,
     FindingChange,
     RunSummary,
+    TimeChange,
+    TimeName,
     TpuChange,
 )
+from xladoctor.comparison.times import factor
 from xladoctor.comparison.verdict import change_text
 from xladoctor.diagnosis.interface import CountName
 from xladoctor.quantities import duration
@@ -40,6 +44,11 @@ _STATE = {
     "unknown": "bold yellow",
     "same": "dim",
 }
+_TIMES: dict[TimeName, str] = {
+    "loop": "the loop",
+    "compiling": "compiling in it",
+    "average_step": "average step, with compiling",
+}
 _STEP = {"slower": "bold red", "faster": "bold green"}
 
 
@@ -51,6 +60,7 @@ def render(comparison: Comparison, output: TextIO, style: Style) -> None:
         _differences(comparison, style),
         _findings(comparison, style),
         *([_counts(comparison.counts, style)] if comparison.counts else []),
+        *([_times(comparison, style)] if comparison.times else []),
         *([_step(comparison, style)] if has_steps(comparison) else []),
         *(_tpu_graph(change, style) for change in comparison.tpu_graphs),
     ]
@@ -96,13 +106,7 @@ def comparability(comparison: Comparison) -> str:
     if any(difference.forbids == "everything" for difference in stopping):
         return "Not comparable: the runs are of different programs."
     if stopping:
-        names = ", ".join(difference.what for difference in stopping)
-        despite = " ".join(f"--despite {difference.what}" for difference in stopping)
-        timed = step.a_ms is not None and step.b_ms is not None
-        return (
-            f"Times are not comparable, because the runs differ in {names}. What the program"
-            f" does is still judged{f'; to judge times too: {despite}' * timed}."
-        )
+        return _stopped(stopping, timed=step.a_ms is not None and step.b_ms is not None)
     accepted = ", ".join(difference.what for difference in differences if difference.accepted)
     if accepted:
         return f"Compared despite these differences: {accepted}."
@@ -112,6 +116,22 @@ def comparability(comparison: Comparison) -> str:
     if unknown:
         return f"Comparable as far as is known; unknown for both: {unknown}."
     return "Comparable: program, device, versions, processes, shapes and settings agree."
+
+
+def _stopped(stopping: Sequence[Difference], *, timed: bool) -> str:
+    """What differences forbid and what they do not, and how to judge all the same."""
+    names = ", ".join(difference.what for difference in stopping)
+    despite = " ".join(f"--despite {difference.what}" for difference in stopping)
+    if names == "shapes":
+        return (
+            "The runs differ in shapes, so a step of B does other work than one of A. What the"
+            " program does, its compiling and its loop are compared"
+            f"{f'; to judge the median step too: {despite}' * timed}."
+        )
+    return (
+        f"Times are not comparable, because the runs differ in {names}. What the program"
+        f" does is still judged{f'; to judge times too: {despite}' * timed}."
+    )
 
 
 def _differences(comparison: Comparison, style: Style) -> Group:
@@ -222,6 +242,31 @@ def values(count: CountChange) -> tuple[str, str, str]:
     signed = "" if not change else ("+" if change > 0 else "-") + number(count.name, abs(change))
     a, b = ("?" if value is None else number(count.name, value) for value in (count.a, count.b))
     return a, b, signed
+
+
+def _times(comparison: Comparison, style: Style) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(overflow="fold")
+    for _ in range(2):
+        grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(overflow="fold")
+    head = [Text(text, style="dim") for text in ("A", "B")]
+    grid.add_row(Text("Times", style="bold"), *head)
+    for name, *cells in time_rows(comparison):
+        grid.add_row(f"  {name}", *(plain(cell, style) for cell in cells))
+    return grid
+
+
+def time_rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+    """What took how long in A and B, and how many times as fast B is, if it is by a fifth."""
+    return [
+        (_TIMES[change.name], duration(change.a_s), duration(change.b_s), _compared(change))
+        for change in comparison.times
+    ]
+
+
+def _compared(change: TimeChange) -> str:
+    return "" if change.name == "compiling" else factor(change)
 
 
 def has_steps(comparison: Comparison) -> bool:

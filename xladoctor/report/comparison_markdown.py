@@ -14,6 +14,7 @@ from xladoctor.report.comparison import (
     missing,
     step_line,
     step_notes,
+    time_rows,
     unknown_counts,
     values,
 )
@@ -64,6 +65,9 @@ def _lines(comparison: Comparison, style: Style) -> Iterator[str]:
     yield from _table(("Count", "A", "B", "Change", ""), _count_rows(comparison, style))
     if unknown := unknown_counts(comparison.counts):
         yield from ("", safe(unknown) + ".")
+    yield from _table(
+        ("Time", "A", "B", ""), [tuple(map(safe, row)) for row in time_rows(comparison)]
+    )
     for change in comparison.tpu_graphs:
         heads, cells = matrix([change.a, change.b], ["A", "B"])
         yield from _table((change.b.name, *heads), [tuple(map(safe, row)) for row in cells])
