@@ -207,7 +207,7 @@ def test_run_that_saw_warm_up_only_does_not_pass(gate: Gate, tmp_path: Path) -> 
         (["--fail-on", "sometimes", str(CLEAN)], "'sometimes' is not one of"),
         (["--level", "XD201", str(CLEAN)], "expected something like RULE=warning"),
         (["--level", "XD201=loud", str(CLEAN)], "option for levels.XD201: Input should be"),
-        (["--level", "XD8=warning", str(CLEAN)], "levels: no rule begins with XD8"),
+        (["--level", "XD0=warning", str(CLEAN)], "levels: no rule begins with XD0"),
         (["--budget", "max_step_ms", str(CLEAN)], "expected something like max_host_syncs"),
         (
             ["--budget", "max_hots=1", str(CLEAN)],
@@ -288,6 +288,18 @@ def test_what_was_accepted_passes_until_it_gets_worse(gate: Gate, tmp_path: Path
     done = gate(SICK)
     assert done.returncode == 1
     assert "    worse: 40 times, in the baseline 39 times\n" in done.stdout
+
+
+def test_update_of_the_baseline_says_which_budgets_will_still_fail(gate: Gate) -> None:
+    over = ("--budget", "max_host_syncs_per_step=0.1", "--budget", "max_barriers_per_step=9")
+    done = gate(SICK, "--update-baseline", *over)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[2:] == [
+        "the gate will still fail, as a baseline holds no budgets: 1 budget still over in"
+        " programs/scalar_read.py",
+        "  max_host_syncs_per_step: host reads 1 a step, allowed 0.1 a step",
+    ]
+    assert gate(SICK, *over).returncode == 1
 
 
 def test_new_finding_fails_beside_a_known_one_and_the_gone_one_is_named(gate: Gate) -> None:
@@ -379,7 +391,7 @@ def test_option_goes_before_the_environment_and_that_before_the_file(
         ("[gate]\nfail_at = 1\n", "xladoctor.toml:2: gate.fail_at: no such key; expected one of"),
         ("<<<<<<< HEAD\n", "xladoctor.toml: not TOML"),
         ("select = ['XD99999']\n", "xladoctor.toml:1: select.0: 'XD99999' is not a rule"),
-        ("select = ['XD8']\n", "select: no rule begins with XD8"),
+        ("select = ['XD0']\n", "select: no rule begins with XD0"),
         ("[thresholds.XD201]\nmany = 1\n", "thresholds.XD201: no threshold many; there is: each, "),
     ],
 )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.gate.programs import Policy, Program
+    from xladoctor.report.interface import Report
 
 
 @dataclass(frozen=True)
@@ -198,9 +199,10 @@ def gate(
     judged = programs(diagnoses, command.script)
     if update_baseline:
         policy = policy.updated(judged)
-        emit(_written(policy, judged))
+        reports = decided(policy, judged)
+        emit(_written(policy, judged, reports))
         if report.formats:
-            deliver(decided(policy, judged), outputs, report.color)
+            deliver(reports, outputs, report.color)
         status = 0
     else:
         status = delivered(decided(policy, judged), outputs, report.color, quiet=quiet)
@@ -291,10 +293,18 @@ def _of_directory(words: Sequence[str], configuration: Configured, *, pictures: 
         )
 
 
-def _written(policy: Policy, judged: Sequence[Program]) -> str:
+def _written(policy: Policy, judged: Sequence[Program], reports: Sequence[Report]) -> str:
+    from xladoctor.report.gate import not_in_baseline
+
     scripts = policy.baseline.scripts
     counts = {program.entry: len(scripts[program.entry].findings) for program in judged}
     lines = [
         f"  {clean(name)}: {count} finding{'s' * (count != 1)}\n" for name, count in counts.items()
+    ]
+    lines += [
+        f"{clean(line)}\n"
+        for report in reports
+        if report.outcome
+        for line in not_in_baseline(report.outcome)
     ]
     return f"wrote {clean(str(policy.path))}\n{''.join(lines)}"

@@ -1,4 +1,4 @@
-"""The gate's decision on a terminal: what was let pass, budgets, what is missing, the verdict."""
+"""The gate's decision on a terminal: the verdict, budgets, what is missing, what was let pass."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def _judged(report: Report) -> list[tuple[Finding, Judgement]]:
     ]
 
 
-def decision(report: Report, outcome: GateOutcome, style: Style) -> RenderableType:
-    """Budgets, what is missing or gone, and last the verdict with what to do."""
+def decision(outcome: GateOutcome, style: Style) -> RenderableType:
+    """The verdict, then budgets, and what is missing or gone."""
     rows = [*_budgets(outcome, style), *_texts(outcome, style), *_runs(outcome.runs, style)]
     look = _VERDICTS[outcome.status][1]
     said = Text(plain(verdict(outcome), style), style=look)
-    return Group(*rows, said, *_next(report, outcome, style))
+    return Group(said, *([Text(), *rows] if rows else []))
 
 
 def verdict(outcome: GateOutcome) -> str:
@@ -89,11 +89,24 @@ def _number(count: int, what: str, then: str = "") -> str:
     return f"{count} {what}{'s' * (count != 1 and what != 'not judged')}{then}"
 
 
+def not_in_baseline(outcome: GateOutcome) -> Iterator[str]:
+    """The budgets that are over: a baseline, which holds findings, does not accept them."""
+    over = [budget for budget in outcome.budgets if budget.state == "over"]
+    if over:
+        number = _number(len(over), "budget", " still over")
+        why = "as a baseline holds no budgets"
+        yield f"the gate will still fail, {why}: {number} in {outcome.script}"
+    yield from (f"  {_measured(budget)}" for budget in over)
+
+
+def _measured(budget: BudgetOutcome) -> str:
+    value, allowed = amount(budget.count, budget.found), amount(budget.count, budget.limit)
+    return f"{budget.name}: {COUNTS[budget.count][0]} {value}, allowed {allowed}"
+
+
 def _budgets(outcome: GateOutcome, style: Style) -> Iterator[RenderableType]:
     for budget in outcome.budgets:
-        value, allowed = amount(budget.count, budget.found), amount(budget.count, budget.limit)
-        what = COUNTS[budget.count][0]
-        text = f"budget {budget.state}  {budget.name}: {what} {value}, allowed {allowed}"
+        text = f"budget {budget.state}  {_measured(budget)}"
         if budget.reason:
             text += f" ({budget.reason})"
         look: Literal["bold red", "dim"] = "bold red" if budget.state == "over" else "dim"
@@ -128,10 +141,10 @@ def _runs(runs: list[Repeated], style: Style) -> Iterator[RenderableType]:
         yield Text(plain(text, style), style="dim")
 
 
-def _next(report: Report, outcome: GateOutcome, style: Style) -> Iterator[RenderableType]:
-    """What to do about it."""
+def what_to_do(report: Report, outcome: GateOutcome, style: Style) -> Iterator[RenderableType]:
+    """What to do about the decision: nothing, if all passes."""
     if outcome.status == "missing":
-        yield Text("  to let it pass: --allow-missing", style="dim")
+        yield Text("to let it pass: --allow-missing", style="dim")
     failed = failing(report)
     if failed:
         yet = "" if outcome.baseline else " (not in a baseline yet)"
@@ -173,7 +186,7 @@ def _exact(value: float | None) -> str:
 def _block(what: str, lines: list[str], style: Style) -> RenderableType:
     """Lines to copy: never broken, however long."""
     copied = [
-        Text(plain(f"    {line}", style), style="dim", no_wrap=True, overflow="ignore")
+        Text(plain(f"  {line}", style), style="dim", no_wrap=True, overflow="ignore")
         for line in lines
     ]
-    return Group(Text(plain(f"  {what}", style), style="dim"), *copied)
+    return Group(Text(plain(what, style), style="dim"), *copied)

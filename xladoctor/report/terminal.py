@@ -60,28 +60,20 @@ def render(reports: Sequence[Report], output: TextIO, style: Style) -> None:
 
 
 def _sections(raw: Report, style: Style) -> list[RenderableType]:
-    """The sections of a report. With a gate, only what fails is shown in full, and the decision
-    comes last.
+    """The sections of a report. With a gate, the decision and what fails come first, and only that
+    is shown in full; what to do about it comes last.
     """
     report = printable(raw, style)
     diagnosis, outcome = report.diagnosis, report.outcome
     shown = diagnosis.findings if outcome is None else gate.failing(report)
-    sections: list[RenderableType] = [_heading(diagnosis, style), _verdict(diagnosis)]
-    sections += pods.sections(diagnosis.pod, style)
-    if diagnosis.time.parts is not None and diagnosis.time.whole_s:
-        sections.append(_time(diagnosis, diagnosis.time.parts, style))
-    if (steps := _steps(diagnosis, style)) is not None:
-        sections.append(steps)
-    sections += tpu_graphs.sections(diagnosis.tpu_graphs, style)
-    if len(shown) >= _MANY and style.width >= _NARROW:
-        sections.append(ranking(shown, style))
-    in_full = shown[: style.detail.top]
-    sections += [
-        _finding(number, finding, report, style)
-        for number, finding in enumerate(_without_repetition(in_full), 1)
-    ]
-    if left := shown[len(in_full) :]:
-        sections.append(Text(f"{len(left)} more, which --top {len(shown)} shows", style="dim"))
+    account, findings = [*_account(diagnosis, style)], [*_findings(shown, report, style)]
+    sections: list[RenderableType] = [_heading(diagnosis, style)]
+    if outcome is None:
+        sections += [*account, *findings]
+    else:
+        passed = gate.passed_by(report, style)
+        sections += [gate.decision(outcome, style), *findings]
+        sections += [*([Group(*passed)] if passed else []), *account]
     if rest := unexplained(diagnosis.time):
         head, *below = (Text(plain(text, style).strip(), style="dim") for text in rest)
         head.stylize("bold")
@@ -90,12 +82,32 @@ def _sections(raw: Report, style: Style) -> list[RenderableType]:
         sections.append(Group(*(Text(plain(text, style), style="dim") for text in used)))
     if diagnosis.labels:
         sections.append(labels.table(diagnosis.labels, style))
-    if outcome is not None and (rows := gate.passed_by(report, style)):
-        sections.append(Group(*rows))
     sections.append(closing(diagnosis, raw.diagnosis, style))
-    if outcome is not None:
-        sections.append(gate.decision(raw, outcome, style))
+    if outcome is not None and (todo := [*gate.what_to_do(raw, outcome, style)]):
+        sections.append(Group(*todo))
     return sections
+
+
+def _account(diagnosis: Diagnosis, style: Style) -> Iterator[RenderableType]:
+    """What limits the program, and where its time went."""
+    yield _verdict(diagnosis)
+    yield from pods.sections(diagnosis.pod, style)
+    if diagnosis.time.parts is not None and diagnosis.time.whole_s:
+        yield _time(diagnosis, diagnosis.time.parts, style)
+    if (steps := _steps(diagnosis, style)) is not None:
+        yield steps
+    yield from tpu_graphs.sections(diagnosis.tpu_graphs, style)
+
+
+def _findings(shown: Sequence[Finding], report: Report, style: Style) -> Iterator[RenderableType]:
+    """A list, if there are many, and as many in full as asked for."""
+    if len(shown) >= _MANY and style.width >= _NARROW:
+        yield ranking(shown, style)
+    in_full = shown[: style.detail.top]
+    for number, finding in enumerate(_without_repetition(in_full), 1):
+        yield _finding(number, finding, report, style)
+    if left := shown[len(in_full) :]:
+        yield Text(f"{len(left)} more, which --top {len(shown)} shows", style="dim")
 
 
 def _without_repetition(findings: Sequence[Finding]) -> Iterator[Finding]:
