@@ -101,7 +101,8 @@ def _of_finding(finding: Finding, judgement: Judgement | None, diagnosis: Diagno
     said = (*finding.consequences, cost_of(finding, diagnosis))
     text = [finding.message, *map(_said, filter(None, said))]
     text += [f"Fixed: {gain}."] if gain else []
-    text += [f"Gate: {STATES[judgement.state]}, {judgement.reason}."] if judgement else []
+    decided = f"; gate: {STATES[judgement.state]}, {judgement.reason}" if judgement else ""
+    text.append(f"Severity: {finding.severity}{decided}.")
     return Alert(
         finding.rule,
         finding.name,

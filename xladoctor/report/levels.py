@@ -2,7 +2,8 @@
 
 Where the gate has decided, an error is what fails, and nothing else is one. What the baseline or an
 acknowledgement knows is a note. The rest keeps its severity by counts, which the gate goes by, as a
-warning at most. Without the gate, the finding's own severity counts.
+warning at most. Without the gate, the finding's own severity counts. The severity itself is
+in the alert's text, in the word that all reports have for it.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ def _budget(budget: BudgetOutcome, diagnosis: Diagnosis) -> list[str]:
 
 def _finding(alert: Alert, finding: Finding, diagnosis: Diagnosis, opened: bool) -> Iterator[str]:
     state = alert.judgement
-    loud = ("fails" if state.fails else STATES[state.state]) if state else alert.level
+    loud = ("fails" if state.fails else STATES[state.state]) if state else finding.severity
     at = f" – {alert.place.file}:{alert.place.line}" if alert.place else ""
     title = element(f"{alert.rule} {alert.title}{at}")
     yield f"<details{' open' * opened}>\n<summary><b>{loud}</b> {title}</summary>"

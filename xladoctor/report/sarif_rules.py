@@ -17,7 +17,10 @@ _PROBLEM = {"error": "error", "warning": "warning", "info": "recommendation"}
 
 
 def descriptors(report: Report) -> list[dict[str, Any]]:
-    """Every rule that fired, was clear or could not be judged, by id, and every budget."""
+    """Every rule that fired, was clear or could not be judged, by id, and every budget.
+
+    Only rules that fired have their explanation and fix: platforms show these beside a result.
+    """
     outcomes = report.diagnosis.rules
     outcome = {
         **dict.fromkeys(outcomes.clear, "clear"),
@@ -27,7 +30,7 @@ def descriptors(report: Report) -> list[dict[str, Any]]:
     pack = report.diagnosis.pack
     names = {finding.rule: finding.name for finding in report.diagnosis.findings}
     rules: list[dict[str, Any]] = [
-        _described(pack[i]) if i in pack else {"id": i, "name": names.get(i, i)}
+        _described(pack[i], fired=i in names) if i in pack else {"id": i, "name": names.get(i, i)}
         for i in sorted({*outcome, *names})
     ]
     for rule in rules:
@@ -35,13 +38,16 @@ def descriptors(report: Report) -> list[dict[str, Any]]:
     return [*rules, *_budgets(report)]
 
 
-def _described(rule: Rule) -> dict[str, Any]:
+def _described(rule: Rule, *, fired: bool) -> dict[str, Any]:
+    explained = {
+        "fullDescription": {"text": _clipped(_line(rule.why))},
+        "help": {"text": _help(rule), "markdown": page(rule)},
+    }
     return {
         "id": rule.id,
         "name": rule.name,
         "shortDescription": {"text": f"{rule.title}."},
-        "fullDescription": {"text": _clipped(_line(rule.why))},
-        "help": {"text": _help(rule), "markdown": page(rule)},
+        **(explained if fired else {}),
         "defaultConfiguration": {"level": OF_SEVERITY[rule.severity]},
         "properties": {
             "precision": rule.confidence,
