@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,73 @@ def test_shell_parts_are_sound(name: str, tmp_path: Path) -> None:
         ["shellcheck", "--exclude=SC2153", path], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
+
+
+class TestComment:
+    """The step that comments, with a program in the place of ``gh``."""
+
+    def said(self, folder: Path, **env: str) -> tuple[int, str, str]:
+        """Exit status, output, and the calls that changed something."""
+        (folder / "gh").write_text(
+            "#!/bin/bash\n"
+            '[[ $2 == --paginate ]] && { echo "$5" >> asked; echo -n "$KNOWN"; exit; }\n'
+            'echo "$GH_HOST" "${@:1:$#-1}" >> calls; cp "${!##body=@}" body\nexit "${FAILS:-0}"\n'
+        )
+        (folder / "gh").chmod(0o755)
+        (folder / "report.md").write_text("<!-- xladoctor -->\n## train.py\n")
+        given = {
+            "PATH": f"{folder}:{os.environ['PATH']}",
+            "RUNNER_TEMP": str(folder),
+            "GITHUB_SERVER_URL": "https://github.com",
+            "GITHUB_REPOSITORY": "o/r",
+            "GATE_FILE": str(folder / "report.md"),
+            "GATE_COMMAND": ". python train.py ",
+            "GATE_NUMBER": "7",
+            "GATE_FORK": "false",
+            "KNOWN": "",
+            **env,
+        }
+        done = subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", scripts()["Comment"]],
+            cwd=folder,
+            env=given,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        calls = folder / "calls"
+        return done.returncode, done.stdout, calls.read_text() if calls.exists() else ""
+
+    @pytest.mark.parametrize("known", ["", "11\n12"], ids=["first", "again"])
+    def test_is_made_once_and_then_changed(self, known: str, tmp_path: Path) -> None:
+        to = (
+            "--method PATCH repos/o/r/issues/comments/11"
+            if known
+            else "repos/o/r/issues/7/comments"
+        )
+        done = self.said(tmp_path, KNOWN=known)
+        assert done == (0, "", f"github.com api --silent {to} --field\n")
+        mark, text = (tmp_path / "body").read_text().splitlines()
+        assert mark.startswith("<!-- xladoctor ")
+        assert text == "## train.py"
+        assert f'startswith("{mark}")' in (tmp_path / "asked").read_text()
+
+    def test_of_another_command_is_another(self, tmp_path: Path) -> None:
+        self.said(tmp_path)
+        first = (tmp_path / "body").read_text()
+        self.said(tmp_path, GATE_COMMAND=". python eval.py ")
+        assert (tmp_path / "body").read_text() != first
+
+    @pytest.mark.parametrize(
+        "env", [{"GATE_NUMBER": ""}, {"GATE_FORK": "true"}, {"GATE_FILE": "no.md"}], ids=str
+    )
+    def test_is_left_out(self, env: dict[str, str], tmp_path: Path) -> None:
+        assert self.said(tmp_path, **env) == (0, "", "")
+
+    def test_without_permission_does_not_fail_the_job(self, tmp_path: Path) -> None:
+        status, said, _ = self.said(tmp_path, FAILS="1")
+        assert status == 0
+        assert said.startswith("::warning title=xladoctor gate::No comment: ")
 
 
 @live
