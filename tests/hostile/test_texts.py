@@ -156,6 +156,7 @@ CHECKS: dict[Format, Callable[[str, str], None]] = {
     Format.json: assert_json,
     Format.sarif: assert_valid_json,
     Format.gitlab: assert_valid_json,
+    Format.badge: assert_valid_json,
     Format.junit: assert_xml,
     Format.github: assert_annotations,
     Format.html: assert_page,

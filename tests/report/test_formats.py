@@ -15,8 +15,8 @@ from xladoctor.report.interface import Style
 from xladoctor.report.output import Color, Format, deliver
 
 SNAPSHOTS = Path(__file__).parent / "format_snapshots"
-FORMATS = ("sarif", "github", "github-summary", "gitlab", "junit", "markdown")
-ENDINGS = {"sarif": "sarif", "gitlab": "json", "junit": "xml"}
+FORMATS = ("sarif", "github", "github-summary", "gitlab", "junit", "markdown", "badge")
+ENDINGS = {"sarif": "sarif", "gitlab": "json", "badge": "json", "junit": "xml"}
 FILES = {
     f"{case}-{name}.{ENDINGS.get(name, 'txt')}": (name, case)
     for name in FORMATS

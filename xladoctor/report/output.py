@@ -35,6 +35,7 @@ class Format(StrEnum):
     gitlab = "gitlab"
     sarif = "sarif"
     junit = "junit"
+    badge = "badge"
 
 
 @dataclass(frozen=True, slots=True)
