@@ -69,7 +69,8 @@ def new(
 ) -> None:
     """Create a working rule to start from, with two cases.
 
-    One case must trigger it, the other must not. Writes ID-NAME.yaml, and rule.schema.json, which editors use for completion.
+    One case must trigger it, the other must not. Writes ID-NAME.yaml, and rule.schema.json, which
+    editors use for completion.
     """
     from pydantic import ValidationError
 
