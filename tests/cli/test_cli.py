@@ -52,6 +52,31 @@ def test_help_lists_the_commands() -> None:
         assert f" {command} " in done.stdout
 
 
+@pytest.mark.parametrize("arguments", [[], ["rules"]], ids=str)
+def test_summaries_fit_into_a_line(arguments: list[str]) -> None:
+    done = called(*arguments, "--help", environment={"COLUMNS": "80"})
+    _, listed = done.stdout.split("Commands:\n")
+    assert "..." not in listed
+    assert all(line.rstrip().endswith(".") for line in listed.splitlines())
+
+
+def test_options_are_in_sections_and_those_for_beginners_come_first() -> None:
+    lines = called("run", "--help").stdout.splitlines()
+    sections = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
+    assert sections == ["Arguments:", "Options:", "Timeline:", "Report:", "Rules:"]
+    assert lines[lines.index("Options:") + 1].startswith("  --stop-after ")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [("0", "expected at least 1"), ("soon", "'soon' is not a time"), ("-1s", "is not a time")],
+)
+def test_program_stops_after_a_number_of_steps_or_a_time(given: str, message: str) -> None:
+    done = called("run", "--stop-after", given, "train.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["nothing"], ["analyze"], ["analyze", "a", "--format", "x"], ["run"]],
@@ -210,10 +235,22 @@ def test_rule_is_explained(name: str) -> None:
         assert f"\n## {part}\n" in done.stdout
 
 
-def test_rule_that_does_not_exist_is_status_2_with_those_that_do() -> None:
-    done = called("explain", "nope")
+@pytest.mark.parametrize("word", ["xd101", "101", "changing-input-shape"])
+def test_rule_is_found_by_id_number_and_name(word: str) -> None:
+    assert called("explain", word).stdout.startswith("# XD101 changing-input-shape\n")
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("changing-shape", "did you mean XD101 (changing-input-shape)"),
+        ("nope", "xladoctor rules lists all of them"),
+    ],
+)
+def test_rule_that_does_not_exist_is_status_2_with_those_alike(word: str, hint: str) -> None:
+    done = called("explain", word)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("xladoctor: nope: no such rule\n  known rules: XD101, ")
+    assert done.stderr.startswith(f"xladoctor: {word}: no such rule\n  {hint}")
 
 
 # Faults of the analysis

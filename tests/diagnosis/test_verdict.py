@@ -276,9 +276,12 @@ def test_without_a_loop_there_is_no_speedup() -> None:
     assert (judged.speedup, judged.limited_by) == (None, None)
 
 
-def test_small_speedup_is_told_to_the_hundredth() -> None:
-    text = judge(spent(barrier_s=10.0), [saves(6.0, 1.0)]).text
-    assert text.endswith("; 1 finding to fix for a loop 1.11 times as fast after warm-up.")
+@pytest.mark.parametrize(
+    ("seconds", "gain"), [(1.0, "11% faster"), (1.66, "20% faster"), (1.7, "1.21 times as fast")]
+)
+def test_small_speedup_is_told_as_a_percentage(seconds: float, gain: str) -> None:
+    text = judge(spent(barrier_s=10.0), [saves(6.0, seconds)]).text
+    assert text.endswith(f"; 1 finding to fix for a loop {gain} after warm-up.")
 
 
 @pytest.mark.parametrize(

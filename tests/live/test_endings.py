@@ -119,6 +119,8 @@ def test_signal_to_us_reaches_the_program_once(
     assert run.finished.stdout == "ready\n" + "interrupted\n" * interrupted
     assert run.finished.stderr.count("KeyboardInterrupt") == interrupted
     assert cut_short(run) is not interrupted
+    assert list(run.directory.glob("plugins/profile/*/*"))
+    assert not list(run.directory.rglob("flush*"))
     assert_names_the_read(run)
 
 
@@ -166,7 +168,36 @@ def test_hanging_program_leaves_its_stacks_and_is_ended(tmp_path: Path) -> None:
     assert f"train.py:{last}" in text
     assert "wait for a lock" in text
     assert any(stacks.name in note for note in run.report["warnings"])
+    assert list(run.directory.glob("plugins/profile/*/*"))
+    assert not run.findings("XD904")
     assert_names_the_read(run)
+
+
+@pytest.mark.parametrize("step", ["torch_xla.sync()", ""], ids=["barriers", "reads"])
+def test_program_ends_at_the_first_step_after_a_time(tmp_path: Path, step: str) -> None:
+    program = write(
+        tmp_path,
+        "train.py",
+        f"""{ON_DEVICE}
+try:
+    while True:
+        weights = weights * 0.9
+        weights.sum().item()
+        {step}
+        time.sleep(0.05)
+finally:
+    print("the end")
+""",
+    )
+
+    run = command(tmp_path / "out", program, flags=("--stop-after", "12s"), cwd=tmp_path)
+
+    assert run.finished.status == 0
+    assert run.finished.stdout == "the end\n"
+    assert run.notes == []
+    assert not cut_short(run)
+    assert list(run.directory.glob("plugins/profile/*/*"))
+    assert not list(run.directory.glob("stop*"))
 
 
 def test_full_disk_ends_the_capture_alone(tmp_path: Path) -> None:

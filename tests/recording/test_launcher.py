@@ -287,3 +287,56 @@ def test_launcher_that_was_stopped_for_a_while_makes_up_no_signal(
         time.sleep(0.07)
     assert process.wait(LIMIT_S) == 0
     assert numbers(tmp_path / "sent") == []
+
+
+# Time limits
+
+#: A process of the run that answers, or not, and that would handle SIGTERM, or not.
+CAPTURED_CHILD = """
+import os, pathlib, signal, sys, time
+run = pathlib.Path(os.environ["XLADOCTOR_RUN_DIRECTORY"])
+folder = run / f"process-{os.getpid()}"
+folder.mkdir()
+if "handles" in sys.argv:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+while not ("stops" in sys.argv and (run / "stop-asked").exists()):
+    if "answers" in sys.argv and (run / "flush-asked").exists():
+        (folder / "written").touch()
+        (folder / "flushed").touch()
+    if "terminates" in sys.argv:
+        os.kill(os.getppid(), signal.SIGTERM)
+        sys.argv.remove("terminates")
+    time.sleep(0.02)
+"""
+#: In a process of its own, as a signal that is sent to it may reach other threads of the tests.
+LIMITED = """
+import json, sys
+from pathlib import Path
+from tests.recording.test_launcher import Silent, hang, launcher, RunRequest
+command = (sys.executable, "child.py", *sys.argv[2:])
+limits = json.loads(sys.argv[1])
+request = RunRequest(command, "child", Path("out"), needs_framework=False, **limits)
+sys.exit(launcher.run(request, Silent(), hang.end).status)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "limits", "status", "written"),
+    [
+        (["stops"], {"stop_after_s": 0.5}, 0, False),
+        (["answers"], {"timeout_s": 0.5}, 124, True),
+        (["handles", "answers"], {"timeout_s": 0.5}, 124, True),
+        (["terminates", "answers"], {}, 143, True),
+        (["terminates", "answers", "handles"], {}, 7, False),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_what_was_recorded_is_written_before_a_program_is_ended(
+    tmp_path: Path, words: list[str], limits: dict[str, float], status: int, written: bool
+) -> None:
+    (tmp_path / "child.py").write_text(CAPTURED_CHILD)
+    given = ["-c", LIMITED, json.dumps(limits), *words]
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    assert subprocess.call([sys.executable, *given], cwd=tmp_path, env=environ) == status
+    assert bool(list(tmp_path.glob("out/process-*/written"))) is written
+    assert not [*tmp_path.glob("out/*-asked"), *tmp_path.glob("out/process-*/flushed")]

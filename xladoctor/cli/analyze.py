@@ -56,7 +56,7 @@ def analyze(
     adds_ignores: AddIgnoresOption = False,
     report: ReportOptions,
 ) -> None:
-    """Print ranked findings from a run directory or from what other tools captured.
+    """Print ranked findings for a run, or another tool's output.
 
     Needs neither torch nor JAX. Exit status: 0 analyzed, 2 the input cannot be read.
     """

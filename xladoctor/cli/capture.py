@@ -56,7 +56,7 @@ def capture(
     report: ReportOptions,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Record a program that is already running, and print what costs it time.
+    """Record a running program, and print what slows it down.
 
     The program must have called start_server(PORT), of torch_xla.debug.profiler or jax.profiler.
     Needs neither torch nor JAX. Exit status: 0 recorded and analyzed, 2 no server sent a profile.

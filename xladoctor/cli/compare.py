@@ -62,7 +62,7 @@ def compare(
         str,
         typer.Argument(
             metavar="A",
-            help="The run before, such as last~1, or anything else that `analyze` reads.",
+            help="The run before, such as last~1, or any input `analyze` accepts.",
         ),
     ],
     b: Annotated[str, typer.Argument(metavar="B", help="The run after, such as last.")],
@@ -80,10 +80,11 @@ def compare(
     color: ColorOption = Color.auto,
     config: ConfigOptions,
 ) -> None:
-    """Compare two runs: whether they are comparable, and what is worse or better in B.
+    """Compare two runs: what is better or worse in B.
 
-    Exit status: 0 nothing is worse; 1 a finding is new or worse, or the step is slower than
-    --max-slowdown allows; 2 a run cannot be read; 3 not enough evidence to judge.
+    Says first whether they are comparable. Exit status: 0 nothing is worse; 1 a finding is new or
+    worse, or the step is slower than --max-slowdown allows; 2 a run cannot be read; 3 not enough
+    evidence to judge.
     """
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar

@@ -56,7 +56,7 @@ def compilations(
     session: SessionOption = None,
     color: ColorOption = Color.auto,
 ) -> None:
-    """List the compilations of a run in order, each with its cause.
+    """List a run's compilations in order, each with its cause.
 
     The first compilation at a call site needs no cause. Each later one is compared with (vs) the
     most similar one before it. --diff shows how two graphs differ, by Python line. Exit status:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
@@ -68,6 +68,8 @@ IgnoreOption = Annotated[
 @dataclass(frozen=True)
 class ConfigOptions:
     """Which configuration, and what options change in it; what is None or empty is left to it."""
+
+    section: ClassVar[str] = "Rules"
 
     config: ConfigOption = None
     rules: RulesOption = field(default_factory=list)

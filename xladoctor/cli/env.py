@@ -24,9 +24,10 @@ def env(
     output_format: PlainOption = PlainFormat.terminal,
     color: ColorOption = Color.auto,
 ) -> None:
-    """Check that torch_xla, JAX or torch.compile, and what the capture needs, work here.
+    """Check that frameworks and xladoctor's needs work here.
 
-    Says what is broken and what to do about it. Exit status: 0 nothing failed (there may be
+    Tries torch_xla, TorchTPU, JAX and torch.compile, and xladoctor's own requirements: says what is
+    broken and what to do about it. Exit status: 0 nothing failed (there may be
     warnings), 1 something failed.
     """
     from xladoctor.environment.examine import examine

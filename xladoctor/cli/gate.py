@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class JudgingOptions:
     """What the gate judges by."""
+
+    section: ClassVar[str] = "Judging"
 
     fail_on: FailOnOption = None
     level: Annotated[
@@ -89,6 +91,8 @@ class JudgingOptions:
 @dataclass(frozen=True)
 class CommandOptions:
     """How a command is run; the script's name is also for a run that already exists."""
+
+    section: ClassVar[str] = "Running a command"
 
     runs: Annotated[
         int,
@@ -171,7 +175,7 @@ def gate(
     report: ReportOptions,
     quiet: QuietOption = False,
 ) -> None:
-    """Judge a program before it is merged, by what it does and not by how fast the machine is.
+    """Judge a program before it is merged, by counts, not times.
 
     Counts decide (compilations after warm-up; reads, fallbacks and barriers per step): they are the
     same on the CPU device and on an accelerator. Exit status: 0 passed; 1 a finding or budget
@@ -235,16 +239,18 @@ def _run(
     from xladoctor.recording import launcher, progress
     from xladoctor.recording.bootstrap._xladoctor.options import Options
 
-    selection, options = (
-        doctor.selection(configuration),
-        Options(stop_after=command.stop_after or 0),
-    )
+    selection = doctor.selection(configuration)
     on = command.tpu_check
     compiling = compile_request(on, command.tpu_python) if on else None
     diagnoses = []
     for output in command.outputs():
         request = request_for(
-            _with_python(tuple(words)), output.folder, options, command.timeout, own_command=True
+            _with_python(tuple(words)),
+            output.folder,
+            Options(),
+            command.timeout,
+            command.stop_after,
+            own_command=True,
         )
         observer = output.observer(progress.observer(quiet), request)
         outcome = launcher.run(request, observer, hang.end)

@@ -28,6 +28,7 @@ from xladoctor.cli import (
     view,
 )
 from xladoctor.cli.boundary import boundary, end_on_interrupt, leave
+from xladoctor.cli.groups import SectionedCommand
 from xladoctor.foreign import harmless
 from xladoctor.report.output import emit
 
@@ -40,23 +41,25 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="A performance doctor for PyTorch/XLA, TorchTPU, JAX and torch.compile: what costs time,"
-    " on which line, why, and the fix.",
+    " on which line, why, and the fix. Begin with: xladoctor run train.py",
 )
-app.command("run", context_settings={"allow_interspersed_args": False})(run.run)
-app.command("analyze")(analyze.analyze)
-app.command("report")(report.report)
-app.command("gate")(gate.gate)
-app.command("fix")(fix.fix)
-app.command("compare")(compare.compare)
-app.command("capture")(capture.capture)
-app.command("compilations")(compilations.compilations)
-app.command("query")(query.query)
-app.command("view")(view.view)
-app.command("stacks")(stacks.stacks)
-app.command("env")(env.env)
-app.command("tpu-check")(tpu_check.tpu_check)
+app.command("run", cls=SectionedCommand, context_settings={"allow_interspersed_args": False})(
+    run.run
+)
+app.command("analyze", cls=SectionedCommand)(analyze.analyze)
+app.command("report", cls=SectionedCommand)(report.report)
+app.command("gate", cls=SectionedCommand)(gate.gate)
+app.command("fix", cls=SectionedCommand)(fix.fix)
+app.command("compare", cls=SectionedCommand)(compare.compare)
+app.command("capture", cls=SectionedCommand)(capture.capture)
+app.command("compilations", cls=SectionedCommand)(compilations.compilations)
+app.command("query", cls=SectionedCommand)(query.query)
+app.command("view", cls=SectionedCommand)(view.view)
+app.command("stacks", cls=SectionedCommand)(stacks.stacks)
+app.command("env", cls=SectionedCommand)(env.env)
+app.command("tpu-check", cls=SectionedCommand)(tpu_check.tpu_check)
 app.add_typer(rules.app, name="rules")
-app.command("explain")(rules.explain)
+app.command("explain", cls=SectionedCommand)(rules.explain)
 
 
 def _version(shown: bool) -> None:

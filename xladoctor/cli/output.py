@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
@@ -19,6 +19,10 @@ from xladoctor.report.output import Color, Format, Output, say
 if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.evidence.interface import Evidence
+
+
+#: The section of a command's help about its report.
+REPORT = "Report"
 
 
 class PlainFormat(StrEnum):
@@ -50,17 +54,24 @@ TotalStepsOption = Annotated[
         "--total-steps",
         min=1,
         show_default=False,
-        help="Also project the saving of each fix to a run of N steps.",
+        rich_help_panel=REPORT,
+        help="Estimate each fix's saving for a run of N steps, too.",
     ),
 ]
 ShowIgnoredOption = Annotated[
-    bool, typer.Option("--show-ignored", help="List the ignored findings, each with the reason.")
+    bool,
+    typer.Option(
+        "--show-ignored",
+        rich_help_panel=REPORT,
+        help="List the ignored findings, each with the reason.",
+    ),
 ]
 AddIgnoresOption = Annotated[
     bool,
     typer.Option(
         "--add-ignores",
-        help="Add a comment to the program's files for each finding, which ignores it from now on.",
+        rich_help_panel=REPORT,
+        help="Add a comment to the source for each finding, to ignore it in future runs.",
     ),
 ]
 EvidenceArgument = typer.Argument(
@@ -73,21 +84,23 @@ SessionOption = Annotated[
     str | None,
     typer.Option(help="Which timeline to read, if there are several.", show_default=False),
 ]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no status line.")]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", rich_help_panel=REPORT, help="Show no status line.")
+]
 
 
 @dataclass(frozen=True)
 class ReportOptions:
     """How much a report shows, its formats, where each is written, and in which colours."""
 
-    show_ignored: ShowIgnoredOption = False
+    section: ClassVar[str] = REPORT
+
     verbose: Annotated[
         bool,
         typer.Option(
             "--verbose",
             "-v",
-            help="Show everything: details of causes, examples, each rule that could not be"
-            " evaluated.",
+            help="Show full details: of causes, examples, each rule that could not be evaluated.",
         ),
     ] = False
     top: Annotated[
@@ -96,6 +109,7 @@ class ReportOptions:
     ] = None
     formats: FormatOption = field(default_factory=list)
     color: ColorOption = Color.auto
+    show_ignored: ShowIgnoredOption = False
     timings: Annotated[
         bool,
         typer.Option(

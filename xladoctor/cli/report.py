@@ -19,7 +19,7 @@ def report(
     *,
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="RUN…", help="A run, or anything else that `analyze` reads."),
+        typer.Argument(metavar="RUN…", help="A run, or any input `analyze` accepts."),
     ],
     html: Annotated[
         Path, typer.Option("--html", metavar="FILE", help="The page to write: one HTML file.")
@@ -29,9 +29,10 @@ def report(
     config: ConfigOptions,
     show_ignored: ShowIgnoredOption = False,
 ) -> None:
-    """Write a page with pictures about a run: `analyze --format html=FILE`.
+    """Write an HTML page about a run, with pictures.
 
-    Exit status: 0 written, 2 the input cannot be read or the file cannot be written.
+    The same as `analyze --format html=FILE`. Exit status: 0 written, 2 the input cannot be
+    read or the file cannot be written.
     """
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar

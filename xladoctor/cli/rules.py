@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from string import ascii_letters
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +15,9 @@ from xladoctor.errors import XladoctorError
 from xladoctor.foreign import as_json
 from xladoctor.report.output import emit, say
 from xladoctor.whole_files import write_text
+
+if TYPE_CHECKING:
+    from xladoctor.diagnosis.rule import Rule
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -44,7 +50,7 @@ def list_rules(
     config: ConfigOption = None,
     folders: RulesOption = [],  # noqa: B006  # typer reads it
 ) -> None:
-    """List the rules: id, severity (or preview), title, and the owner of third-party rules."""
+    """List the rules: id, severity (or preview), title, owner."""
     from xladoctor import doctor
 
     for rule in doctor.rules(configured(ConfigOptions(config, folders))):
@@ -61,9 +67,10 @@ def new(
         Path, typer.Option("--dir", metavar="DIR", help="Folder to write it to.")
     ] = Path(),
 ) -> None:
-    """Create a working rule to start from, with a case that must trigger it and one that must not.
+    """Create a working rule to start from, with two cases.
 
-    Writes ID-NAME.yaml, and rule.schema.json, which editors use for completion.
+    One case must trigger it, the other must not. Writes ID-NAME.yaml, and rule.schema.json, which
+    editors use for completion.
     """
     from pydantic import ValidationError
 
@@ -100,7 +107,7 @@ def check(
         bool, typer.Option("--schema", help="Print the JSON Schema of rule files instead.")
     ] = False,
 ) -> None:
-    """Report faults in rule files and their cases, with file, line and column.
+    """Report faults in rules and cases, with line and column.
 
     Queries are also checked against empty evidence, which finds unknown columns. Exit status: 0 no
     faults, 1 faults, 2 there is no such file.
@@ -183,17 +190,33 @@ def _healthy(folder: Path | None) -> list[Path]:
 
 
 def explain(
-    rule_id: Annotated[str, typer.Argument(metavar="RULE", help="A rule's id, in any case.")],
+    rule_id: Annotated[
+        str, typer.Argument(metavar="RULE", help="A rule's id (XD201 or 201) or name.")
+    ],
     config: ConfigOption = None,
     folders: RulesOption = [],  # noqa: B006  # typer reads it
 ) -> None:
-    """Explain a rule: what it finds, why that is slow, how to fix it, when it is wrong."""
+    """Explain a rule: what it finds, why it is slow, the fix."""
     from xladoctor import doctor
     from xladoctor.report.rule_page import page
 
     configuration = configured(ConfigOptions(config, folders))
-    known = {rule.id: rule for rule in doctor.rules(configuration)}
-    rule = known.get(rule_id.upper())
-    if rule is None:
-        raise XladoctorError(f"{rule_id}: no such rule", f"known rules: {', '.join(known)}")
-    emit(page(rule))
+    emit(page(_named(rule_id, doctor.rules(configuration))))
+
+
+def _named(word: str, rules: Sequence[Rule]) -> Rule:
+    """The rule with this id, number or name.
+
+    Raises:
+        XladoctorError: there is none, or there are several with this number.
+    """
+    whole = {name.lower(): rule for rule in rules for name in (rule.name, rule.id)}
+    if (found := whole.get(word.lower())) is not None:
+        return found
+    numbered = [rule for rule in rules if rule.id.lstrip(ascii_letters) == word]
+    if len(numbered) == 1:
+        return numbered[0]
+    likely = numbered or [whole[name] for name in get_close_matches(word.lower(), whole)]
+    named = " or ".join(dict.fromkeys(f"{rule.id} ({rule.name})" for rule in likely))
+    hint = f"did you mean {named}?" if named else "xladoctor rules lists all of them"
+    raise XladoctorError(f"{word}: no such rule", hint)

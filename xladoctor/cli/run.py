@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
@@ -34,48 +34,21 @@ if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.gate.programs import Policy
+    from xladoctor.recording.bootstrap._xladoctor.options import Options
     from xladoctor.recording.interface import RunRequest
     from xladoctor.report.interface import Report
 
 
 @dataclass(frozen=True)
 class LaunchOptions:
-    """How the program is run and what of it is recorded."""
+    """How the program is run."""
 
+    stop_after: StopAfterOption = None
+    output: RunOutputOption = None
+    timeout: TimeoutOption = None
     module: Annotated[
         bool, typer.Option("-m", help="Run a module, like python -m: -m MODULE [ARGS]...")
     ] = False
-    output: RunOutputOption = None
-    trace_steps: Annotated[
-        int, typer.Option(min=0, help="Number of steps in the timeline; 0 for no timeline.")
-    ] = 60
-    trace_after: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            show_default="once the loop is steady",
-            help="Steps to skip before the timeline begins; 0 to begin at once.",
-        ),
-    ] = None
-    trace_seconds: Annotated[
-        float,
-        typer.Option(
-            min=0.1,
-            help="Maximum length of the timeline in seconds. Compiling and waiting do not"
-            " count, but with them it is at most four times as long.",
-        ),
-    ] = 15.0
-    trace_bytes: Annotated[
-        str, typer.Option(help="Approximate size limit of the timeline file, such as 100M or 2G.")
-    ] = "100M"
-    graph_bytes: Annotated[
-        str,
-        typer.Option(
-            help="Size limit of the graphs that are kept for `xladoctor tpu-check`; 0 for none."
-        ),
-    ] = "20M"
-    stop_after: StopAfterOption = None
-    timeout: TimeoutOption = None
     report_every: Annotated[
         str | None,
         typer.Option(
@@ -91,25 +64,64 @@ class LaunchOptions:
         """Seconds between two reports; 0 for none."""
         return parse_duration(self.report_every) if self.report_every else 0.0
 
-    def request(self, words: list[str], folder: Path | None) -> RunRequest:
+    def request(self, words: list[str], folder: Path | None, options: Options) -> RunRequest:
         """The program to run, under these options, into that run directory."""
-        from xladoctor.recording.bootstrap._xladoctor.options import Options
-
-        options = Options(
-            trace_steps=self.trace_steps,
-            trace_after=self.trace_after,
-            trace_seconds=self.trace_seconds,
-            trace_bytes=parse_size(self.trace_bytes),
-            graph_bytes=parse_size(self.graph_bytes, zero=True),
-            stop_after=self.stop_after or 0,
-        )
         return request_for(
             words,
             folder,
             options,
             self.timeout,
+            self.stop_after,
             module=self.module,
             own_command=not self.module and after_dashes(words),
+        )
+
+
+@dataclass(frozen=True)
+class TimelineOptions:
+    """What of the program is recorded in detail."""
+
+    section: ClassVar[str] = "Timeline"
+
+    trace_steps: Annotated[
+        int, typer.Option(min=0, help="Number of steps in the timeline; 0 for no timeline.")
+    ] = 60
+    trace_after: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            show_default="once the loop is steady",
+            help="Steps to skip before the timeline begins; 0 starts immediately.",
+        ),
+    ] = None
+    trace_seconds: Annotated[
+        float,
+        typer.Option(
+            min=0.1,
+            help="Maximum length of the timeline in seconds, excluding compiling and waiting"
+            " (hard limit: four times this).",
+        ),
+    ] = 15.0
+    trace_bytes: Annotated[
+        str, typer.Option(help="Approximate size limit of the timeline file, such as 100M or 2G.")
+    ] = "100M"
+    graph_bytes: Annotated[
+        str,
+        typer.Option(
+            help="Size limit of the graphs that are kept for `xladoctor tpu-check`; 0 for none."
+        ),
+    ] = "20M"
+
+    def options(self) -> Options:
+        """These options, as the capture takes them."""
+        from xladoctor.recording.bootstrap._xladoctor.options import Options
+
+        return Options(
+            trace_steps=self.trace_steps,
+            trace_after=self.trace_after,
+            trace_seconds=self.trace_seconds,
+            trace_bytes=parse_size(self.trace_bytes),
+            graph_bytes=parse_size(self.graph_bytes, zero=True),
         )
 
 
@@ -125,7 +137,6 @@ def run(
         ),
     ] = None,
     launch: LaunchOptions,
-    total_steps: TotalStepsOption = None,
     gate: Annotated[
         bool,
         typer.Option(
@@ -134,18 +145,20 @@ def run(
             " is the gate's.",
         ),
     ] = False,
-    config: ConfigOptions,
-    adds_ignores: AddIgnoresOption = False,
+    timeline: TimelineOptions,
     report: ReportOptions,
+    total_steps: TotalStepsOption = None,
+    adds_ignores: AddIgnoresOption = False,
     quiet: QuietOption = False,
+    config: ConfigOptions,
 ) -> None:
-    """Run a program unchanged, and print what costs it time.
+    """Run a program unchanged, and print what slows it down.
 
     The program's input, output, arguments and exit status are the same as without xladoctor; the
     report follows on standard output. A step of PyTorch/XLA is what lies between two barriers
     (torch_xla.sync); one of JAX ends with the call that computes most in each iteration, one of
     torch.compile with the optimizer's update. Exit status: the program's own; 124 after --timeout;
-    2 if the program could not start, or ran no compiled computation.
+    2 if the program could not start, or ran nothing on torch_xla, JAX or torch.compile.
     """
     from xladoctor import doctor, hang
     from xladoctor.cli.meanwhile import Meanwhile
@@ -163,7 +176,7 @@ def run(
         every_s,
     )
     destination = Destination(launch.output)
-    request = launch.request(arguments or [], destination.folder)
+    request = launch.request(arguments or [], destination.folder, timeline.options())
     outcome = launcher.run(request, destination.observer(meanwhile, request), hang.end)
     directory = directory_of(outcome)
     destination.finish(directory, quiet=True)  # before anything else can go wrong

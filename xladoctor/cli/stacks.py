@@ -40,7 +40,7 @@ def stacks(
     output_format: PlainOption = PlainFormat.terminal,
     color: ColorOption = Color.auto,
 ) -> None:
-    """Show the stacks of a running process, and what each thread is waiting for.
+    """Show a process's stacks, and what each thread waits for.
 
     Reads them from outside with py-spy, which needs permission to trace the process. The process
     pauses for a moment. Exit status: 0 shown, 2 the stacks cannot be read.

@@ -86,12 +86,12 @@ def tpu_check(
     config: ConfigOptions,
     report: ReportOptions,
 ) -> None:
-    """Compile graphs for a TPU, and say what the compiler decides. No TPU is needed.
+    """Compile graphs for a TPU, and say what the compiler decides.
 
-    It says whether a graph fits into the memory of a device, how much of what it writes is padding
-    of tiles, and what it copies, by line. It says nothing about time. Preview: output and options
-    may change. Exit status: 0 all fit, 1 one does not, 2 there is no verdict: no graph, no
-    compiler, or a graph that cannot be compiled.
+    No TPU is needed. It says whether a graph fits into the memory of a device, how much of what it
+    writes is padding of tiles, and what it copies, by line. It says nothing about time. Preview:
+    output and options may change. Exit status: 0 all fit, 1 one does not, 2 there is no
+    verdict: no graph, no compiler, or a graph that cannot be compiled.
     """
     from xladoctor import doctor
     from xladoctor.evidence.runs import locate

@@ -51,7 +51,7 @@ def view(
     ] = True,
     config: ConfigOptions,
 ) -> None:
-    """Show a run's timeline, with its steps, calls and findings, in XProf.
+    """Show a run's timeline, with its findings, in XProf.
 
     XProf runs on this machine until Ctrl-C, on a copy of the timeline. It needs pip install
     'xladoctor[view]'; --perfetto needs no package. Exit status: 0 shown or written, 2 there is no

@@ -52,6 +52,7 @@ _MANY = 10
 _HUNDREDS = 100  # times as fast; more cannot be measured, as too little time is left
 _MOST = 1000.0
 _NO_GAIN = 1.02
+_SLIGHTLY = 1.2  # times as fast; less is said as a percentage
 _NO_GAIN_OF = ", which would save next to nothing"
 
 
@@ -323,7 +324,7 @@ def _gain(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
     then = f", then limited by {LIMITS[basis.limit]}" if basis.limit else ""
     whole = any(_of_warmup(saving) for saving in savings)
     when = "" if whole else " after warm-up"
-    return f" for a loop {_times(speedup)} as fast{' or more' if more else ''}{when}{then}"
+    return f" for a loop {_faster(speedup, more)}{when}{then}"
 
 
 def _most(basis: Basis, worth: Sequence[Finding]) -> str:
@@ -340,6 +341,12 @@ def _most(basis: Basis, worth: Sequence[Finding]) -> str:
 def _limited(limit: str | None) -> str:
     """Why a fix saves nothing."""
     return f": steps are limited by {LIMITS[limit]}" if limit else ""
+
+
+def _faster(factor: float, more: bool) -> str:
+    if factor < _SLIGHTLY:
+        return f"{'at least ' if more else ''}{percent(factor - 1.0)} faster"
+    return f"{_times(factor)} as fast{' or more' if more else ''}"
 
 
 def _times(factor: float) -> str:

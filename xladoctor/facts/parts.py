@@ -56,7 +56,7 @@ class Part(NamedTuple):
 #: In the order of reports.
 PARTS: dict[PartName, Part] = {
     "startup": Part("start-up", "▁", "_", "bright_black", of_step=False),
-    "warmup_compile": Part("warm-up compile", "▆", "w", "red"),
+    "warmup_compile": Part("warm-up compile", "▆", "w", "light_coral"),
     "compile": Part("compile", "█", "#", "red"),
     "read": Part("reads", "▓", "x", "magenta"),
     "barrier": Part("device", "▞", "=", "green"),

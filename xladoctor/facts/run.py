@@ -72,7 +72,9 @@ class Process(_Process, example="SELECT process, rank, device_kind, ended FROM p
         tuple[str, ...] | None, "kinds that the machine has and the framework can drive, if known"
     ] = None
     ended: Annotated[bool, "whether the capture ended normally"]
-    stopped: Annotated[bool, "whether xladoctor ended the program, as --timeout asks"] = derived()
+    stopped: Annotated[
+        bool, "whether xladoctor ended the program, as --timeout or --stop-after asks"
+    ] = derived()
     running: Annotated[bool, "whether it still ran when this was read"] = derived()
     main: Annotated[str | None, "path of the main script"] = None
     cwd: Annotated[str | None, "working directory"] = None

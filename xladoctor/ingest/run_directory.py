@@ -84,7 +84,9 @@ def read_run_directory(
     _add_other_names(started or "", ingested)
     ended = manifest.ended
     processes = ingested.tables["process"]
-    processes["stopped"] = [bool(ended and ended.timeout_s)] * len(processes["process"])
+    processes["stopped"] = [bool(ended and (ended.timeout_s or ended.stop_after_s))] * len(
+        processes["process"]
+    )
     if ended is None and manifest.part_of is None and True not in processes["running"]:
         ingested.lose(f"{path / 'run.json'}: the run was cut short; its end is missing")
     elif ended and ended.timeout_s:
@@ -92,6 +94,11 @@ def read_run_directory(
         stood = f"; where its threads stood: {files}" if files else ""
         ingested.notes.append(
             f"{path}: the program was ended after {ended.timeout_s:g} s, as --timeout asks{stood}"
+        )
+    elif ended and ended.stop_after_s:
+        ingested.notes.append(
+            f"{path}: after {ended.stop_after_s:g} s the program was asked to stop, as --stop-after"
+            " says; it did not reach the end of a step in time, and was ended"
         )
     elif ended and ended.status == 0:
         _note_failed_processes(ingested)

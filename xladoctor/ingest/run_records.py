@@ -45,6 +45,7 @@ class Ended(Record, frozen=True):
     status: Annotated[int, Meta(ge=-(2**31), le=2**31)] | None = None
     signal: Annotated[int, Meta(ge=0, le=2**31)] | None = None
     timeout_s: Annotated[float, Meta(ge=0, le=1e9)] | None = None
+    stop_after_s: Annotated[float, Meta(ge=0, le=1e9)] | None = None
 
 
 class WrittenBy(Record, frozen=True):

@@ -30,6 +30,8 @@ class RunRequest:
         options: what is asked of the capture itself.
         timeout_s: seconds after which the program counts as hanging: the stacks of its threads
             are written, then it is ended. None for never.
+        stop_after_s: seconds after which the program is asked to end at its next step. None for
+            never.
     """
 
     command: tuple[str, ...]
@@ -38,6 +40,7 @@ class RunRequest:
     needs_framework: bool = True
     options: Options = field(default_factory=Options)
     timeout_s: float | None = None
+    stop_after_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

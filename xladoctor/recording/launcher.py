@@ -11,11 +11,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from xladoctor.recording import manifest, programs
+from xladoctor.recording import asking, manifest, programs
 from xladoctor.recording.bootstrap._xladoctor import frontend
 from xladoctor.recording.bootstrap._xladoctor.options import VARIABLE, Options
 from xladoctor.recording.directory import make_directory
@@ -29,6 +29,10 @@ _BOOTSTRAP = Path(__file__).parent / "bootstrap"
 _TIMED_OUT = 124  # the status of timeout(1)
 _TICK_MS = 100
 _TICKS_A_LOOK = 5
+#: From when a program was asked to end at its next step, until it is ended anyway.
+_STOP_S = 30.0
+#: The most to wait until everything recorded is written, before a program is ended.
+_FLUSH_S, _FLUSH_AT_SIGNAL_S = 10.0, 5.0
 _FORWARDED = (
     signal.SIGINT,
     signal.SIGTERM,
@@ -37,6 +41,7 @@ _FORWARDED = (
     signal.SIGUSR1,
     signal.SIGUSR2,
 )
+_ENDING = (signal.SIGTERM, signal.SIGHUP)  # Python's own SIGINT is an exception
 _SENT_BY_KERNEL = 0x80  # si_code of a signal from the terminal: the child got it as well
 
 
@@ -77,21 +82,22 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
     began = time.monotonic()
     observer.started(directory.path)
     try:
-        status, timed_out = _supervise(request, directory, observer, end)
+        status, ended_after = _supervise(request, directory, observer, end)
     finally:
+        asking.withdraw(directory)
         with contextlib.suppress(OSError):  # no terminal any more
             observer.ended()
     seconds = time.monotonic() - began
     lost: list[str] = []
     try:
-        manifest.finish(
-            directory, record, status, seconds, request.timeout_s if timed_out else None
-        )
+        manifest.finish(directory, record, status, seconds, ended_after)
         runs = programs.split(directory)
     except Exception as error:  # in any case the program's status is kept
         runs = [directory]
         lost.append(str(error) or repr(error))
-    passed_on = _TIMED_OUT if timed_out else 128 - status if status < 0 else status
+    passed_on = 128 - status if status < 0 else status
+    if ended_after:
+        passed_on = _TIMED_OUT if "timeout_s" in ended_after else 0
     return RunOutcome(passed_on, tuple(runs), tuple(lost))
 
 
@@ -108,11 +114,11 @@ def handed_down(run: Path, options: Options) -> dict[str, str]:
 
 def _supervise(
     request: RunRequest, directory: RunDirectory, observer: Observer, end: End
-) -> tuple[int, bool]:
+) -> tuple[int, dict[str, float]]:
     """Start the child and wait for it; signals meant for the program reach it exactly once.
 
     Returns:
-        Its status (-n if signal n ended it), and whether it exceeded its time limit.
+        Its status (-n if signal n ended it), and the limit after which it was ended, if it was.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
@@ -120,21 +126,52 @@ def _supervise(
         child = subprocess.Popen(request.command, env=environment)
     except OSError as error:
         raise CaptureError(f"cannot run {request.command[0]}: {error.strerror}") from error
-    ends = time.monotonic() + (request.timeout_s or float("inf"))
+    limits = _Limits.of(request)
     signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
     try:
         for tick in _until_the_end_of(child):
-            _forward_signals(child)
+            _forward_signals(child, directory)
             if tick % _TICKS_A_LOOK == 0:
                 with contextlib.suppress(OSError):  # no terminal any more, or no run directory
                     observer.tick()
-            if time.monotonic() >= ends and child.poll() is None:
+            if (reached := limits.reached(directory)) and child.poll() is None:
+                asking.flush(directory, _FLUSH_S)
                 end(child, directory)
                 status = child.poll()
-                return (-signal.SIGKILL if status is None else status), True
-        return child.returncode, False
+                return (-signal.SIGKILL if status is None else status), reached
+        return child.returncode, {}
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@dataclass
+class _Limits:
+    """How long the program may run, and when it is asked to stop; by the monotonic clock."""
+
+    request: RunRequest
+    ends: float
+    stops: float
+    asked: bool = False
+
+    @classmethod
+    def of(cls, request: RunRequest) -> _Limits:
+        """The limits of a program that begins now."""
+        now, never = time.monotonic(), float("inf")
+        return cls(
+            request, now + (request.timeout_s or never), now + (request.stop_after_s or never)
+        )
+
+    def reached(self, directory: RunDirectory) -> dict[str, float]:
+        """The limit that is exceeded, as the manifest has it. Asks the program to stop in time."""
+        now = time.monotonic()
+        if self.request.timeout_s and now >= self.ends:
+            return {"timeout_s": self.request.timeout_s}
+        if now >= self.stops and not self.asked:
+            self.asked = True
+            asking.stop(directory)
+        if self.request.stop_after_s and now >= self.stops + _STOP_S:
+            return {"stop_after_s": self.request.stop_after_s}
+        return {}
 
 
 @contextlib.contextmanager
@@ -166,9 +203,11 @@ def _until_the_end_of(child: subprocess.Popen[bytes]) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _forward_signals(child: subprocess.Popen[bytes]) -> None:
-    """Pass on those sent to us alone. Never waits: Python's ``sigtimedwait`` makes up a signal if
-    it is stopped and continued meanwhile."""
+def _forward_signals(child: subprocess.Popen[bytes], directory: RunDirectory) -> None:
+    """Pass on those sent to us alone, after what they would destroy is written. Never waits for
+    one: Python's ``sigtimedwait`` makes up a signal if it is stopped and continued meanwhile."""
     while (received := signal.sigtimedwait(_FORWARDED, 0)) is not None:
         if received.si_code != _SENT_BY_KERNEL:
+            if received.si_signo in _ENDING:
+                asking.flush(directory, _FLUSH_AT_SIGNAL_S, received.si_signo)
             child.send_signal(received.si_signo)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -56,19 +57,19 @@ def finish(
     record: dict[str, Any],
     status: int,
     seconds: float,
-    timeout_s: float | None = None,
+    ended_after: Mapping[str, float] | None = None,
 ) -> None:
     """Add how the program ended: its exit status, or the signal that ended it.
 
     Args:
         record: the record from :func:`begin`.
-        timeout_s: the time limit, if the program exceeded it.
+        ended_after: the limit, ``timeout_s`` or ``stop_after_s``, after which it had to be ended.
     """
     ended = {
         "status": status if status >= 0 else None,
         "signal": -status if status < 0 else None,
         "seconds": round(seconds, 6),
-        **({} if timeout_s is None else {"timeout_s": timeout_s}),
+        **(ended_after or {}),
     }
     give_room_back(str(directory.path))
     write(directory, {**record, "ended": ended, **inventory(directory.path)})

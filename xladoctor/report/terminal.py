@@ -45,6 +45,7 @@ _WORTH_SHOWING, _WORTH_SAYING = 0.005, 0.02  # of the whole
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 _NARROW = 60
 _WIDE = 100
+_ROOM_FOR_LIST = 72
 _MANY, _LISTED = 3, 8  # findings from which on a list comes first, and the most that it has
 _WHERE = ("guilty", "caller")
 
@@ -101,7 +102,7 @@ def _account(diagnosis: Diagnosis, style: Style) -> Iterator[RenderableType]:
 
 def _findings(shown: Sequence[Finding], report: Report, style: Style) -> Iterator[RenderableType]:
     """A list, if there are many, and as many in full as asked for."""
-    if len(shown) >= _MANY and style.width >= _NARROW:
+    if len(shown) >= _MANY and style.width >= _ROOM_FOR_LIST:
         yield ranking(shown, style)
     in_full = shown[: style.detail.top]
     for number, finding in enumerate(_without_repetition(in_full), 1):
@@ -259,22 +260,28 @@ def _basis(finding: Finding, style: Style) -> list[RenderableType]:
 
 
 def ranking(findings: Sequence[Finding], style: Style) -> RenderableType:
-    """A line for each finding: title, place, and what fixing it saves."""
+    """A line for each finding: severity, rule, title, place, and what fixing it saves."""
     listed = findings[:_LISTED]
     gains = [plain(gain_of(finding), style) for finding in listed]
     places = [plain(_short_place(finding), style) for finding in listed]
     widths = [min(max(map(cell_len, places)), style.width // 3), max(map(cell_len, gains))]
+    names = [max(len(each.severity) for each in listed), max(len(each.rule) for each in listed)]
     places = [_end_of(place, widths[0], style) for place in places]
     ends: OverflowMethod = "ellipsis" if style.unicode else "crop"
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=2, justify="right")
-    grid.add_column(no_wrap=True, overflow=ends, max_width=style.width - 5 - sum(widths))
+    for width in names:
+        grid.add_column(no_wrap=True, width=width)
+    room = style.width - 7 - sum(names) - sum(widths)
+    grid.add_column(no_wrap=True, overflow=ends, max_width=max(1, room))
     grid.add_column(no_wrap=True, overflow=ends, width=widths[0])
     grid.add_column(no_wrap=True, overflow=ends, width=widths[1], justify="right")
     for number, finding in enumerate(listed, 1):
         grid.add_row(
             Text(str(number)),
-            Text(finding.title, style=_SEVERITY[finding.severity]),
+            Text(finding.severity, style=_SEVERITY[finding.severity]),
+            Text(finding.rule, style="bold"),
+            Text(finding.title),
             Text(places[number - 1], style="cyan"),
             Text(gains[number - 1]),
         )

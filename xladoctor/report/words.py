@@ -60,6 +60,7 @@ _BASIS = {
     "least": "at least ",
     "none": "",
 }
+_ONCE = "a one-off cost: a longer run loses no more"
 _MOST_NAMED = 3  # processes
 _LESS = 0.8  # if better fixes leave less than this share of a saving, the report says so
 
@@ -231,7 +232,7 @@ def cost_of(finding: Finding, diagnosis: Diagnosis) -> str:
     elif finding.about == "loop":
         parts.append("cost not known from this evidence")
     if saving.basis == "bound" and saving.next_1000_s == 0.0:
-        parts.append("another 1,000 steps would lose no more")
+        parts.append(_ONCE)
     elif saving.basis == "bound" and saving.per_step_ms is not None:
         parts.append(f"a fix saves at most {duration(saving.per_step_ms / 1e3)} a step")
     if finding.count > 1:
@@ -290,8 +291,8 @@ def saving_of(finding: Finding, diagnosis: Diagnosis) -> str | None:
         left = "none" if little else duration(saving.remaining_s)
         text += f", {left} of it after the fixes above"
     if saving.next_1000_s is not None:
-        more = duration(saving.next_1000_s) if saving.next_1000_s else "no more"
-        text += f"; another 1,000 steps would lose {more}"
+        more = saving.next_1000_s
+        text += f"; saves another {duration(more)} per 1,000 steps" if more else f"; {_ONCE}"
     if saving.projected_s is not None:
         text += f"; {duration(saving.projected_s)} in {diagnosis.total_steps} steps"
     return f"{text}; then {then}" if then else text

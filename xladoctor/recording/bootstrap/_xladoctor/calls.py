@@ -161,12 +161,16 @@ class Calls:
             if before is not None:
                 begin += before(state, site, args, kwargs)
             if not events.annotates:
-                return original(*args, **kwargs)
-            with events.annotation("read", site, kind=kind):
-                return original(*args, **kwargs)
+                result = original(*args, **kwargs)
+            else:
+                with events.annotation("read", site, kind=kind):
+                    result = original(*args, **kwargs)
         finally:
             state.inside = ""
             events.read_left(state, site, kind, begin, _clock())
+        if events.stop_asked and events.enough_of_reads(state):
+            raise SystemExit(0)
+        return result
 
     def upload(self, arrays: Any, original: Any, *args: Any, **kwargs: Any) -> Any:
         """Time a call that sends arrays to the device. Called by a wrapper."""

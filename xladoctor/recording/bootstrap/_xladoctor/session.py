@@ -17,7 +17,7 @@ import threading
 from dataclasses import replace
 from typing import Any, Callable
 
-from . import clock, disguise, frontend, options, other_names, process, settings
+from . import asked, clock, disguise, frontend, options, other_names, process, settings
 from .call_site import USER, CallSites
 from .calls import Calls
 from .compilation_log import CompilationLog
@@ -116,7 +116,7 @@ class Session:
 
     def _reset(self) -> None:
         """Create everything that needs no files or threads: the state while asleep."""
-        self._finished = self._named = False
+        self._finished = self._named = self._flushed = False
         self._unnoted: Exception | None = None
         self._exit_ns: int | None = None
         self._pid = os.getpid()
@@ -233,6 +233,20 @@ class Session:
             self._graphs.write()
         self._run_queue.tick()
         self._records.tick()
+        self._obey()
+
+    def _obey(self) -> None:
+        """Do what the launcher asks for."""
+        if asked.asked(self._run, asked.STOP):
+            self._events.stop_asked = True
+        if not self._flushed and asked.asked(self._run, asked.FLUSH):
+            self._flushed = True
+            self._timeline.close("the end that was asked for")
+            self._timeline.write()
+            self._write_all()
+            self._writer.write_metrics()
+            self._records.write_samples()
+            asked.flushed(self._folder)
 
     def _describe(self) -> dict[str, Any]:
         """The contents of ``process.json`` about the process and its framework."""
@@ -278,12 +292,15 @@ class Session:
     def flush(self) -> str:
         """Write everything recorded so far, with the compiled modules; return the folder."""
         self._timeline.make_room()
+        self._write_all()
+        return self._folder
+
+    def _write_all(self) -> None:
         self._modules.collect()
         self._graphs.write()
         self._writer.drain()
         self._records.write_call_sites()
         self._records.write_process(ended=False)
-        return self._folder
 
     # -- its end -----------------------------------------------------------------------------
 

@@ -357,12 +357,12 @@ class Timeline:
         if self._steady >= _ENOUGH:
             self._waiting = False
 
-    def close(self) -> None:
-        """End the window at the end of the capture."""
+    def close(self, why: str = "end of program") -> None:
+        """End the window for good."""
         with self._lock:
             self._second = False
-            self.end("end of program")
-            self.take(None, "end of program")
+            self.end(why)
+            self.take(None, why)
 
     def abandon(self) -> None:
         """Stop after a fault of the capture: nothing more is recorded or written."""
