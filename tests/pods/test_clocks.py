@@ -46,6 +46,15 @@ def test_without_collectives_the_profile_s_start_counts(tmp_path: Path) -> None:
     }
 
 
+def test_processes_side_by_side_are_no_pod(tmp_path: Path) -> None:
+    """Such as trials of one program with other parameters: on one host, without ranks."""
+    write_pod(tmp_path, Pod(hosts=2, devices=1, sickness="offset"))
+    for file in tmp_path.rglob("*.xplane.pb"):
+        content = file.read_bytes()
+        file.write_bytes(content.replace(b"pod-w-1", b"pod-w-0"))
+    assert "pod_process" not in load_evidence(str(tmp_path)).available
+
+
 def test_one_timeline_is_no_pod(tmp_path: Path) -> None:
     write_pod(tmp_path, Pod(hosts=1))
     assert "pod_process" not in load_evidence(str(tmp_path)).available

@@ -191,7 +191,7 @@ def _healthy(folder: Path | None) -> list[Path]:
 
 def explain(
     rule_id: Annotated[
-        str, typer.Argument(metavar="RULE", help="A rule's id (XD201 or 201) or name.")
+        str, typer.Argument(metavar="RULE", help="A rule's id, its number, or its name.")
     ],
     config: ConfigOption = None,
     folders: RulesOption = [],  # noqa: B006  # typer reads it

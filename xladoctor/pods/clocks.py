@@ -76,7 +76,7 @@ def with_pod(evidence: Evidence) -> Evidence:
     if not {"timeline", "timeline_step", "process"} <= evidence.available:
         return evidence
     processes = database.rows(_NAMED)
-    if len(processes) < 2:
+    if len(processes) < 2 or not _are_of_one_job(database, processes):
         return evidence
     shifts = _shifts(database, processes)
     offsets = _offsets(database, shifts)
@@ -98,6 +98,18 @@ def with_pod(evidence: Evidence) -> Evidence:
     rows = [{**{name: defaults[name] for name in columns}, **row} for row in rows]
     database.insert("pod_process", {name: [row[name] for row in rows] for name in rows[0]})
     return replace(evidence, available=evidence.available | {"pod_process"})
+
+
+def _are_of_one_job(database: Database, processes: list[dict[str, Any]]) -> bool:
+    """Whether processes belong together, and are not just side by side, as trials on one machine
+    are: on several hosts, with ranks that differ, or with collectives.
+    """
+    ranks = {process["rank"] for process in processes} - {None}
+    return (
+        len({process["host"] for process in processes}) > 1
+        or len(ranks) > 1
+        or database.scalar("SELECT count(DISTINCT process) FROM collective") > 1
+    )
 
 
 def _names(processes: list[dict[str, Any]]) -> list[str]:

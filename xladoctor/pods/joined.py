@@ -24,6 +24,7 @@ from xladoctor.pods.clocks import with_pod
 from xladoctor.pods.engines import ClusterError
 from xladoctor.pods.host import Judging, Reduced, made_by, reduce_host
 from xladoctor.pods.members import Member, Pod
+from xladoctor.whole_files import replacing
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,8 @@ def _kept(
         cache.note_seen(member, digest, result.key)
         return file
     file = folder / f"{len(list(folder.iterdir()))}.parquet"
-    file.write_bytes(result.content)
+    with replacing(file) as new:
+        new.write(result.content)
     return file
 
 

@@ -263,7 +263,8 @@ FROM (
            part = 'compute' AND one_device AS one_device
     FROM judged
 )
-WHERE kind IS NOT NULL;
+WHERE kind IN ('lag', 'compile')
+   OR (kind IS NOT NULL AND (EXISTS (FROM collective) OR NOT EXISTS (FROM pod_device_step)));
 
 -- Internal: The collective in which a pod's devices wait longest for others.
 CREATE TABLE pod_longest_wait AS
