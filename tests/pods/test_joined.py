@@ -80,6 +80,7 @@ def test_a_second_analysis_reads_no_timeline(
     assert diagnosed(tmp_path / "pod", chosen).pod == first.pod
 
 
+@pytest.mark.thorough
 def test_the_same_content_with_another_date_is_known(
     slow_input: Path, tmp_path: Path, chosen: Selection, cache: Path
 ) -> None:
@@ -92,6 +93,7 @@ def test_the_same_content_with_another_date_is_known(
     assert sorted(cache.glob("*.parquet")) == kept
 
 
+@pytest.mark.thorough
 def test_a_copy_elsewhere_has_its_own_paths(
     slow_input: Path, tmp_path: Path, chosen: Selection
 ) -> None:
@@ -152,6 +154,7 @@ def test_what_hosts_have_is_reported_unless_it_is_covered(slow_input: Path) -> N
     assert [(found.rule, found.processes) for found in findings] == [("XD501", ["1"])]
 
 
+@pytest.mark.thorough
 def test_other_rules_judge_anew(slow_input: Path) -> None:
     without = Configured(folder=Path.cwd(), settings=Configuration(ignore=["XD803", "XD501"]))
     assert diagnosed(slow_input, selection(without)).findings == []
@@ -170,6 +173,7 @@ def test_a_damaged_host_is_named_and_left_out(
     assert f"{left_out}; left out" in diagnosis.run.incomplete
 
 
+@pytest.mark.thorough
 def test_a_host_that_is_cut_off_is_used_as_far_as_it_goes(
     slow_input: Path, tmp_path: Path, chosen: Selection
 ) -> None:
@@ -179,6 +183,7 @@ def test_a_host_that_is_cut_off_is_used_as_far_as_it_goes(
     assert any("cut off at byte" in note for note in diagnosis.warnings)
 
 
+@pytest.mark.thorough
 def test_none_can_be_read(slow_input: Path, tmp_path: Path, chosen: Selection) -> None:
     for file in copied(slow_input, tmp_path / "pod"):
         file.write_bytes(b"\xff" * 1000)
@@ -199,6 +204,7 @@ def test_links_out_of_the_folder_are_not_followed(
     assert "pod-w-0" not in [process.name for process in diagnosis.pod.processes]
 
 
+@pytest.mark.thorough
 def test_without_a_cache(
     slow_input: Path, chosen: Selection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,6 +48,7 @@ def test_in_s3(s3: Any, place: str, pod: Path, cache: Path) -> None:
         diagnosed(url)
 
 
+@pytest.mark.thorough
 def test_a_second_analysis_fetches_nothing(gcs: Any, place: str, pod: Path, cache: Path) -> None:
     bucket, _, below = place.partition("/")
     gcs.put(f"{pod}/", f"{bucket}/{below}/", recursive=True)
@@ -58,6 +59,7 @@ def test_a_second_analysis_fetches_nothing(gcs: Any, place: str, pod: Path, cach
     assert not list(cache.rglob("*.xplane.pb"))
 
 
+@pytest.mark.thorough
 def test_an_object_that_is_gone_is_left_out(
     s3: Any, place: str, pod: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
