@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xladoctor.errors import XladoctorError
-from xladoctor.quantities import duration, parse_duration, parse_size, percent
+from xladoctor.quantities import duration, first_few, parse_duration, parse_size, percent
 
 
 @pytest.mark.parametrize(
@@ -159,3 +159,11 @@ def test_percent(share: float, text: str) -> None:
 @given(st.floats(0, 1, exclude_min=True))
 def test_what_is_there_is_never_shown_as_nothing(share: float) -> None:
     assert percent(share) != "0%"
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [([], ""), (["a"], "a"), (["a", "b", "c"], "a, b, c"), (list("abcde"), "a, b, c and 2 more")],
+)
+def test_first_few(names: list[str], text: str) -> None:
+    assert first_few(names) == text

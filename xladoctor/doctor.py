@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from xladoctor.fixes.interface import Plan
     from xladoctor.fixes.proof.interface import Proof
     from xladoctor.ingest.interface import Ingested, Progress
-    from xladoctor.pods.host import Judging
-    from xladoctor.pods.joined import JoinedPod, Where
+    from xladoctor.pods.joined import JoinedPod
     from xladoctor.pods.members import Pod
+    from xladoctor.pods.where import Where
     from xladoctor.recording.interface import RunDirectory, RunOutcome
 
 Row = dict[str, Any]
@@ -71,7 +71,9 @@ def load_evidence(
         StorageError: a URL cannot be read.
     """
     if pod := _large_pod(path, session):
-        joined = _join(pod, _judging(), progress=progress)
+        from xladoctor.configuration.interface import Configured
+
+        joined = _join(pod, selection(Configured(folder=Path.cwd())), progress=progress)
         return replace(joined.evidence, notes=(*joined.evidence.notes, *joined.hosts.notes))
     return _load_alone(path, session, progress, lost)
 
@@ -233,22 +235,13 @@ def _large_pod(
     return None
 
 
-def _judging(chosen: Selection | None = None) -> Judging:
-    """How each host of a pod is judged by itself: not by rules that other ones replace in a pod."""
-    from xladoctor.configuration.interface import Configured
-    from xladoctor.pods.host import Judging
-
-    chosen = chosen or selection(Configured(folder=Path.cwd()))
-    rules = [rule for rule in chosen.rules if rule.applies_to.without_table != "pod_process"]
-    return Judging(rules, chosen.off, chosen.errors, chosen.ignored_in)
-
-
 def _join(
-    pod: Pod, judging: Judging, where: Where | None = None, progress: Progress | None = None
+    pod: Pod, chosen: Selection, where: Where | None = None, progress: Progress | None = None
 ) -> JoinedPod:
-    from xladoctor.pods.joined import Where, join_pod
+    from xladoctor.pods.joined import join_pod
+    from xladoctor.pods.where import Where
 
-    joined = join_pod(pod, judging, where or Where(), progress)
+    joined = join_pod(pod, chosen, where or Where(), progress)
     timings.done("hosts")
     return joined
 
@@ -262,7 +255,7 @@ def _examine_pod(
 ) -> Diagnosis:
     from xladoctor.diagnosis import engine
 
-    joined = _join(pod, _judging(selection), where, progress)
+    joined = _join(pod, selection, where, progress)
     diagnosis = engine.diagnose_pod(
         joined.evidence,
         joined.hosts,

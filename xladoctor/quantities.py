@@ -1,8 +1,9 @@
-"""Parses and formats times, sizes and shares as people write and read them."""
+"""Parses and formats times, sizes, shares and lists as people write and read them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 
 from xladoctor.errors import XladoctorError
@@ -22,6 +23,12 @@ class QuantityError(XladoctorError):
 def whole_number(text: str, digits: int = 18) -> int | None:
     """The number that up to so many ASCII digits are; None for any other text."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= digits else None
+
+
+def first_few(names: Sequence[str], most: int = 3) -> str:
+    """The first of a list, and how many there are besides: ``a, b, c and 2 more``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def nanoseconds(seconds: float) -> int:

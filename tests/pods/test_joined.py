@@ -15,9 +15,10 @@ from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.doctor import examine, load_evidence, selection
 from xladoctor.ingest.interface import IngestError
 from xladoctor.pods.engines import ClusterError
-from xladoctor.pods.host import Judging, Reduced, reduce_host
-from xladoctor.pods.joined import JoinedPod, Where, _kept, join_pod
+from xladoctor.pods.host import Reduced, reduce_host
+from xladoctor.pods.joined import JoinedPod, _kept, join_pod
 from xladoctor.pods.members import files_of, find_pod
+from xladoctor.pods.where import Where
 
 pytestmark = pytest.mark.xdist_group("pods")  # which share what is kept
 SPLIT = Where(workers=2)
@@ -32,8 +33,7 @@ def chosen() -> Selection:
 def joined(path: Path, chosen: Selection) -> JoinedPod:
     pod = find_pod([str(path)])
     assert pod is not None
-    judging = Judging(chosen.rules, chosen.off, chosen.errors, chosen.ignored_in)
-    return join_pod(pod, judging, SPLIT)
+    return join_pod(pod, chosen, SPLIT)
 
 
 def diagnosed(path: Path, chosen: Selection) -> Diagnosis:
@@ -252,6 +252,6 @@ def test_a_bug_costs_one_host(slow_input: Path, monkeypatch: pytest.MonkeyPatch)
     pod = find_pod([str(slow_input)])
     assert pod is not None
     monkeypatch.setattr("xladoctor.pods.host.derive", lambda _: 1 / 0)
-    reduced = reduce_host(pod.members[0], Judging([], [], [], {}))
+    reduced = reduce_host(pod.members[0], Selection([], [], [], {}))
     assert "a bug in xladoctor" in reduced.fault
     assert "division by zero" in reduced.fault

@@ -19,7 +19,7 @@ from xladoctor.doctor import examine, selection
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.load import load
 from xladoctor.pods.clocks import with_pod
-from xladoctor.pods.joined import Where
+from xladoctor.pods.where import Where
 
 HOSTS = 16
 RULES = [rule for rule in load_rules() if rule.category == "pod"]

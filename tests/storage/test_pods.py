@@ -13,8 +13,8 @@ from tests.storage import stores
 from xladoctor.configuration.interface import Configured
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.doctor import examine, selection
-from xladoctor.pods.joined import Where
 from xladoctor.pods.members import find_pod
+from xladoctor.pods.where import Where
 from xladoctor.storage.address import StorageError
 
 

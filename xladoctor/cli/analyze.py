@@ -62,7 +62,7 @@ def analyze(
     """
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar
-    from xladoctor.pods.joined import Where
+    from xladoctor.pods.where import Where
     from xladoctor.report.interface import Report
 
     outputs = report.outputs()

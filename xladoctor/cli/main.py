@@ -46,18 +46,21 @@ app = typer.Typer(
 app.command("run", cls=SectionedCommand, context_settings={"allow_interspersed_args": False})(
     run.run
 )
-app.command("analyze", cls=SectionedCommand)(analyze.analyze)
-app.command("report", cls=SectionedCommand)(report.report)
-app.command("gate", cls=SectionedCommand)(gate.gate)
-app.command("fix", cls=SectionedCommand)(fix.fix)
-app.command("compare", cls=SectionedCommand)(compare.compare)
-app.command("capture", cls=SectionedCommand)(capture.capture)
-app.command("compilations", cls=SectionedCommand)(compilations.compilations)
-app.command("query", cls=SectionedCommand)(query.query)
-app.command("view", cls=SectionedCommand)(view.view)
-app.command("stacks", cls=SectionedCommand)(stacks.stacks)
-app.command("env", cls=SectionedCommand)(env.env)
-app.command("tpu-check", cls=SectionedCommand)(tpu_check.tpu_check)
+for _command in (
+    analyze.analyze,
+    report.report,
+    gate.gate,
+    fix.fix,
+    compare.compare,
+    capture.capture,
+    compilations.compilations,
+    query.query,
+    view.view,
+    stacks.stacks,
+    env.env,
+    tpu_check.tpu_check,
+):
+    app.command(_command.__name__.replace("_", "-"), cls=SectionedCommand)(_command)
 app.add_typer(rules.app, name="rules")
 app.command("explain", cls=SectionedCommand)(rules.explain)
 

@@ -20,6 +20,7 @@ from xladoctor.comparison.samples import step_samples
 from xladoctor.evidence.interface import Elsewhere
 from xladoctor.foreign import quoted
 from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.quantities import first_few
 
 Forbids = Literal["everything", "times", "nothing"]
 _MOST_NAMED = 3
@@ -100,8 +101,7 @@ def _only(values: frozenset[str] | None, other: frozenset[str] | None) -> str | 
     if values is None:
         return None
     own = sorted(values - (other or frozenset()))
-    more = f" and {len(own) - _MOST_NAMED} more" if len(own) > _MOST_NAMED else ""
-    return (", ".join(own[:_MOST_NAMED]) + more) or "none of its own"
+    return first_few(own, _MOST_NAMED) or "none of its own"
 
 
 def _unknown(names: list[Ground]) -> list[Difference]:

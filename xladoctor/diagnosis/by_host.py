@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
@@ -96,7 +96,7 @@ def _not_checked(hosts: Sequence[HostDiagnosis], fired: set[str]) -> list[NotChe
     return [
         NotChecked(
             rule,
-            _on(len(group), len(hosts))(_most(each.reason for each in group)),
+            _reason(group, len(hosts)),
             any(each.failed for each in group),
         )
         for rule, group in sorted(skipped.items())
@@ -116,9 +116,7 @@ def _more(hosts: int) -> str:
     return f" (and {hosts} more host{'s' * (hosts > 1)})" if hosts else ""
 
 
-def _on(count: int, hosts: int) -> Callable[[str], str]:
-    return lambda reason: reason if count == hosts else f"on {count} of {hosts} hosts: {reason}"
-
-
-def _most(texts: Iterable[str]) -> str:
-    return Counter(texts).most_common(1)[0][0]
+def _reason(group: Sequence[NotChecked], hosts: int) -> str:
+    """The commonest reason, and on how many hosts there is one if not on all."""
+    ((reason, _),) = Counter(each.reason for each in group).most_common(1)
+    return reason if len(group) == hosts else f"on {len(group)} of {hosts} hosts: {reason}"

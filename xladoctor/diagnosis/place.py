@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
 from xladoctor.facts.graphs import UNNAMED
-from xladoctor.quantities import percent
+from xladoctor.quantities import first_few, percent
 
 #: Queries for when it happened, by the rule's subject.
 _MOMENTS = {
@@ -69,8 +69,7 @@ def _compiled(process: int, compilations: Sequence[int], evidence: Evidence) -> 
     )
     texts = [name] if function else []
     if steps:
-        numbers = ", ".join(map(str, steps[:_SHOWN]))
-        more = f" and {len(steps) - _SHOWN} more" if len(steps) > _SHOWN else ""
+        numbers = first_few(list(map(str, steps)), _SHOWN)
         at = {"barrier": "the barrier of ", "read": "a read in "}.get(cause, "")
-        texts.append(f"{at}step{'s' * (len(steps) > 1)} {numbers}{more}")
+        texts.append(f"{at}step{'s' * (len(steps) > 1)} {numbers}")
     return "; ".join(texts) or None

@@ -10,7 +10,7 @@ from typing import Any
 
 from xladoctor.diagnosis.pod import Pod, PodGroup, PodProcess
 from xladoctor.evidence.interface import Evidence
-from xladoctor.quantities import percent
+from xladoctor.quantities import first_few, percent
 
 #: Share of a step, and spreads among processes (1.4826 MAD is a standard deviation of normal
 #: values), by which a part differs from that of most.
@@ -21,7 +21,7 @@ _NO_COLLECTIVES = (
     "Whether one process holds the others back does not show: not all timelines name collectives,"
     " in which the others would wait for it."
 )
-_MOST_NAMED, _TWO = 3, 2
+_TWO = 2
 _ALIKE = 0.01  # of a step
 _ALWAYS = 0.9  # of the steps
 _FEW = 3  # steps
@@ -204,9 +204,7 @@ def _summary(evidence: Evidence, compared: _Compared) -> str:
             f" ({percent(waits / step_ns)})"
         )
     if more := [row["name"] for row in late[1:]]:
-        named = ", ".join(more[:_MOST_NAMED])
-        rest = f" and {len(more) - _MOST_NAMED} more" if len(more) > _MOST_NAMED else ""
-        text += f". Also slower: {named}{rest}"
+        text += f". Also slower: {first_few(more)}"
     return text + "."
 
 

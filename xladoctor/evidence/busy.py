@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xladoctor.evidence.database import Database
+from xladoctor.quantities import first_few
 
 _WORTH_SAYING = 0.1  # share of the steady loop
 _NAMED = 4  # processes that are named
@@ -24,8 +25,8 @@ def busy_notes(database: Database) -> tuple[str, ...]:
         return ()
     pids, share = [str(row["pid"]) for row in rows], max(row["share"] for row in rows)
     many = len(pids) > 1
-    named = ", ".join(pids[:_NAMED]) + (f" and {len(pids) - _NAMED} more" if pids[_NAMED:] else "")
     return (
-        f"the machine was busy: process{'es' * many} {named} spent {'up to ' * many}"
-        f"{100 * share:.0f}% of {'their loops' if many else 'the loop'} waiting for a processor",
+        f"the machine was busy: process{'es' * many} {first_few(pids, _NAMED)} spent"
+        f" {'up to ' * many}{100 * share:.0f}% of {'their loops' if many else 'the loop'}"
+        " waiting for a processor",
     )

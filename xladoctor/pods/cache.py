@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from xladoctor import __version__
 from xladoctor.cache_folder import cache_folder
 from xladoctor.evidence.places import brought
-from xladoctor.pods.kept import form
+from xladoctor.pods.kept import made_by
 from xladoctor.pods.members import Member, files_of
 from xladoctor.regular_files import LOG, open_regular
 from xladoctor.whole_files import replacing
@@ -130,7 +129,7 @@ def _note(member: Member, judged_by: str) -> Path | None:
 
 def _digest(judged_by: str) -> hashlib.blake2b:
     return hashlib.blake2b(
-        f"{__version__}\0{form()}\0{judged_by}\0".encode("utf-8", "surrogateescape"), digest_size=20
+        f"{made_by()}\0{judged_by}\0".encode("utf-8", "surrogateescape"), digest_size=20
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -12,11 +11,10 @@ from threading import Lock
 import duckdb
 from pydantic import TypeAdapter
 
-from xladoctor import __version__
 from xladoctor.causes import derive
+from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.interface import Diagnosis
-from xladoctor.diagnosis.rule import Rule
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.busy import busy_notes
 from xladoctor.evidence.load import load
@@ -28,26 +26,10 @@ from xladoctor.pods.members import Member, require_inside
 _ALONE = Lock()
 
 
-@dataclass(frozen=True, slots=True)
-class Judging:
-    """By which rules hosts are judged: as the arguments of
-    :func:`xladoctor.diagnosis.engine.diagnose`.
-    """
-
-    rules: Sequence[Rule]
-    off: Sequence[str]
-    errors: Sequence[str]
-    ignored_in: Mapping[str, Sequence[str]]
-
-    @property
-    def digest(self) -> str:
-        """The same for the same rules, and for no others."""
-        return sha256(repr(self).encode("utf-8", "backslashreplace")).hexdigest()
-
-
-def made_by() -> str:
-    """The same wherever what is kept of a host can be read."""
-    return f"{__version__} {sha256(kept.form().encode()).hexdigest()[:12]}"
+def digest_of(selection: Selection) -> str:
+    """The same for rules by which hosts are judged the same, and for no others."""
+    text = repr(replace(selection, notes=[]))
+    return sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +46,20 @@ class Reduced:
     content: bytes = b""
     key: str = ""
     fault: str = ""
-    made_by: str = field(default_factory=made_by)
+    made_by: str = field(default_factory=kept.made_by)
 
 
-def reduce_host(member: Member, judging: Judging) -> Reduced:
+def reduce_host(member: Member, selection: Selection) -> Reduced:
     """Read, judge and reduce the evidence of a host; of the same content once on a machine."""
     with _ALONE:
         try:
             require_inside(member)
-            key = cache.key_of(member, judging.digest)
+            digest = digest_of(selection)
+            key = cache.key_of(member, digest)
             file = cache.kept_file(key)
             if file is None:
-                content = _reduced(member, judging)
-                if key == cache.key_of(member, judging.digest):  # not while it is written
+                content = _reduced(member, selection)
+                if key == cache.key_of(member, digest):  # not while it is written
                     cache.keep(key, content)
                 else:
                     key = ""
@@ -94,7 +77,7 @@ def reduce_host(member: Member, judging: Judging) -> Reduced:
             return Reduced(fault=f"{member.shown}: a bug in xladoctor; please report it: {error!r}")
 
 
-def _reduced(member: Member, judging: Judging) -> bytes:
+def _reduced(member: Member, selection: Selection) -> bytes:
     evidence = derive(load(member.path))
     evidence = replace(
         evidence,
@@ -106,10 +89,10 @@ def _reduced(member: Member, judging: Judging) -> bytes:
         evidence.database.close_to_the_outside(writable=file)
         diagnosis = diagnose(
             evidence,
-            judging.rules,
-            off=judging.off,
-            errors=judging.errors,
-            ignored_in=judging.ignored_in,
+            selection.rules,
+            off=selection.off,
+            errors=selection.errors,
+            ignored_in=selection.ignored_in,
             strict=False,
         )
         about = kept.About(

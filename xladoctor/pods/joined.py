@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis.by_host import ByHost, HostDiagnosis, by_host
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.evidence.interface import Elsewhere, Evidence
@@ -22,28 +22,10 @@ from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.pods import cache, engines, kept
 from xladoctor.pods.clocks import with_pod
 from xladoctor.pods.engines import ClusterError
-from xladoctor.pods.host import Judging, Reduced, made_by, reduce_host
+from xladoctor.pods.host import Reduced, digest_of, reduce_host
 from xladoctor.pods.members import Member, Pod
+from xladoctor.pods.where import Where
 from xladoctor.whole_files import replacing
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """Where hosts are reduced.
-
-    Attributes:
-        workers: processes of this machine; None for one for each of its processors.
-        cluster: address of the scheduler of a Dask cluster, as in
-            :func:`xladoctor.pods.engines.on_cluster`; None for this machine.
-    """
-
-    workers: int | None = None
-    cluster: str | None = None
-
-    @property
-    def is_named(self) -> bool:
-        """Whether it was asked for."""
-        return self.workers is not None or self.cluster is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +38,7 @@ class JoinedPod:
 
 
 def join_pod(
-    pod: Pod, judging: Judging, where: Where, progress: Progress | None = None
+    pod: Pod, selection: Selection, where: Where, progress: Progress | None = None
 ) -> JoinedPod:
     """Reduce the hosts that are not kept already, and join all.
 
@@ -64,10 +46,11 @@ def join_pod(
         IngestError: none can be read.
         ClusterError: the cluster cannot be used.
     """
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="xladoctor-")))
+    with tempfile.TemporaryDirectory(prefix="xladoctor-") as folder:
         files, left_out = dict[Member, Path](), list[str]()
-        for member, kept_or_fault in _reduced(pod.members, judging, where, progress, folder):
+        for member, kept_or_fault in _reduced(
+            pod.members, selection, where, progress, Path(folder)
+        ):
             if isinstance(kept_or_fault, Path):
                 files[member] = kept_or_fault
             else:
@@ -82,13 +65,13 @@ def join_pod(
 
 def _reduced(
     members: Sequence[Member],
-    judging: Judging,
+    selection: Selection,
     where: Where,
     progress: Progress | None,
     folder: Path,
 ) -> Iterator[tuple[Member, Path | str]]:
     """The file that is kept of each member, or why there is none, in any order."""
-    digest = judging.digest
+    digest = digest_of(selection)
     missing = list[Member]()
     for member in members:
         file = cache.kept_unread(member, digest)
@@ -98,7 +81,7 @@ def _reduced(
             yield member, file
     if not missing:
         return
-    work = partial(reduce_host, judging=judging)
+    work = partial(reduce_host, selection=selection)
     if where.cluster is None:
         workers = where.workers or os.cpu_count() or 1
         results = engines.on_this_machine(work, missing, workers)
@@ -122,10 +105,10 @@ def _kept(
 ) -> Path | str:
     if isinstance(result, engines.WorkerDiedError):
         return f"{member.shown}: {result.what} ({result.hint})"
-    if result.made_by != made_by():
+    if result.made_by != kept.made_by():
         raise ClusterError(
             f"the cluster's workers have xladoctor {result.made_by.split()[0]}, and here it is"
-            f" {made_by().split()[0]}",
+            f" {kept.made_by().split()[0]}",
             "install the same version on both",
         )
     if result.fault:

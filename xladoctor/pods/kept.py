@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 import duckdb
 import msgspec
 
+from xladoctor import __version__
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.schema import TABLES
@@ -159,9 +161,10 @@ def fill(database: Database, files: Sequence[tuple[Path, int]]) -> None:
 
 
 @cache
-def form() -> str:
-    """What the form depends on: a kept file of another form cannot be read."""
-    return json.dumps([[table, _query(table), list(TABLES[table].columns)] for table in KEPT])
+def made_by() -> str:
+    """This version and its form of what is kept, which is read where both are the same."""
+    form = [[table, _query(table), list(TABLES[table].columns)] for table in KEPT]
+    return f"{__version__} {sha256(json.dumps(form).encode()).hexdigest()[:12]}"
 
 
 def _query(table: str) -> str:

@@ -10,19 +10,18 @@ from rich.table import Table
 from rich.text import Text
 
 from xladoctor.diagnosis.pod import Pod, PodGroup
-from xladoctor.quantities import duration
+from xladoctor.quantities import duration, first_few
 from xladoctor.report.interface import Style
 from xladoctor.report.text import Hanging, plain
 
 #: Share of a step; parts that no group spends more on are not shown.
 _SHOWN = 0.02
 _MOST_GROUPS = 8
-_MOST_NAMED = 3
 _FEW = 3  # processes of which no map is drawn
 #: A cell of the map by its share of a step: from the first of these on, the next is drawn.
 _SHADES = (0.02, 0.1, 0.25, 0.5)
 _BLOCKS, _ASCII = " ░▒▓█", " .:+#"
-_LABEL, _NARROW = 11, 60
+_LABEL = 11
 
 
 def parts_of(pod: Pod) -> list[str]:
@@ -35,7 +34,7 @@ def parts_of(pod: Pod) -> list[str]:
 
 
 def groups_of(pod: Pod) -> list[PodGroup]:
-    """The groups that have a line of their own: those that are like most, then the others."""
+    """The groups that have a line of their own, the largest."""
     return pod.groups[:_MOST_GROUPS]
 
 
@@ -44,8 +43,7 @@ def name_of(group: PodGroup) -> str:
     names = group.processes
     if not group.differs and len(names) > 1:
         return f"{len(names)} alike"
-    named = ", ".join(names[:_MOST_NAMED])
-    return named if len(names) <= _MOST_NAMED else f"{named} and {len(names) - _MOST_NAMED} more"
+    return first_few(names)
 
 
 def facts(pod: Pod) -> list[str]:

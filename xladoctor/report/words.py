@@ -13,7 +13,7 @@ from xladoctor.diagnosis.interface import CountName, Diagnosis, RunFacts, Steps,
 from xladoctor.diagnosis.verdict import LIMITS, NOTHING
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import quoted
-from xladoctor.quantities import duration, percent
+from xladoctor.quantities import duration, first_few, percent
 
 #: The role of a location in its finding, in words; empty for the guilty line.
 ROLES = {
@@ -61,7 +61,6 @@ _BASIS = {
     "none": "",
 }
 _ONCE = "a one-off cost: a longer run loses no more"
-_MOST_NAMED = 3  # processes
 _LESS = 0.8  # if better fixes leave less than this share of a saving, the report says so
 
 
@@ -251,8 +250,7 @@ def _processes_of(finding: Finding, diagnosis: Diagnosis) -> str:
     named = [names.get(process, process) for process in finding.processes]
     if len(named) == len(names):
         return "both processes" if len(names) == 2 else f"all {len(names)} processes"
-    rest = len(named) - _MOST_NAMED
-    return "on " + ", ".join(named[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+    return f"on {first_few(named)}"
 
 
 def times(count: int, per_step: float | None) -> str:
