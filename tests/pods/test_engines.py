@@ -111,6 +111,27 @@ def test_a_host_that_kills_a_clusters_workers_is_given_up(tmp_path: Path, schedu
     assert isinstance(found["dies"], WorkerDiedError)
 
 
+def test_a_cluster_without_workers() -> None:
+    import distributed
+
+    cluster_of: Any = distributed.LocalCluster
+    with (
+        cluster_of(n_workers=0, dashboard_address=":0") as cluster,
+        pytest.raises(ClusterError, match="the scheduler has no workers"),
+    ):
+        list(on_cluster(work, [("", "a")], cluster.scheduler_address, joining=0.2))
+
+
+def test_workers_that_start_when_there_is_work(tmp_path: Path) -> None:
+    import distributed
+
+    cluster_of: Any = distributed.LocalCluster
+    with cluster_of(n_workers=0, threads_per_worker=1, dashboard_address=":0") as cluster:
+        cluster.adapt(minimum=0, maximum=1)
+        item = (str(tmp_path), "a")
+        assert list(on_cluster(work, [item], cluster.scheduler_address)) == [(item, "A")]
+
+
 def test_no_scheduler() -> None:
     with pytest.raises(ClusterError, match="no Dask scheduler answers there"):
         list(on_cluster(work, [("", "a")], "tcp://127.0.0.1:9"))

@@ -24,6 +24,7 @@ Result = TypeVar("Result")
 #: The word for the scheduler that Dask's own configuration names.
 CONFIGURED = "dask"
 _TRIES = 2
+_JOINING_S = 60.0  # for workers that start on demand, or again after one died
 _PDEATHSIG = 1  # of prctl(2)
 
 
@@ -104,17 +105,18 @@ def _begin(parent: int) -> None:
 
 
 def on_cluster(
-    work: Callable[[Item], Result], items: Sequence[Item], address: str
+    work: Callable[[Item], Result], items: Sequence[Item], address: str, joining: float = _JOINING_S
 ) -> Iterator[tuple[Item, Result | WorkerDiedError]]:
     """The same by the workers of a Dask cluster.
 
     Args:
         address: of its scheduler, as ``tcp://scheduler:8786``; or ``dask``: that which Dask's
             configuration names.
+        joining: the seconds in which its first worker must join.
 
     Raises:
-        ClusterError: Dask is not installed, the scheduler does not answer, or the workers lack this
-            package.
+        ClusterError: Dask is not installed, the scheduler does not answer or has no worker, or the
+            workers lack this package.
     """
     with _client(address) as client:
         import distributed
@@ -123,6 +125,12 @@ def on_cluster(
         as_completed: Any = distributed.as_completed
 
         futures = client.map(work, items, key="xladoctor", pure=False, retries=_TRIES - 1)
+        try:
+            client.wait_for_workers(1, timeout=joining)
+        except TimeoutError as error:
+            raise ClusterError(
+                f"{address}: the scheduler has no workers", f"dask worker {address}"
+            ) from error
         of = dict(zip(futures, items, strict=True))
         for future in as_completed(futures):
             try:
@@ -170,9 +178,6 @@ def _client(address: str) -> Iterator[Any]:
             "expected an address such as tcp://host:8786, which `dask scheduler` prints",
         ) from error
     try:
-        workers = client.scheduler_info()["workers"]
-        if not workers:
-            raise ClusterError(f"{address}: the scheduler has no workers", f"dask worker {address}")
         yield client
     finally:
         client.close()
