@@ -31,7 +31,11 @@ CASES = {
     for name, diagnosis in (("sick", SICK), ("text", TEXT))
     for width in (50, 80, 120)
     for unicode in (True, False)
-} | {"sick-80-color": (SICK, Style(80, color=True))}
+} | {
+    "sick-80-color": (SICK, Style(80, color=True)),
+    "sick-80-verbose": (SICK, Style(80, detail=Detail(verbose=True))),
+    "sick-80-top": (SICK, Style(80, detail=Detail(top=99))),
+}
 
 
 def rendered(diagnosis: Diagnosis, style: Style) -> str:
@@ -65,7 +69,8 @@ def test_verbose_names_each_rule_that_was_not_evaluated_and_the_values_of_causes
     whole = "XD401 not evaluated: no counters (metrics report or step log)"
     assert whole in verbose
     assert whole not in usual
-    assert "not evaluated: no counters (1)" in usual
+    healthy = rendered(replace(SICK, findings=[]), Style(120))
+    assert "not evaluated: no counters (1)" in healthy
     known = replace(SICK, findings=[finding(cause={"parameter": 3, "op": None}, example="a = 1")])
     text = rendered(known, Style(120, detail=Detail(verbose=True)))
     assert "      parameter: 3\n" in text
@@ -83,7 +88,46 @@ def test_rule_that_failed_is_told_in_full() -> None:
 def test_top_leaves_out_findings_and_says_so() -> None:
     text = rendered(SICK, Style(120, detail=Detail(top=1)))
     assert text.count("    fix  ") == 1
-    assert "3 more, which --top 4 shows" in text
+    assert "\n3 more in full: --verbose\n" in text
+
+
+def test_where_something_is_to_be_fixed_the_report_keeps_to_it() -> None:
+    evidence = ["longest operations", "labels  ", "not evaluated: ", "model.py:41"]
+    usual = rendered(SICK, Style(80))
+    assert [text for text in evidence if text in usual] == []
+    assert "time that no finding explains: tracing 1.3 s, Python 360 ms\n" in usual
+    assert "  in full: xladoctor analyze runs/2026-01-05-train --verbose\n" in usual
+    for_information = [finding(severity="info")]
+    for findings in ([], for_information):
+        whole = rendered(replace(SICK, findings=findings), Style(80))
+        assert [text for text in evidence if text not in whole] == []
+
+
+def test_the_first_finding_to_fix_is_in_full_below_what_saves_most() -> None:
+    findings = [
+        finding("XD1", severity="info", fix="Pad."),
+        finding("XD2", severity="info", fix="Cache."),
+        finding("XD3", fix="Sum."),
+        finding("XD4", fix="Sync."),
+    ]
+    text = rendered(replace(SICK, findings=findings), Style(80))
+    assert re.findall(r"    fix  (.*)", text) == ["Pad.", "Sum."]
+    assert re.findall(r"^ (\d)  ", text, re.MULTILINE) == ["1", "3"]
+    assert "\n2 more in full: --verbose\n" in text
+
+
+def test_findings_with_the_same_fix_are_one_thing_to_do() -> None:
+    findings = [
+        finding(fix="Sum.", locations=[location("a.py", line=3)], message="First."),
+        finding(fix="Pad.", locations=[location("a.py", line=5)]),
+        finding(fix="Sum.", locations=[location("b.py", line=4)], message="Second."),
+    ]
+    text = rendered(replace(SICK, findings=findings), Style(80, detail=Detail(verbose=True)))
+    assert re.findall(r"    fix  (.*)", text) == ["Sum.", "Pad."]
+    assert re.search(r"a\.py:3.*First\..*b\.py:4.*Second\..*fix  Sum\.", text, re.DOTALL)
+    assert " (2 lines)\n" in text
+    listed = rendered(replace(SICK, findings=findings), Style(80))
+    assert re.search(r"^ 1 warning .* a\.py:3 \+1 +at most 2\.4 s$", listed, re.MULTILINE)
 
 
 def test_steps_are_drawn_with_what_compiled() -> None:

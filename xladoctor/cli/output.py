@@ -100,7 +100,7 @@ class ReportOptions:
         typer.Option(
             "--verbose",
             "-v",
-            help="Show full details: of causes, examples, each rule that could not be evaluated.",
+            help="Show everything: all findings in full, causes, examples, rules not evaluated.",
         ),
     ] = False
     top: Annotated[

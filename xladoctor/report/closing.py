@@ -15,6 +15,13 @@ from xladoctor.report.text import Hanging, plain
 from xladoctor.report.words import ignored_ones, outcomes, unjudged, unjudged_in_short
 
 
+def is_brief(diagnosis: Diagnosis, style: Style) -> bool:
+    """Whether the report keeps to what is to be fixed; where nothing is, it shows its evidence."""
+    detail = style.detail
+    to_fix = any(finding.severity != "info" for finding in diagnosis.findings)
+    return to_fix and detail.top is None and not detail.verbose
+
+
 def closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
     """What was judged, and commands, in which names are verbatim.
 
@@ -24,6 +31,8 @@ def closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
     """
     rows: list[RenderableType] = [Text(outcomes(diagnosis), style="bold")]
     skipped = diagnosis.not_checked
+    if is_brief(diagnosis, style):
+        skipped = [rule for rule in skipped if rule.failed]
     said = unjudged(skipped) if style.detail.verbose else unjudged_in_short(skipped)
     said += ignored_ones(diagnosis.ignored) if style.detail.ignored else []
     rows += [Hanging(Text(plain(text, style), style="dim")) for text in said]
@@ -36,9 +45,12 @@ def _commands(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Iterator[st
     path, ours = quoted(raw.run.path), diagnosis.run.kind in ("run", "remote")
     if ours:
         yield f"run directory: {path}"
-    if style.detail.verbose and diagnosis.run.kind not in ("files", "graphs"):
-        yield f"this report again: xladoctor analyze {path}"
-        if any(finding.compilations for finding in diagnosis.findings):
-            yield f"every compilation: xladoctor compilations {path}"
+    if diagnosis.run.kind not in ("files", "graphs"):
+        if is_brief(diagnosis, style):
+            yield f"in full: xladoctor analyze {path} --verbose"
+        elif style.detail.verbose:
+            yield f"this report again: xladoctor analyze {path}"
+            if any(finding.compilations for finding in diagnosis.findings):
+                yield f"every compilation: xladoctor compilations {path}"
     if following := next_command(raw):
         yield f"next, {following[0]}: {following[1]}"

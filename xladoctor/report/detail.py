@@ -11,9 +11,10 @@ class Detail:
 
     Attributes:
         ignored: whether to list the findings that are ignored.
-        verbose: whether to show everything: the values of causes, examples, each rule that was not
-            evaluated, more commands.
-        top: the most findings to show in full; None for all.
+        verbose: whether to show everything: each finding in full, with the values of its cause and
+            an example, the device and labels, each rule that was not evaluated, more commands.
+        top: the most findings to show in full; None for those to begin with, of a gate for all
+            that fail.
     """
 
     ignored: bool = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import PurePath
 from typing import TextIO, cast
 
 from rich.cells import cell_len
@@ -20,7 +19,8 @@ from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.quantities import duration, percent
 from xladoctor.report import devices, gate, labels, pods, tpu_graphs
-from xladoctor.report.closing import closing
+from xladoctor.report.alike import Alike, alike
+from xladoctor.report.closing import closing, is_brief
 from xladoctor.report.excerpt import excerpt
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
@@ -31,7 +31,6 @@ from xladoctor.report.words import (
     ROLES,
     STATES,
     cost_of,
-    gain_of,
     part_name,
     place_of,
     program,
@@ -39,6 +38,7 @@ from xladoctor.report.words import (
     steps_of,
     tried,
     unexplained,
+    unexplained_in_short,
 )
 
 _WORTH_SHOWING, _WORTH_SAYING = 0.005, 0.02  # of the whole
@@ -47,6 +47,7 @@ _NARROW = 60
 _WIDE = 100
 _ROOM_FOR_LIST = 72
 _MANY, _LISTED = 3, 8  # findings from which on a list comes first, and the most that it has
+_SAVES = "saves"
 _WHERE = ("guilty", "caller")
 
 Spent = Sequence[tuple[PartName, float, float]]  # seconds, and share of the whole
@@ -75,14 +76,7 @@ def _sections(raw: Report, style: Style) -> list[RenderableType]:
         passed = gate.passed_by(report, style)
         sections += [gate.decision(outcome, style), *findings]
         sections += [*([Group(*passed)] if passed else []), *account]
-    if rest := unexplained(diagnosis.time):
-        head, *below = (Text(plain(text, style).strip(), style="dim") for text in rest)
-        head.stylize("bold")
-        sections.append(Group(head, *map(Hanging, below)))
-    if used := devices.describe(diagnosis.devices):
-        sections.append(Group(*(Text(plain(text, style), style="dim") for text in used)))
-    if diagnosis.labels:
-        sections.append(labels.table(diagnosis.labels, style))
+    sections += _evidence(diagnosis, style)
     sections.append(closing(diagnosis, raw.diagnosis, style))
     if outcome is not None and (todo := [*gate.what_to_do(raw, outcome, style)]):
         sections.append(Group(*todo))
@@ -100,23 +94,43 @@ def _account(diagnosis: Diagnosis, style: Style) -> Iterator[RenderableType]:
     yield from tpu_graphs.sections(diagnosis.tpu_graphs, style)
 
 
+def _evidence(diagnosis: Diagnosis, style: Style) -> Iterator[RenderableType]:
+    """What no finding explains, and the device; in short where there is something to fix."""
+    if rest := unexplained(diagnosis.time):
+        if is_brief(diagnosis, style):
+            rest = [unexplained_in_short(diagnosis.time)]
+        head, *below = (Text(plain(text, style).strip(), style="dim") for text in rest)
+        head.stylize("bold", 0, head.plain.find(":"))
+        yield Group(head, *map(Hanging, below))
+    if is_brief(diagnosis, style):
+        return
+    if used := devices.describe(diagnosis.devices):
+        yield Group(*(Text(plain(text, style), style="dim") for text in used))
+    if diagnosis.labels:
+        yield labels.table(diagnosis.labels, style)
+
+
 def _findings(shown: Sequence[Finding], report: Report, style: Style) -> Iterator[RenderableType]:
-    """A list, if there are many, and as many in full as asked for."""
-    if len(shown) >= _MANY and style.width >= _ROOM_FOR_LIST:
-        yield ranking(shown, style)
-    in_full = shown[: style.detail.top]
-    for number, finding in enumerate(_without_repetition(in_full), 1):
-        yield _finding(number, finding, report, style)
-    if left := shown[len(in_full) :]:
-        yield Text(f"{len(left)} more, which --top {len(shown)} shows", style="dim")
+    """A list, if there are several, and those in full that were asked for."""
+    groups = in_full = alike(shown)
+    has_room = style.width >= _ROOM_FOR_LIST
+    if style.detail.top is not None:
+        in_full = groups[: style.detail.top]
+    elif has_room and report.outcome is None and is_brief(report.diagnosis, style):
+        in_full = _to_begin_with(groups)
+    left = len(groups) - len(in_full)
+    if has_room and (left or len(groups) >= _MANY):
+        yield ranking(groups, style)
+    for group in in_full:
+        yield _group(group, report, style)
+    if left:
+        yield Text(f"{left} more in full: --verbose", style="dim")
 
 
-def _without_repetition(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """The findings; a fix that an earlier finding has is replaced by that finding's number."""
-    numbers: dict[tuple[str, str], int] = {}
-    for number, finding in enumerate(findings, 1):
-        first = numbers.setdefault((finding.rule, finding.fix), number)
-        yield finding if first == number else replace(finding, fix=f"as for {first}")
+def _to_begin_with(groups: Sequence[Alike]) -> list[Alike]:
+    """What saves most, and what is to be fixed first, if that is another."""
+    first = next((group for group in groups if group.first.severity != "info"), groups[0])
+    return [groups[0]] if first is groups[0] else [groups[0], first]
 
 
 def _heading(diagnosis: Diagnosis, style: Style) -> Text:
@@ -200,9 +214,20 @@ def _legend(spent: Spent, diagnosis: Diagnosis, style: Style) -> Text:
     return legend
 
 
-def _finding(number: int, finding: Finding, report: Report, style: Style) -> RenderableType:
-    head = Text(f"{number:>2}  ").append(finding.severity, style=_SEVERITY[finding.severity])
-    head.append(f"  {finding.rule}  ", style="bold")
+def _group(group: Alike, report: Report, style: Style) -> RenderableType:
+    """Findings with the same fix: each with its cost and line, and the fix once, at the end."""
+    first = group.first
+    head = Text(f"{group.number:>2}  ").append(first.severity, style=_SEVERITY[first.severity])
+    head.append(f"  {first.rule}  ", style="bold")
+    *others, last = group.findings
+    bodies = [_finding(replace(finding, fix=""), report, style) for finding in others]
+    return Group(
+        _titled(head, group.title, style),
+        *(indented(body, style) for body in [*bodies, _finding(last, report, style)]),
+    )
+
+
+def _finding(finding: Finding, report: Report, style: Style) -> list[RenderableType]:
     cost = cost_of(finding, report.diagnosis)
     body: list[RenderableType] = [Text(plain(cost, style))] if cost else []
     if (made := judgements(report).get(finding.fingerprint)) is not None:
@@ -210,8 +235,7 @@ def _finding(number: int, finding: Finding, report: Report, style: Style) -> Ren
     gain = saving_of(finding, report.diagnosis)
     if gain:
         body.append(Text(plain(f"fixed: {gain}", style)))
-    body += explained(finding, style, report.diagnosis)
-    return Group(_titled(head, finding.title, style), indented(body, style))
+    return body + explained(finding, style, report.diagnosis)
 
 
 def _titled(head: Text, title: str, style: Style) -> RenderableType:
@@ -239,7 +263,8 @@ def explained(
         rows.append(Text(plain(place, style), style="bold cyan" if finding.place else "dim"))
     rows.append(_labelled("why", finding.message, style))
     rows += [_labelled("also", text + ".", style) for text in finding.consequences]
-    rows.append(_labelled("fix", " ".join(finding.fix.split()), style))
+    if finding.fix:
+        rows.append(_labelled("fix", " ".join(finding.fix.split()), style))
     if finding.tried:
         rows.append(_labelled("test", tried(finding), style))
     for location in finding.locations:
@@ -259,13 +284,19 @@ def _basis(finding: Finding, style: Style) -> list[RenderableType]:
     return rows
 
 
-def ranking(findings: Sequence[Finding], style: Style) -> RenderableType:
-    """A line for each finding: severity, rule, title, place, and what fixing it saves."""
-    listed = findings[:_LISTED]
-    gains = [plain(gain_of(finding), style) for finding in listed]
-    places = [plain(_short_place(finding), style) for finding in listed]
-    widths = [min(max(map(cell_len, places)), style.width // 3), max(map(cell_len, gains))]
-    names = [max(len(each.severity) for each in listed), max(len(each.rule) for each in listed)]
+def ranking(groups: Sequence[Alike], style: Style) -> RenderableType:
+    """A line for each group: severity, rule, title, place, and what fixing it saves."""
+    listed = groups[:_LISTED]
+    gains = [plain(group.gain.removeprefix(f"{_SAVES} "), style) for group in listed]
+    places = [plain(group.place, style) for group in listed]
+    widths = [
+        min(max(map(cell_len, places)), style.width // 3),
+        max(map(cell_len, [_SAVES, *gains])),
+    ]
+    names = [
+        max(len(group.first.severity) for group in listed),
+        max(len(group.first.rule) for group in listed),
+    ]
     places = [_end_of(place, widths[0], style) for place in places]
     ends: OverflowMethod = "ellipsis" if style.unicode else "crop"
     grid = Table.grid(padding=(0, 1))
@@ -273,19 +304,20 @@ def ranking(findings: Sequence[Finding], style: Style) -> RenderableType:
     for width in names:
         grid.add_column(no_wrap=True, width=width)
     room = style.width - 7 - sum(names) - sum(widths)
-    grid.add_column(no_wrap=True, overflow=ends, max_width=max(1, room))
+    grid.add_column(overflow="fold", max_width=max(1, room))
     grid.add_column(no_wrap=True, overflow=ends, width=widths[0])
     grid.add_column(no_wrap=True, overflow=ends, width=widths[1], justify="right")
-    for number, finding in enumerate(listed, 1):
+    grid.add_row(*[""] * 5, Text(_SAVES, style="dim"))
+    for group, place, gain in zip(listed, places, gains, strict=True):
         grid.add_row(
-            Text(str(number)),
-            Text(finding.severity, style=_SEVERITY[finding.severity]),
-            Text(finding.rule, style="bold"),
-            Text(finding.title),
-            Text(places[number - 1], style="cyan"),
-            Text(gains[number - 1]),
+            Text(str(group.number)),
+            Text(group.first.severity, style=_SEVERITY[group.first.severity]),
+            Text(group.first.rule, style="bold"),
+            Text(group.title),
+            Text(place, style="cyan"),
+            Text(gain),
         )
-    more = len(findings) - _LISTED
+    more = len(groups) - _LISTED
     rest = [Text(f"   and {more} more", style="dim")] if more > 0 else []
     return Group(grid, *rest)
 
@@ -298,12 +330,6 @@ def _end_of(place: str, width: int, style: Style) -> str:
     while cell_len(place) > width - 1:
         place = place[1:]
     return cut + place
-
-
-def _short_place(finding: Finding) -> str:
-    if not finding.locations:
-        return finding.place or ""
-    return f"{PurePath(finding.locations[0].file).name}:{finding.locations[0].line}"
 
 
 def indented(body: list[RenderableType], style: Style) -> RenderableType:

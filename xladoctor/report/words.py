@@ -141,6 +141,12 @@ def unexplained(time: TimeSpent) -> list[str]:
     return rows
 
 
+def unexplained_in_short(time: TimeSpent) -> str:
+    """The same in one line: the parts without their lines."""
+    parts = [f"{PARTS[part.part].label} {duration(part.seconds)}" for part in time.unexplained]
+    return f"time that no finding explains: {', '.join(parts)}"
+
+
 def steps_of(steps: Steps) -> list[str]:
     """How many steps, and how long they took."""
     text = f"{steps.count:,} step{'s' * (steps.count != 1)}"
