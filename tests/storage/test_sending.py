@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.cli.command import ENVIRONMENT
+from tests.recording.servers import profiler, sends
 from tests.storage.conftest import RUN
 from tests.storage.stores import KEY, SECRET, SECRET_IN_URL, s3_environment
 from xladoctor.evidence.load import load
@@ -197,3 +198,23 @@ def test_a_run_goes_to_a_bucket(
     assert json.loads(s3.cat_file(f"{place}/run.json"))["ended"]["status"] == 0
     evidence = load(f"s3://{place}")
     assert (evidence.lost, evidence.database.scalar("SELECT count(*) FROM process")) == ((), 1)
+
+
+def test_a_profile_of_a_running_program_goes_to_a_bucket(
+    s3: Any, s3_endpoint: str, place: str, tmp_path: Path
+) -> None:
+    with profiler(sends) as address:
+        words = ["capture", address, "--duration", "50ms", "-o", f"s3://{place}"]
+        done = subprocess.run(
+            [sys.executable, "-m", "xladoctor", *words],
+            cwd=tmp_path,
+            env={**ENVIRONMENT, **s3_environment(s3_endpoint)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.endswith(f"xladoctor: uploaded to s3://{place}\n")
+    assert {"run.json", "diagnosis.json"} < names(s3, place)
+    evidence = load(f"s3://{place}")
+    assert evidence.database.scalar("SELECT count(*) FROM timeline_step") == 5
