@@ -12,8 +12,10 @@ from tests.pods.generated import EPOCH_NS, OTHER, PROGRAM, timeline, write_pod
 from tests.pods.simulation import LEAD, SICKNESSES, Pod, Run, Sickness, Span, simulate
 from tests.pods.truth import truth
 from tests.xspace.reference import read
+from xladoctor.diagnosis.pods import pod
 from xladoctor.doctor import load_evidence
 from xladoctor.evidence.interface import Evidence
+from xladoctor.report.pods import facts
 
 POD = {"TPU": Pod(hosts=2, kind="TPU"), "GPU": Pod(hosts=2, kind="GPU")}
 
@@ -135,6 +137,10 @@ def test_steps_that_nothing_marks_are_counted_from_each_profiles_begin(tmp_path:
     first = "SELECT begin_ns FROM timeline_step WHERE step = 0 ORDER BY process"
     began = np.diff(column(evidence, first)) / 1000
     assert abs(began - np.diff(run.clock.ahead)) > 20_000  # not the same step of the program
+    of_pod = pod(evidence)
+    assert of_pod is not None
+    assert of_pod.matched_by_time
+    assert "steps have no common numbers" in " ".join(facts(of_pod))
 
 
 @pytest.mark.parametrize("kind", ["TPU", "GPU"])

@@ -64,6 +64,8 @@ class Pod:
         of: how many the job has, as far as is known.
         error_ms: the largest error of a clock; None where not all clocks could be compared.
         left_out: those that were not compared, each with the reason.
+        matched_by_time: whether steps have no numbers that mean the same in all timelines, so that
+            those that ended at about the same time were taken for one.
     """
 
     summary: str
@@ -74,3 +76,4 @@ class Pod:
     of: int
     error_ms: float | None = None
     left_out: list[str] = field(default_factory=list)
+    matched_by_time: bool = False

@@ -33,7 +33,7 @@ _PROCESSES = """
     SELECT p.process, coalesce(c.name, nullif(p.host, ''), 'process ' || p.process) AS name, p.rank,
            p.slice, p.world_size, t.file, t.file IS NOT NULL AS has_timeline,
            c.process IS NOT NULL AS has_steps, coalesce(s.steps, 0) AS steps, c.offset_ns,
-           c.error_ns
+           c.error_ns, c.shift
     FROM process p LEFT JOIN pod_process c USING (process)
     LEFT JOIN (SELECT process, any_value(file) AS file FROM timeline GROUP BY process) t
         USING (process)
@@ -110,6 +110,7 @@ def pod(evidence: Evidence, unread: Sequence[str] = ()) -> Pod | None:
         of=of,
         error_ms=None if None in errors else max(errors) / 1e6,
         left_out=left_out,
+        matched_by_time=any(each["shift"] for each in processes),
     )
 
 

@@ -54,6 +54,8 @@ def facts(pod: Pod) -> list[str]:
     said = [many, f"{steps} steps of {pod.step_ms:.1f} ms on average"]
     if pod.error_ms is not None:
         said.append(f"clocks within {duration(pod.error_ms / 1e3)}")
+    if pod.matched_by_time:
+        said.append("steps have no common numbers: matched by the time at which they ended")
     if pod.left_out:
         said.append(f"{len(pod.left_out)} left out")
     return said
