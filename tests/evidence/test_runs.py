@@ -113,6 +113,12 @@ def test_folder_of_runs_is_listed_the_newest_first(runs: Path, folder: str) -> N
     assert f"to read one of them: xladoctor analyze {RUNS}/a" in lines
 
 
+def test_folder_of_one_run_is_that_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made(Path(RUNS) / "a", 100)
+    assert locate(RUNS) == str(Path(RUNS) / "a")
+
+
 def test_several_runs_and_other_evidence_are_not_mixed(runs: Path) -> None:
     Path("report.txt").write_text("Counter: MarkStep\n  Value: 3\n")
     for words in ([f"{RUNS}/a", f"{RUNS}/b"], ["last", "last~1"]):

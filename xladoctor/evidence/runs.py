@@ -59,12 +59,14 @@ class KeptRun:
 
 
 def locate(word: str) -> str:
-    """The path for a word, which is a path or the name of a run.
+    """The path for a word, which is a path or the name of a run; a folder of one run is that run.
 
     Raises:
         IngestError: there is no such file and no such run.
     """
     exists = _exists(word)
+    if Path(word).name == RUNS and len(only := runs_below(Path(word))) == 1:
+        return str(only[0].path)
     if exists and (Path(word).is_dir() or not word.endswith(".py")):
         return word
     named = _NAMED.fullmatch(word)
