@@ -223,3 +223,11 @@ def test_page_shows_by_its_colour_whether_it_is_better(a: Run, b: Run, kind: str
     comparison_html.render(compared(a, b, max_slowdown=0.1), [SICK, SICK], output, Style())
     classes = [attributes.get("class") or "" for _, attributes in Page(output.getvalue()).elements]
     assert [each for each in classes if each.startswith("verdict")] == [kind]
+
+
+def test_page_has_its_parts_in_the_order_of_the_terminal() -> None:
+    output = io.StringIO()
+    comparison_html.render(COMPARISONS["padded"], [SICK, SICK], output, Style())
+    ids = [attributes.get("id") for _, attributes in Page(output.getvalue()).elements]
+    parts = ["changes", "times", "step"]
+    assert [each for each in ids if each in parts] == parts
