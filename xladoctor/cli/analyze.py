@@ -27,9 +27,9 @@ def analyze(
         typer.Argument(
             metavar="PATH…",
             help="A run: its directory, last (the newest), last~1 (the one before) or its"
-            " script's name. Or what other tools recorded of one program: an XProf log"
+            " script's name. Or another tool's output for one program: an XProf log"
             " directory, .xplane.pb files, Chrome traces, text files with metrics reports or"
-            " logs, or a directory with any of these. Or a URL of any: gs://, s3://, https://."
+            " logs, or a directory with any of these. All may be URLs: gs://, s3://, https://."
             " - reads text from standard input.",
         ),
     ],
@@ -38,8 +38,9 @@ def analyze(
         int | None,
         typer.Option(
             min=1,
-            show_default="one a processor",
-            help="Read several hosts in N processes of this machine, each host by itself.",
+            metavar="N",
+            show_default="one per processor",
+            help="Read several hosts at a time, in N processes on this machine.",
         ),
     ] = None,
     cluster: Annotated[

@@ -51,7 +51,11 @@ def compilations(
     layout: Annotated[Layout, typer.Option("--format", help="Output format.")] = Layout.table,
     limit: Annotated[
         int,
-        typer.Option(min=0, help="How many compilations (with --diff: lines) to show; 0 for all."),
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="How many compilations (with --diff: lines) to show; 0 for all.",
+        ),
     ] = 40,
     session: SessionOption = None,
     color: ColorOption = Color.auto,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _HELP = (
     "Run directory to create (default: xladoctor-runs/DATE-NAME). A URL, such as gs://bucket/run or"
-    " s3://bucket/run: it is uploaded there, too."
+    " s3://bucket/run, uploads it."
 )
 CaptureOutputOption = Annotated[
     str | None, typer.Option("--output", "-o", metavar="PATH", show_default=False, help=_HELP)

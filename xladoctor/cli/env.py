@@ -19,7 +19,11 @@ from xladoctor.report.output import Color, emit, style_for
 def env(
     timeout: Annotated[
         float,
-        typer.Option(min=1.0, help="Time limit in seconds for each check that uses the framework."),
+        typer.Option(
+            min=1.0,
+            metavar="SECONDS",
+            help="Time limit for each check that uses the framework.",
+        ),
     ] = TIMEOUT_S,
     output_format: PlainOption = PlainFormat.terminal,
     color: ColorOption = Color.auto,

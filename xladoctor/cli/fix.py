@@ -36,25 +36,33 @@ class VerifyOptions:
         ),
     ] = False
     pairs: Annotated[
-        int, typer.Option(min=1, help="Runs with and without each patch.", metavar="N")
+        int,
+        typer.Option(min=1, metavar="N", help="How often to run with and without each patch."),
     ] = 3
     rtol: Annotated[
-        float, typer.Option(min=0, help="Relative tolerance of the numbers that it prints.")
+        float,
+        typer.Option(
+            min=0, metavar="X", help="Relative tolerance for numbers in the program's output."
+        ),
     ] = 1e-3
     budget: Annotated[
         str | None,
-        typer.Option(metavar="TIME", show_default=False, help="Time for all runs, such as 20m."),
+        typer.Option(
+            metavar="TIME",
+            show_default=False,
+            help="Time limit for all runs together, such as 20m.",
+        ),
     ] = None
     stop_after: Annotated[
         int,
-        typer.Option(min=0, metavar="STEPS", show_default=False, help="End each run after these."),
+        typer.Option(min=0, metavar="N", show_default=False, help="End each run after N steps."),
     ] = 0
     include: Annotated[
         list[Path],
         typer.Option(
             metavar="PATH",
             show_default=False,
-            help="Copy this file or folder too, which git ignores. May be repeated.",
+            help="Also copy this file or folder, which git ignores. May be repeated.",
         ),
     ] = field(default_factory=list)
 
@@ -86,7 +94,7 @@ def fix(
     ],
     write: Annotated[
         bool,
-        typer.Option("--write", help="Change the files; with --verify, by patches that hold."),
+        typer.Option("--write", help="Apply the patches; with --verify, only those that hold."),
     ] = False,
     root: Annotated[
         Path | None,
@@ -94,7 +102,7 @@ def fix(
             exists=True,
             file_okay=False,
             show_default="the run's repository",
-            help="The project: no file outside of it is changed.",
+            help="The project: no file outside it is changed.",
         ),
     ] = None,
     options: VerifyOptions,
@@ -105,7 +113,7 @@ def fix(
 ) -> None:
     """Show patches for a run's findings; try them, or write them.
 
-    Exit status: 0 there are patches, 1 there is none or none holds, 2 the input cannot be used.
+    Exit status: 0 there are patches, 1 there are none or none holds, 2 the input cannot be used.
     """
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar

@@ -97,7 +97,9 @@ class CommandOptions:
     runs: Annotated[
         int,
         typer.Option(
-            min=1, help="Run the command N times: findings by majority, counts and times by median."
+            min=1,
+            metavar="N",
+            help="Run the command N times: findings by majority, counts and times by median.",
         ),
     ] = 1
     script: Annotated[
@@ -166,7 +168,7 @@ def gate(
         bool,
         typer.Option(
             "--suggest",
-            help="Put safe patches into the report: SARIF, which GitHub shows, markdown and json.",
+            help="Add safe patches to reports in SARIF (which GitHub shows), Markdown and JSON.",
         ),
     ] = False,
     command: CommandOptions,

@@ -52,10 +52,11 @@ TotalStepsOption = Annotated[
     int | None,
     typer.Option(
         "--total-steps",
+        metavar="N",
         min=1,
         show_default=False,
         rich_help_panel=REPORT,
-        help="Estimate each fix's saving for a run of N steps, too.",
+        help="Also estimate each fix's saving for a run of N steps.",
     ),
 ]
 ShowIgnoredOption = Annotated[
@@ -63,7 +64,7 @@ ShowIgnoredOption = Annotated[
     typer.Option(
         "--show-ignored",
         rich_help_panel=REPORT,
-        help="List the ignored findings, each with the reason.",
+        help="List the ignored findings, with their reasons.",
     ),
 ]
 AddIgnoresOption = Annotated[
@@ -105,7 +106,9 @@ class ReportOptions:
     ] = False
     top: Annotated[
         int | None,
-        typer.Option(min=1, show_default=False, help="Show the first N findings in full."),
+        typer.Option(
+            metavar="N", min=1, show_default=False, help="Show the first N findings in full."
+        ),
     ] = None
     formats: FormatOption = field(default_factory=list)
     color: ColorOption = Color.auto
@@ -113,7 +116,7 @@ class ReportOptions:
     timings: Annotated[
         bool,
         typer.Option(
-            "--timings", help="Say on standard error where xladoctor's own processor time went."
+            "--timings", help="Print xladoctor's own processor time, by stage, to standard error."
         ),
     ] = False
 

@@ -60,7 +60,9 @@ class AnswerOptions:
             show_default=False,
         ),
     ] = None
-    limit: Annotated[int, typer.Option(min=0, help="How many rows a table shows; 0 for all.")] = 40
+    limit: Annotated[
+        int, typer.Option(min=0, metavar="N", help="How many rows a table shows; 0 for all.")
+    ] = 40
 
 
 @grouped

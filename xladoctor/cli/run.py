@@ -54,8 +54,8 @@ class LaunchOptions:
         typer.Option(
             metavar="TIME",
             show_default=False,
-            help="Every so often (10m, 1h) while the program runs, write a report on what it has"
-            " done so far to report.txt in the run directory.",
+            help="Write a report on the program so far to report.txt in the run directory, at this"
+            " interval (10m, 1h).",
         ),
     ] = None
 
@@ -84,12 +84,16 @@ class TimelineOptions:
     section: ClassVar[str] = "Timeline"
 
     trace_steps: Annotated[
-        int, typer.Option(min=0, help="Number of steps in the timeline; 0 for no timeline.")
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Number of steps in the timeline; 0 for no timeline."
+        ),
     ] = 60
     trace_after: Annotated[
         int | None,
         typer.Option(
             min=0,
+            metavar="N",
             show_default="once the loop is steady",
             help="Steps to skip before the timeline begins; 0 starts immediately.",
         ),
@@ -98,17 +102,22 @@ class TimelineOptions:
         float,
         typer.Option(
             min=0.1,
+            metavar="SECONDS",
             help="Maximum length of the timeline in seconds, excluding compiling and waiting"
             " (hard limit: four times this).",
         ),
     ] = 15.0
     trace_bytes: Annotated[
-        str, typer.Option(help="Approximate size limit of the timeline file, such as 100M or 2G.")
+        str,
+        typer.Option(
+            metavar="SIZE", help="Approximate size limit of the timeline file, such as 100M or 2G."
+        ),
     ] = "100M"
     graph_bytes: Annotated[
         str,
         typer.Option(
-            help="Size limit of the graphs that are kept for `xladoctor tpu-check`; 0 for none."
+            metavar="SIZE",
+            help="Size limit of the graphs that are kept for `xladoctor tpu-check`; 0 for none.",
         ),
     ] = "20M"
 
@@ -155,9 +164,9 @@ def run(
     """Run a program unchanged, and print what slows it down.
 
     The program's input, output, arguments and exit status are the same as without xladoctor; the
-    report follows on standard output. A step of PyTorch/XLA is what lies between two barriers
-    (torch_xla.sync); one of JAX ends with the call that computes most in each iteration, one of
-    torch.compile with the optimizer's update. Exit status: the program's own; 124 after --timeout;
+    report follows on standard output. A step ends at a barrier (torch_xla.sync) in PyTorch/XLA, at
+    the call that computes most in each iteration in JAX, and at the optimizer's update in
+    torch.compile. Exit status: the program's own; 124 after --timeout;
     2 if the program could not start, or ran nothing on torch_xla, JAX or torch.compile.
     """
     from xladoctor import doctor, hang

@@ -38,14 +38,14 @@ class CompilingOptions:
         ),
     ] = None
     timeout: Annotated[
-        str, typer.Option(metavar="TIME", help="The most that compiling one graph may take.")
+        str, typer.Option(metavar="TIME", help="Time limit for compiling one graph.")
     ] = "10m"
     most: Annotated[
         int,
         typer.Option(
             min=1,
             metavar="N",
-            help="Compile at most N graphs: of a run those that matter most, of files the largest.",
+            help="Compile at most N graphs: those that matter most in a run, or the largest files.",
         ),
     ] = 4
 
@@ -61,10 +61,9 @@ def tpu_check(
         str,
         typer.Argument(
             metavar="RUN",
-            help="A run: last, last~1, a script's name, or its directory. Or a graph before"
-            " optimization, or a folder with some: StableHLO (.mlir), what"
-            " jax.export serializes, what JAX_DUMP_IR_TO=DIR or XLA_FLAGS=--xla_dump_to=DIR leave,"
-            " or the folder of TORCH_TRACE=DIR of TorchTPU.",
+            help="A run: its directory, last, last~1 or a script's name. Or an unoptimized graph,"
+            " or a folder of them: StableHLO (.mlir), or what jax.export, JAX_DUMP_IR_TO=DIR,"
+            " XLA_FLAGS=--xla_dump_to=DIR or TorchTPU's TORCH_TRACE=DIR writes.",
         ),
     ],
     on: Annotated[
@@ -72,15 +71,15 @@ def tpu_check(
         typer.Option(
             "--on",
             metavar="TPU",
-            help="What to compile for: v5e, or a slice: v5e:2x2, v6e:4x4, v5p:2x2x1. Several times"
-            " for several.",
+            help="What to compile for: v5e, or a slice: v5e:2x2, v6e:4x4, v5p:2x2x1. May be"
+            " repeated.",
         ),
     ],
     compiling: CompilingOptions,
     keep: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Also write what was found to FILE, for analyze and compare."
+            metavar="FILE", help="Also write the results to FILE, for analyze and compare."
         ),
     ] = None,
     config: ConfigOptions,
@@ -90,8 +89,8 @@ def tpu_check(
 
     No TPU is needed. It says whether a graph fits into the memory of a device, how much of what it
     writes is padding of tiles, and what it copies, by line. It says nothing about time. Preview:
-    output and options may change. Exit status: 0 all fit, 1 one does not, 2 there is no
-    verdict: no graph, no compiler, or a graph that cannot be compiled.
+    output and options may change. Exit status: 0 all fit, 1 one does not, 2 no verdict: no graph,
+    no compiler, or a graph that cannot be compiled.
     """
     from xladoctor import doctor
     from xladoctor.evidence.runs import locate
