@@ -6,6 +6,7 @@ only these. `--check` writes nothing, and fails if one of the others is not up t
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import io
 import json
@@ -25,8 +26,11 @@ from rich.console import Console
 from rich.text import Text
 
 from benchmarks import fixes
+from tests.comparison.record import RECORDED, STAGES
 from tests.journeys import journey as journeys
 from tests.prescriptions import trial as prescriptions
+from xladoctor.comparison.compare import compare
+from xladoctor.comparison.interface import Demand, Run
 from xladoctor.configuration import schema as configuration
 from xladoctor.diagnosis import rule_schema
 from xladoctor.diagnosis.case import Expected
@@ -51,12 +55,13 @@ from xladoctor.evidence.schema import (
 from xladoctor.fixes import registry
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest import run_records
-from xladoctor.report import comparison_json, terminal
+from xladoctor.report import comparison, comparison_json, terminal
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.json import schema
 from xladoctor.report.rule_page import page
 from xladoctor.report.schema import UNITS
 from xladoctor.rule_cases.defaults import BASE, DEFAULTS
+from xladoctor.rule_cases.healthy import unpacked
 
 DOCS = Path(__file__).resolve().parent
 SHAPES = DOCS.parent / "xladoctor" / "evidence" / "query_shapes.json"
@@ -66,6 +71,7 @@ COMMANDS = (
     "analyze",
     "report",
     "gate",
+    "fix",
     "compare",
     "capture",
     "compilations",
@@ -95,6 +101,7 @@ FAMILIES = {
 CONFIGURATION = DOCS / "configuration.md"
 PRESCRIPTIONS = DOCS / "prescriptions.md"
 START = DOCS / "start.md"
+COMPARE = DOCS / "compare.md"
 READING = DOCS / "reading.md"
 TROUBLESHOOTING = DOCS / "troubleshooting.md"
 TORCH_TPU = DOCS / "torchtpu.md"
@@ -282,6 +289,21 @@ def quoted_finding() -> str:
     return "\n".join(["```text", *(line.rstrip() for line in block), "```"]) + "\n"
 
 
+def quoted_comparison() -> str:
+    """The comparison of the two recorded runs on a terminal."""
+    rules = load_rules()
+    with contextlib.ExitStack() as stack:
+        runs = []
+        for stage in STAGES:
+            folder = stack.enter_context(unpacked(RECORDED / f"{stage}.tar.xz"))
+            stack.enter_context(contextlib.chdir(folder.parent))
+            evidence = load_evidence(stage)
+            runs.append(Run(evidence, diagnose(evidence, rules)))
+        text = io.StringIO()
+        comparison.render(compare(runs[0], runs[1], rules, Demand()), text, Style(width=80))
+    return f"```text\n{text.getvalue()}```\n"
+
+
 def picture() -> str:
     """The terminal report of the sample trace, as an SVG image."""
     console = Console(record=True, width=80, file=io.StringIO(), color_system="standard")
@@ -364,6 +386,7 @@ def committed() -> dict[Path, str]:
         PRESCRIPTIONS: filled(PRESCRIPTIONS, tried=tried_table(), journeys=journeys_table()),
         FIXES: filled(FIXES, kinds=kinds_table(), tried=tried_patches()),
         START: filled(START, finding=quoted_finding()),
+        COMPARE: filled(COMPARE, comparison=quoted_comparison()),
         READING: filled(READING, verdict=quoted_verdict(), finding=quoted_finding()),
         TORCH_TPU: filled(TORCH_TPU, names=names_table()),
         CASES: filled(CASES, defaults=row_defaults(), values=expected_values()),

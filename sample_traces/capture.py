@@ -20,7 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from xladoctor.ingest.protobuf_schema import message
-from xladoctor.recording.manifest import inventory
+from xladoctor.recording.interface import RunDirectory
+from xladoctor.recording.manifest import inventory, write
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted((HERE / "programs").glob("*.py"))
@@ -37,6 +38,8 @@ def capture(program: Path) -> None:
         "xladoctor",
         "run",
         "--quiet",
+        "--graph-bytes",
+        "0",
         "--output",
         str(target),
         f"programs/{program.name}",
@@ -79,6 +82,7 @@ def neutral(text: str) -> str:
         str(HERE.resolve()): "/samples",
         sysconfig.get_paths()["purelib"]: "/venv/lib/python3.11/site-packages",
         sysconfig.get_paths()["stdlib"]: "/usr/lib/python3.11",
+        sys.prefix: "/xladoctor/.venv",
         str(HERE.parent.resolve()): "/xladoctor",
         f'"{socket.gethostname()}"': '"host"',
     }
@@ -99,9 +103,13 @@ def neutralize(target: Path) -> None:
         else:
             path.write_text(neutral(path.read_text()))
         path.rename(path.with_name(path.name.replace(socket.gethostname(), "host")))
+    for path in target.glob("process-*/process.json"):  # the sizes are others now
+        process = json.loads(path.read_text())
+        names = (name.replace(socket.gethostname(), "host") for name in process.get("files", ()))
+        process["files"] = {name: (target / name).stat().st_size for name in names}
+        path.write_text(json.dumps(process) + "\n")
     record = json.loads((target / "run.json").read_text())
-    record["files"] = inventory(target)  # the sizes are others now
-    (target / "run.json").write_text(json.dumps(record, indent=1) + "\n")
+    write(RunDirectory(target), {**record, **inventory(target)})
 
 
 def neutralize_timeline(path: Path, shown: Callable[[str], str]) -> None:

@@ -33,6 +33,8 @@ def record(program: Path, folder: Path, kept: Path, *, may_fail: bool = False) -
         "8",
         "--trace-bytes",
         "8M",
+        "--graph-bytes",
+        "0",
         str(program),
     ]
     subprocess.run(
@@ -44,10 +46,11 @@ def record(program: Path, folder: Path, kept: Path, *, may_fail: bool = False) -
     (run / "diagnosis.json").unlink(missing_ok=True)
     neutralize(run)
     with tarfile.open(kept / f"{program.stem}.tar.xz", "w:xz") as packed:
-        packed.add(run, program.stem, filter=_anonymous)
+        packed.add(run, program.stem, filter=anonymous)
 
 
-def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+def anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """A member of an archive without the user and group of this machine."""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     return member
