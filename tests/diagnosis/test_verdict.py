@@ -40,45 +40,44 @@ def judge(time: TimeSpent, findings: list[Finding], **options: Any) -> Verdict:
         (
             spent(compile_s=6.0, tracing_s=4.0),
             "compilation",
-            "60% of the loop's 10 s went to compiling graphs; no rule knows a cure.",
+            "60% of the loop's 10 s went to compiling graphs; no rule has a fix for it.",
         ),
         (
             spent(warmup_compile_s=6.0, tracing_s=4.0),
             "compilation",
-            "60% of the loop's 10 s went to compiling graphs in warm-up; no rule knows a cure.",
+            "60% of the loop's 10 s went to compiling graphs in warm-up; no rule has a fix for it.",
         ),
         (
             spent(20.0, startup_s=10.0, tracing_s=6.0, python_s=4.0),
             "tracing",
             "30% of the run's 20 s went to recording operations in Python (tracing), 50% to"
-            " start-up; no rule knows a cure.",
+            " start-up; no rule has a fix for it.",
         ),
         (
             spent(40.0, startup_s=30.0, python_s=6.0, barrier_s=4.0),
             "tracing",
-            "60% of the loop's 10 s after warm-up went to Python; no rule knows a cure.",
+            "60% of the loop's 10 s after warm-up went to Python; no rule has a fix for it.",
         ),
         (
             spent(40.0, startup_s=29.0, python_s=6.0, tracing_s=1.0, barrier_s=4.0),
             "tracing",
-            "60% of the loop's 10 s after warm-up went to other Python; no rule knows a cure.",
+            "60% of the loop's 10 s after warm-up went to other Python; no rule has a fix for it.",
         ),
         (
             spent(read_s=7.0, barrier_s=3.0),
             "host_sync",
             "70% of the loop's 10 s went to waiting for values read from the device; no"
-            " rule knows a"
-            " cure.",
+            " rule has a fix for it.",
         ),
         (
             spent(input_s=7.0, barrier_s=3.0),
             "input",
-            "70% of the loop's 10 s went to waiting for input; no rule knows a cure.",
+            "70% of the loop's 10 s went to waiting for input; no rule has a fix for it.",
         ),
         (
             spent(barrier_s=4.0, dispatch_s=6.0),
             "dispatch",
-            "60% of the loop's 10 s went to launching graphs (dispatch); no rule knows a cure.",
+            "60% of the loop's 10 s went to launching graphs (dispatch); no rule has a fix for it.",
         ),
         (
             spent(barrier_s=9.0, upload_s=1.0),
@@ -137,36 +136,35 @@ HALF, LITTLE, BOUND, UNKNOWN = saves(6.0, 5.0), saves(6.0, 0.1), saves(6.0), sav
         (
             [HALF],
             "device",
-            "1 finding to fix for a loop 2 times as fast after warm-up, then"
-            " limited by the device.",
+            "fix 1 finding for a loop 2 times as fast after warm-up, then limited by the device.",
         ),
-        ([HALF], None, "1 finding to fix for a loop 2 times as fast after warm-up."),
+        ([HALF], None, "fix 1 finding for a loop 2 times as fast after warm-up."),
         (
             [HALF, saves(6.0, 2.5)],
             "upload",
-            "2 findings to fix for a loop 4 times as fast after warm-up, then limited by uploads.",
+            "fix 2 findings for a loop 4 times as fast after warm-up, then limited by uploads.",
         ),
         (
             [HALF, BOUND],
             None,
-            "2 findings to fix for a loop 2 times as fast or more after warm-up.",
+            "fix 2 findings for a loop 2 times as fast or more after warm-up.",
         ),
         (
             [HALF, UNKNOWN],
             "host",
-            "2 findings to fix for a loop 2 times as fast or more after"
+            "fix 2 findings for a loop 2 times as fast or more after"
             " warm-up, then limited by other Python on the host.",
         ),
         (
             [HALF, saves(9.0, 4.0, severity="info")],
             None,
-            "1 finding to fix for a loop 2 times as"
+            "fix 1 finding for a loop 2 times as"
             " fast after warm-up; XD201, for information, may save more: 90% of the loop.",
         ),
         (
             [HALF, saves(5.9, 4.0, severity="info")],
             None,
-            "1 finding to fix for a loop 2 times as fast after warm-up.",
+            "fix 1 finding for a loop 2 times as fast after warm-up.",
         ),
         (
             [LITTLE],
@@ -177,8 +175,7 @@ HALF, LITTLE, BOUND, UNKNOWN = saves(6.0, 5.0), saves(6.0, 0.1), saves(6.0), sav
         (
             [HALF, NOTHING],
             "device",
-            "1 finding to fix for a loop 2 times as fast after"
-            " warm-up, then limited by the device.",
+            "fix 1 finding for a loop 2 times as fast after warm-up, then limited by the device.",
         ),
         (
             [NOTHING, NOTHING],
@@ -262,13 +259,13 @@ def test_one_estimate_without_a_replay_is_the_speedup_and_beside_others_it_is_mo
 def test_what_is_left_of_next_to_nothing_is_no_number() -> None:
     step = Saving(3.0, None, None, "estimate", now_ms=30.0, after_ms=0.1, remaining_s=2.99)
     text = judge(spent(barrier_s=6.0), [finding(saving=step)], steps=Steps(100, 3, None)).text
-    assert text.endswith("; 1 finding to fix for a loop over 100 times as fast after warm-up.")
+    assert text.endswith("; fix 1 finding for a loop over 100 times as fast after warm-up.")
 
 
 def test_missing_barrier_has_a_speedup_too() -> None:
     judged = judge(spent(barrier_s=1.0), [saves(6.0, 5.0, rule="XD301")])
     assert (judged.bound_by, judged.speedup) == ("missing_barrier", 2.0)
-    assert judged.text.endswith("; 1 finding to fix for a loop 2 times as fast after warm-up.")
+    assert judged.text.endswith("; fix 1 finding for a loop 2 times as fast after warm-up.")
 
 
 def test_without_a_loop_there_is_no_speedup() -> None:
@@ -281,7 +278,7 @@ def test_without_a_loop_there_is_no_speedup() -> None:
 )
 def test_small_speedup_is_told_as_a_percentage(seconds: float, gain: str) -> None:
     text = judge(spent(barrier_s=10.0), [saves(6.0, seconds)]).text
-    assert text.endswith(f"; 1 finding to fix for a loop {gain} after warm-up.")
+    assert text.endswith(f"; fix 1 finding for a loop {gain} after warm-up.")
 
 
 @pytest.mark.parametrize(
@@ -299,7 +296,7 @@ def test_small_speedup_is_told_as_a_percentage(seconds: float, gain: str) -> Non
             None,
             "tracing",
             "100% of the loop's 10 s went to recording"
-            " operations in Python (tracing); no rule knows a cure.",
+            " operations in Python (tracing); no rule has a fix for it.",
         ),
         (
             spent(barrier_s=10.0),
@@ -311,7 +308,7 @@ def test_small_speedup_is_told_as_a_percentage(seconds: float, gain: str) -> Non
             spent(warmup_compile_s=9.0, tracing_s=1.0),
             0.96,
             "compilation",
-            "90% of the loop's 10 s went to compiling graphs in warm-up; no rule knows a cure.",
+            "90% of the loop's 10 s went to compiling graphs in warm-up; no rule has a fix for it.",
         ),
     ],
 )
@@ -334,14 +331,14 @@ def test_waiting_for_a_device_that_has_nothing_to_do_is_not_nothing() -> None:
 
     assert judge(time, []).text == (
         "80% of the loop's 10 s went to waiting for the device, which was idle for 95% of that;"
-        " no rule knows a cure."
+        " no rule has a fix for it."
     )
     assert judge(replace(time, device_s=7.0), []).text.endswith("for the device; nothing to fix.")
 
 
 def test_what_a_few_long_steps_lose_is_not_what_a_longer_run_loses() -> None:
     time = spent(40.0, startup_s=30.0, python_s=6.0, barrier_s=4.0)
-    assert judge(time, [], steps=Steps(100, 3, 90.0)).text.endswith("; no rule knows a cure.")
+    assert judge(time, [], steps=Steps(100, 3, 90.0)).text.endswith("; no rule has a fix for it.")
     assert judge(time, [], steps=Steps(100, 3, 10.0)).text.endswith("; nothing to fix.")
 
 
@@ -352,7 +349,7 @@ def test_what_no_rule_cures_has_its_hottest_line() -> None:
         Unexplained("input", 6.0, [LineTime("train.py", 12, 5.0)]),
     ]
     text = judge(replace(time, unexplained=rows), []).text
-    assert text.endswith("; no rule knows a cure; most of it is at train.py:12.")
+    assert text.endswith("; no rule has a fix for it; most of it is at train.py:12.")
 
 
 def test_what_a_finding_is_about_has_a_cure() -> None:
@@ -488,7 +485,7 @@ def test_nothing_found_by_the_rules_that_are_on_is_no_more_than_that() -> None:
     device, compiling = spent(10.0, barrier_s=9.0), spent(10.0, compile_s=9.0)
     assert judge(device, [], off=1).text.endswith("; nothing to fix, with 1 rule switched off.")
     assert judge(compiling, [], off=2).text.endswith(
-        "; no rule knows a cure, with 2 rules switched off."
+        "; no rule has a fix for it, with 2 rules switched off."
     )
     assert "switched off" not in judge(device, [HALF], off=2).text
 

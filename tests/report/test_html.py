@@ -123,7 +123,7 @@ def test_page_of_a_healthy_program_says_so_first() -> None:
     assert "verdict clean" in [a.get("class") for _, a in shown.elements]
     for verdict in (
         TEXT.verdict,  # nothing is known
-        Verdict("compilation", f"{text}; no rule knows a cure."),
+        Verdict("compilation", f"{text}; no rule has a fix for it."),
         Verdict("compilation", f"{text}; nothing to fix, with 2 rules switched off."),
     ):
         assert "Nothing to fix." not in page(Report(replace(healthy, verdict=verdict))).text

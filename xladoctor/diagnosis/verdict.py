@@ -44,7 +44,7 @@ LIMITS = {
 _UNKNOWN = "This evidence has no times of steps, so what limits the program is not known"
 _REPORTED = "{}, but no times of steps"
 NOTHING = "nothing to fix"
-_NO_CURE = "no rule knows a cure"
+_NO_FIX = "no rule has a fix for it"
 _NONE_JUDGED = "no rule could be evaluated"
 _WITHIN = "no launch repeats, and what goes on within one cannot be seen from outside"
 _WARMING_UP = ", all of them warm-up: let it run longer"
@@ -94,7 +94,10 @@ def _to_fix(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
         todo = f"{_counted(worth)} to fix in {_counted_steps(basis)}{_WARMING_UP}"
     elif worth:
         gain = _gain(basis, speedup, kind)
-        todo = f"{_counted(worth)} to fix{gain or _most(basis, worth)}"
+        if gain and (speedup or 0.0) >= _NO_GAIN:
+            todo = f"fix {_counted(worth)}{gain}"
+        else:
+            todo = f"{_counted(worth)} to fix{gain or _most(basis, worth)}"
         if not gain:
             speedup = None
     else:
@@ -140,7 +143,7 @@ def _nothing(basis: Basis, limit: _Limit) -> tuple[_Limit, str]:
     if basis.judged is not None and not basis.judged[0]:
         todo = _NONE_JUDGED
     elif lost and lost.share > saved:
-        limit, todo = lost, _spared_later(basis, lost) or _NO_CURE + _hottest(basis, lost)
+        limit, todo = lost, _spared_later(basis, lost) or _NO_FIX + _hottest(basis, lost)
         if best and saved >= _LITTLE:
             todo += f", but a fix below saves {_of_loop(best, saved)}"
     elif best and saved >= _LITTLE:
