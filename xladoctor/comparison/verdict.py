@@ -85,7 +85,7 @@ def verdict(grounds: Grounds) -> Verdict:
     )
     if numbers["unknown"] or rules or grounds.broke_off:
         why = ", ".join(filter(None, (changes, rules, grounds.broke_off)))
-        return Verdict("unclear", f"As far as can be told, nothing is worse: {why}{tail}")
+        return Verdict("unclear", f"As far as is known, nothing is worse: {why}{tail}")
     if numbers["fixed"] or numbers["better"]:
         return Verdict("better", f"B is better: {changes}{tail}")
     return Verdict("same", f"B is like A: no finding is new, worse or gone{tail}")

@@ -124,9 +124,8 @@ def _stopped(stopping: Sequence[Difference], *, timed: bool) -> str:
     despite = " ".join(f"--despite {difference.what}" for difference in stopping)
     if names == "shapes":
         return (
-            "The runs differ in shapes, so a step of B does other work than one of A. What the"
-            " program does, its compiling and its loop are compared"
-            f"{f'; to judge the median step too: {despite}' * timed}."
+            "The runs differ in shapes, so a step of B does different work. Counts, compiling and"
+            f" the loop are compared{f'; to judge the median step too: {despite}' * timed}."
         )
     return (
         f"Times are not comparable, because the runs differ in {names}. What the program"
