@@ -57,6 +57,7 @@ class Expected(BaseModel):
     )
     cause: dict[str, Any] | None = Field(default=None, description="some values of its cause")
     message: str | None = Field(default=None, description="a part of its message")
+    fix: str | None = Field(default=None, description="a part of its fix")
 
 
 class Case(BaseModel):

@@ -49,9 +49,9 @@ class Alike:
 
     @property
     def place(self) -> str:
-        """The file and the line of the first, and how many more there are."""
+        """The file and the line of the first, and how many more there are; empty without a line."""
         if not self.first.locations:
-            return self.first.place or ""
+            return ""
         location = self.first.locations[0]
         more = f" +{len(self.findings) - 1}" if len(self.findings) > 1 else ""
         return f"{PurePath(location.file).name}:{location.line}{more}"

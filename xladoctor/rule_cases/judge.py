@@ -100,7 +100,7 @@ def _at(value: Any, i: int) -> Any:
 def shown(finding: Finding, wanted: Row) -> Row:
     """The values of a finding that a case names; if it names none, the identifying ones."""
     place = finding.locations[0] if finding.locations else None
-    message = str(wanted.get("message"))
+    message, fix = str(wanted.get("message")), str(wanted.get("fix"))
     flat: Row = {
         "rule": finding.rule,
         "severity": finding.severity,
@@ -115,6 +115,7 @@ def shown(finding: Finding, wanted: Row) -> Row:
         "related": [f"{p.role} {p.file}:{p.line}" for p in finding.locations[1:]],
         "cause": {key: finding.cause.get(key) for key in wanted.get("cause") or {}},
         "message": message if message in finding.message else finding.message,
+        "fix": fix if fix in finding.fix else finding.fix,
     }
     return {key: flat[key] for key in wanted or _TELLING}
 
