@@ -22,6 +22,7 @@ from xladoctor.recording.directory import make_directory
 from xladoctor.recording.framework import require_installed
 from xladoctor.recording.interface import CaptureError, RunDirectory, RunOutcome, RunRequest
 from xladoctor.recording.job import Launcher
+from xladoctor.recording.naming import program_of
 from xladoctor.recording.refused import refuse
 from xladoctor.recording.witness import Witness
 from xladoctor.running import RUN_DIRECTORY
@@ -78,7 +79,7 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
     refuse(request)
     if request.needs_framework:
         require_installed()
-    directory = make_directory(request.output, request.script, Launcher.here(request.command))
+    directory = make_directory(request.output, program_of(request), Launcher.here(request.command))
     request = replace(request, options=replace(request.options, session=directory.path.name))
     record = manifest.begin(directory, request)
     began = time.monotonic()
