@@ -339,7 +339,7 @@ def test_program_that_hung_is_told_with_the_files_that_say_where(run: Path) -> N
     for pid in (43, 42):
         write(run / f"stacks-{pid}.txt", "MainThread …")
     assert read(run).notes == [
-        f"{run}: the program was ended after 90 s, as --timeout asks; where its threads stood:"
+        f"{run}: stopped by --timeout after 90 s; where its threads stood:"
         " stacks-42.txt, stacks-43.txt"
     ]
 

@@ -118,10 +118,47 @@ def test_signal_to_us_reaches_the_program_once(
     assert run.report["run"]["signal"] == sent
     assert run.finished.stdout == "ready\n" + "interrupted\n" * interrupted
     assert run.finished.stderr.count("KeyboardInterrupt") == interrupted
-    assert cut_short(run) is not interrupted
+    assert not cut_short(run)
     assert list(run.directory.glob("plugins/profile/*/*"))
     assert not list(run.directory.rglob("flush*"))
     assert_names_the_read(run)
+
+
+@pytest.mark.parametrize(
+    "to_all",
+    [pytest.param(True, id="group"), pytest.param(False, id="alone", marks=pytest.mark.thorough)],
+)
+def test_signal_to_the_program_ends_it_once_everything_is_written(
+    tmp_path: Path, to_all: bool
+) -> None:
+    program = write(tmp_path, "train.py", TRAIN + WAIT_FOR_THE_END)
+
+    def end(doctor: subprocess.Popen[str]) -> None:
+        if to_all:
+            os.killpg(doctor.pid, signal.SIGTERM)
+        else:
+            os.kill(_pid(tmp_path), signal.SIGTERM)
+
+    run = _end(tmp_path, program, end)
+
+    assert run.finished.status == 143
+    assert run.report["run"]["signal"] == signal.SIGTERM
+    assert run.finished.stderr == ""
+    assert run.notes == []
+    assert list(run.directory.glob("plugins/profile/*/*"))
+    assert_names_the_read(run)
+
+
+@pytest.mark.thorough
+def test_programs_own_handler_of_a_signal_runs(tmp_path: Path) -> None:
+    handler = "import signal\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n"
+    program = write(tmp_path, "train.py", f"{TRAIN}{handler}{WAIT_FOR_THE_END}")
+
+    run = _end(tmp_path, program, lambda doctor: os.killpg(doctor.pid, signal.SIGTERM))
+
+    assert run.finished.status == 7
+    assert run.notes == []
+    assert list(run.directory.glob("plugins/profile/*/*"))
 
 
 def test_program_that_is_killed_is_diagnosed_from_what_it_wrote(tmp_path: Path) -> None:
@@ -138,7 +175,12 @@ def test_program_that_is_killed_is_diagnosed_from_what_it_wrote(tmp_path: Path) 
 
 @pytest.mark.thorough
 def test_what_is_cut_off_is_told_although_the_launcher_was_killed(tmp_path: Path) -> None:
-    parent_ends = "\nparent = os.getppid()\nwhile os.getppid() == parent:\n    time.sleep(0.1)\n"
+    parent_ends = """
+print("ready", flush=True)
+parent = os.getppid()
+while os.getppid() == parent:
+    time.sleep(0.1)
+"""
     program = write(tmp_path, "train.py", TRAIN + parent_ends)
 
     run = _end(tmp_path, program, lambda doctor: doctor.kill()).directory
@@ -363,6 +405,7 @@ def _end(folder: Path, program: Path, end: Callable[[subprocess.Popen[str]], Non
         cwd=folder,
         env=environment(),
         text=True,
+        start_new_session=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:

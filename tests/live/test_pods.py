@@ -117,6 +117,29 @@ def by_rank(runs: Sequence[Path]) -> dict[int, Path]:
     return {record["rank"]: process for record, process in records}
 
 
+@pytest.mark.parametrize("framework", ["torch", pytest.param("jax", marks=pytest.mark.thorough)])
+def test_processes_that_wait_for_each_other_stop_at_the_same_step(
+    tmp_path: Path, port: str, framework: str
+) -> None:
+    words: tuple[str, ...] = (*TORCHRUN, "--standalone", "--nproc-per-node", "2")
+    endless = GLOO.replace("range(20)", "iter(int, 1)")
+    if framework == "jax":
+        both = f"{sys.executable} $0 {port} x 0 & {sys.executable} $0 {port} x 1; wait"
+        words = ("--", "sh", "-c", both)
+        endless = SLOW_INPUT.replace("range(40)", "iter(int, 1)")
+    program = write(tmp_path, "train.py", endless)
+
+    (done,) = launched(tmp_path, "out", [("--stop-after", "20s", *words, program)])
+
+    logs = [file.read_text().splitlines() for file in tmp_path.rglob("process-*/steps.jsonl")]
+    lines = [list(map(json.loads, log)) for log in logs]
+    steps = [sum(line["steps"] for line in each if line["event"] == "step") for each in lines]
+    assert len(steps) == 2
+    assert steps[0] == steps[1]
+    assert "Traceback" not in done.stderr
+    assert all(json.loads(file.read_text())["ended"] for file in tmp_path.rglob("process.json"))
+
+
 @pytest.mark.thorough
 def test_processes_of_one_launcher_know_their_job(tmp_path: Path) -> None:
     program = write(tmp_path, "train.py", REPLICAS)

@@ -107,6 +107,8 @@ def test_line_to_copy_accepts_what_there_is(value: float) -> None:
     [
         ("host_syncs_per_step", 0.00003, "3e-05 a step"),
         ("step_ms", 12.1, "12.1 ms"),
+        ("step_ms", 1.08443, "1.084 ms"),
+        ("step_ms", 123456.7, "123,500 ms"),
         ("peak_memory", 2.0**20, "1.049 MB"),
         ("compilations_after_warmup", 1717.0, "1,717"),
     ],

@@ -92,9 +92,7 @@ def read_run_directory(
     elif ended and ended.timeout_s:
         files = ", ".join(sorted(file.name for file in path.glob("stacks-*.txt")))
         stood = f"; where its threads stood: {files}" if files else ""
-        ingested.notes.append(
-            f"{path}: the program was ended after {ended.timeout_s:g} s, as --timeout asks{stood}"
-        )
+        ingested.notes.append(f"{path}: stopped by --timeout after {ended.timeout_s:g} s{stood}")
     elif ended and ended.stop_after_s:
         ingested.notes.append(
             f"{path}: after {ended.stop_after_s:g} s the program was asked to stop, as --stop-after"

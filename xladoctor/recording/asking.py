@@ -3,43 +3,69 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from xladoctor.recording.bootstrap._xladoctor import asked
+from xladoctor.recording.bootstrap._xladoctor import asked, termination
 from xladoctor.recording.interface import RunDirectory
 from xladoctor.running import is_running
+from xladoctor.whole_files import write_text
 
 _LOOK_S = 0.05
+_ANSWERED_S = 2.0  # the most to wait until each process has said when it can stop
 
 
 def stop(directory: RunDirectory) -> None:
-    """Ask the processes to end at their next step."""
-    _ask(directory, asked.STOP)
+    """Ask the processes to end: at their next step, or several at the same step if they can."""
+    folders = list(filter(is_running, directory.processes()))
+    if len(folders) > 1:
+        _ask(directory, asked.STOP)
+        _wait(folders, asked.CAN_STOP, _ANSWERED_S)
+    steps = [step for folder in folders if (step := _can_stop(folder)) is not None]
+    with contextlib.suppress(OSError):
+        write_text(directory.path / asked.STOP, str(max(steps, default=0)))
 
 
-def flush(directory: RunDirectory, patience_s: float, ends_by: int | None = None) -> None:
-    """Have the processes write everything that they have recorded.
+def flush(directory: RunDirectory, patience_s: float) -> None:
+    """Have the processes that still run write everything that they have recorded.
 
     Args:
         patience_s: seconds to wait for it.
-        ends_by: only if this signal would end one of them, without giving it a chance to do so.
     """
     folders = list(filter(is_running, directory.processes()))
-    if not folders or (ends_by and all(_handles(folder, ends_by) for folder in folders)):
+    if not folders:
         return
     _ask(directory, asked.FLUSH)
-    ends = time.monotonic() + patience_s
-    while time.monotonic() < ends and any(
-        not (folder / asked.FLUSHED).exists() and is_running(folder) for folder in folders
-    ):
-        time.sleep(_LOOK_S)
+    _wait(folders, asked.FLUSHED, patience_s)
+
+
+def kill_held(directory: RunDirectory) -> None:
+    """Kill the processes that hold back a signal that would have ended them, and do not get to
+    end themselves, as where foreign code keeps the interpreter's lock.
+    """
+    for folder in filter(is_running, directory.processes()):
+        pid = int(folder.name.split("-")[1])
+        with contextlib.suppress(OSError):  # it has ended, or belongs to another user
+            if _holds(pid):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _holds(pid: int) -> bool:
+    """Whether a process got a signal that its capture holds back."""
+    files = Path("/proc", str(pid), "fd").iterdir()
+    return any(
+        file.readlink().match(f"/memfd:{termination.PREFIX}*") and file.stat().st_size
+        for file in files
+    )
 
 
 def withdraw(directory: RunDirectory) -> None:
     """Remove what was asked, and the answers."""
-    answers = [folder / asked.FLUSHED for folder in directory.processes()]
+    names = asked.CAN_STOP, asked.FLUSHED
+    answers = [folder / name for folder in directory.processes() for name in names]
     for file in (directory.path / asked.STOP, directory.path / asked.FLUSH, *answers):
         with contextlib.suppress(OSError):
             file.unlink()
@@ -50,11 +76,16 @@ def _ask(directory: RunDirectory, what: str) -> None:
         (directory.path / what).touch()
 
 
-def _handles(folder: Path, number: int) -> bool:
-    """Whether the process of a folder catches or ignores a signal."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        text = Path("/proc", folder.name.split("-")[1], "status").read_text()
-        masks = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
-        handled = int(masks["SigCgt"], 16) | int(masks["SigIgn"], 16)
-        return bool(handled >> (signal.Signals(number) - 1) & 1)
-    return False
+def _wait(folders: Sequence[Path], answer: str, patience_s: float) -> None:
+    """Wait for the answers of processes that still run."""
+    ends = time.monotonic() + patience_s
+    while time.monotonic() < ends and any(
+        not (folder / answer).exists() and is_running(folder) for folder in folders
+    ):
+        time.sleep(_LOOK_S)
+
+
+def _can_stop(folder: Path) -> int | None:
+    with contextlib.suppress(OSError, ValueError):
+        return int((folder / asked.CAN_STOP).read_bytes())
+    return None

@@ -24,8 +24,8 @@ class RunRequest:
 
     Attributes:
         command: the command as executed, interpreter first if there is one.
-        script: what the user named (a script, a module, a command); names the run directory.
-        output: the run directory to create, or None for ``xladoctor-runs/<date>-<script>/``.
+        script: what the user named (a script, a module, a command).
+        output: the run directory to create, or None for ``xladoctor-runs/<date>-<program>/``.
         needs_framework: whether this interpreter will run the program.
         options: what is asked of the capture itself.
         timeout_s: seconds after which the program counts as hanging: the stacks of its threads

@@ -22,7 +22,9 @@ from xladoctor.recording.directory import make_directory
 from xladoctor.recording.framework import require_installed
 from xladoctor.recording.interface import CaptureError, RunDirectory, RunOutcome, RunRequest
 from xladoctor.recording.job import Launcher
+from xladoctor.recording.naming import program_of
 from xladoctor.recording.refused import refuse
+from xladoctor.recording.witness import Witness
 from xladoctor.running import RUN_DIRECTORY
 
 _BOOTSTRAP = Path(__file__).parent / "bootstrap"
@@ -31,8 +33,9 @@ _TICK_MS = 100
 _TICKS_A_LOOK = 5
 #: From when a program was asked to end at its next step, until it is ended anyway.
 _STOP_S = 30.0
-#: The most to wait until everything recorded is written, before a program is ended.
-_FLUSH_S, _FLUSH_AT_SIGNAL_S = 10.0, 5.0
+#: The most to wait until everything recorded is written, before a program is ended, after what
+#: started it was, and before a process is killed that holds back the signal passed on to it.
+_FLUSH_S, _FLUSH_AT_SIGNAL_S, _HELD_S = 10.0, 5.0, 10.0
 _FORWARDED = (
     signal.SIGINT,
     signal.SIGTERM,
@@ -76,7 +79,7 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
     refuse(request)
     if request.needs_framework:
         require_installed()
-    directory = make_directory(request.output, request.script, Launcher.here(request.command))
+    directory = make_directory(request.output, program_of(request), Launcher.here(request.command))
     request = replace(request, options=replace(request.options, session=directory.path.name))
     record = manifest.begin(directory, request)
     began = time.monotonic()
@@ -126,11 +129,15 @@ def _supervise(
         child = subprocess.Popen(request.command, env=environment)
     except OSError as error:
         raise CaptureError(f"cannot run {request.command[0]}: {error.strerror}") from error
-    limits = _Limits.of(request)
+    limits, witness = _Limits.of(request), Witness()
+    patience = float("inf")
     signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
     try:
         for tick in _until_the_end_of(child):
-            _forward_signals(child, directory)
+            if _forward_signals(child, witness):
+                patience = time.monotonic() + _HELD_S
+            if time.monotonic() >= patience:
+                asking.kill_held(directory)
             if tick % _TICKS_A_LOOK == 0:
                 with contextlib.suppress(OSError):  # no terminal any more, or no run directory
                     observer.tick()
@@ -139,9 +146,14 @@ def _supervise(
                 end(child, directory)
                 status = child.poll()
                 return (-signal.SIGKILL if status is None else status), reached
+        if child.returncode < 0:  # what it started may live a little longer
+            asking.flush(directory, _FLUSH_AT_SIGNAL_S)
         return child.returncode, {}
     finally:
+        while signal.sigtimedwait(_FORWARDED, 0):  # it got those that ended it before we looked
+            pass
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        witness.end()
 
 
 @dataclass
@@ -203,11 +215,13 @@ def _until_the_end_of(child: subprocess.Popen[bytes]) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _forward_signals(child: subprocess.Popen[bytes], directory: RunDirectory) -> None:
-    """Pass on those sent to us alone, after what they would destroy is written. Never waits for
+def _forward_signals(child: subprocess.Popen[bytes], witness: Witness) -> bool:
+    """Pass on those sent to us alone; return whether one was to end the program. Never waits for
     one: Python's ``sigtimedwait`` makes up a signal if it is stopped and continued meanwhile."""
+    ending = False
     while (received := signal.sigtimedwait(_FORWARDED, 0)) is not None:
-        if received.si_code != _SENT_BY_KERNEL:
-            if received.si_signo in _ENDING:
-                asking.flush(directory, _FLUSH_AT_SIGNAL_S, received.si_signo)
+        ending |= received.si_signo in _ENDING
+        sent_to_all = witness.got(received.si_signo)
+        if received.si_code != _SENT_BY_KERNEL and not sent_to_all:
             child.send_signal(received.si_signo)
+    return ending

@@ -85,6 +85,8 @@ def number(name: CountName, value: float) -> str:
         return f"{value:.0f} B"
     if name in ("hbm_share", "padding_share"):
         return percent(value)
+    if name == "step_ms":  # is measured, to no more digits than these
+        value = float(f"{value:.4g}")
     return f"{value:,.10g}"
 
 

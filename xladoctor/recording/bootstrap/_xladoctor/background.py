@@ -26,7 +26,9 @@ class Background:
             self._running.release()
 
     def ended(self, timeout_s: float = 0.0) -> bool:
-        """Whether it ends within ``timeout_s``; true if it was never started."""
+        """Whether it ends within ``timeout_s``; true if it was never started, or is what asks."""
+        if self.ident == _thread.get_ident():
+            return True
         if not self._running.acquire(timeout=timeout_s):
             return False
         self._running.release()

@@ -41,7 +41,7 @@ class Events:
         self._timeline: Timeline
         self._probe: Probe
         self._stop_after = 0
-        self.stop_asked = False
+        self.stop_asked: int | None = None  # after so many steps
 
     def reset(self, lines: SourceLines) -> None:
         """Forget all events so far."""
@@ -169,12 +169,14 @@ class Events:
 
     def enough(self, state: ThreadState) -> bool:
         """Whether the program has run the requested number of steps, or time."""
-        enough = self.stop_asked or 0 < self._stop_after <= state.index
+        asked = self.stop_asked is not None and self.stop_asked <= state.index
+        enough = asked or 0 < self._stop_after <= state.index
         return enough and not self._recorder.off
 
     def enough_of_reads(self, state: ThreadState) -> bool:
         """Whether a program without steps, which is cut at reads, has run the requested time."""
-        return self.stop_asked and state.main and not state.index and not self._recorder.off
+        asked = self.stop_asked is not None
+        return asked and state.main and not state.index and not self._recorder.off
 
     def read_left(
         self, state: ThreadState, site: int | None, kind: str, begin: int, end: int

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import os
 import platform
 import socket
@@ -17,7 +18,17 @@ import threading
 from dataclasses import replace
 from typing import Any, Callable
 
-from . import asked, clock, disguise, frontend, options, other_names, process, settings
+from . import (
+    asked,
+    clock,
+    disguise,
+    frontend,
+    options,
+    other_names,
+    process,
+    settings,
+    termination,
+)
 from .call_site import USER, CallSites
 from .calls import Calls
 from .compilation_log import CompilationLog
@@ -31,6 +42,7 @@ from .records import Records
 from .redaction import redact, redact_text
 from .run_queue import RunQueue
 from .sampler import Sampler
+from .step import ThreadState
 from .tally import Tally
 from .timeline import Timeline
 from .writer import Writer
@@ -38,6 +50,8 @@ from .writer import Writer
 #: Frameworks may crash the program if they record lines of such a file.
 _UNDECODABLE = "the name of {} is not UTF-8; so the lines of operations are missing, too"
 _MOST_NAMES = 500  # noted at most
+_FINISHED_S = 10.0  # the most that the program's exit waits for the writer's thread to finish
+_TOLD_NS = 1_000_000_000  # until each process of a run has said when it can stop, and was told
 _LATE = "graphs had been compiled before the capture began"
 
 
@@ -60,6 +74,7 @@ class Session:
         self._run = run_directory
         self._watch = watch
         self._options = given or options.read()
+        self._own_process = given is None  # otherwise a part of a program that goes on
         self._frontend = frontend.load(framework)
         self._settings = settings.users(self._frontend.recorded)
         known = self._frontend
@@ -116,7 +131,7 @@ class Session:
 
     def _reset(self) -> None:
         """Create everything that needs no files or threads: the state while asleep."""
-        self._finished = self._named = self._flushed = False
+        self._finished = self._named = self._flushed = self._can_stop = False
         self._unnoted: Exception | None = None
         self._exit_ns: int | None = None
         self._pid = os.getpid()
@@ -171,6 +186,8 @@ class Session:
         if not self._options.counts_only:
             self._sampler.thread.start()
             process.at_exit(self.finish)
+            if self._own_process:
+                termination.hold()
         state.step.begin += clock.perf_counter_ns() - began
 
     def _begin_log(self, late: bool) -> str | None:
@@ -237,9 +254,15 @@ class Session:
 
     def _obey(self) -> None:
         """Do what the launcher asks for."""
-        if asked.asked(self._run, asked.STOP):
-            self._events.stop_asked = True
-        if not self._flushed and asked.asked(self._run, asked.FLUSH):
+        if self._events.stop_asked is None and asked.asked(self._run, asked.STOP):
+            self._events.stop_asked = asked.stops_after(self._run)
+            if not self._can_stop:
+                self._can_stop = True
+                asked.can_stop(self._folder, max(map(_ahead, self._recorder.threads), default=0))
+        if termination.is_due():
+            for session in captures:
+                session.finish()
+        elif not self._flushed and asked.asked(self._run, asked.FLUSH):
             self._flushed = True
             self._timeline.close("the end that was asked for")
             self._timeline.write()
@@ -329,6 +352,7 @@ class Session:
         for action in (self._lines.end, lambda: self._note(fault), *ends):
             with contextlib.suppress(Exception):  # functions that the program replaced may raise
                 action()
+        termination.release()
 
     def _note(self, fault: Exception) -> None:
         """Write a fault down: now, or at the end if no file can be opened now."""
@@ -346,8 +370,11 @@ class Session:
         self._framework.uninstall()
 
     def finish(self) -> None:
-        """Finish the capture: the program, or the part to capture, has ended."""
-        if not self.awake or self._finished or os.getpid() != self._pid:
+        """Finish the capture: the program, or the part to capture, has ended or is about to."""
+        if not self.awake or os.getpid() != self._pid:
+            return
+        if self._finished:  # by the writer's thread, which a signal has asked to
+            self._writer.thread.ended(_FINISHED_S)
             return
         self._finished = True
         self._exit_ns = clock.time_ns()
@@ -374,6 +401,8 @@ class Session:
         if self._unnoted is not None:
             self._note(self._unnoted)
         give_room_back(self._folder)
+        if all(session._finished for session in captures if session.awake):
+            termination.release()
 
     def _note_names(self) -> None:
         """Note where the program uses names of a package that its framework has replaced; also if
@@ -398,6 +427,11 @@ class Session:
         self._profiler.take_back()
 
 
+def _ahead(thread: ThreadState) -> int:
+    """The step that a thread will hardly have ended when it hears which is the last."""
+    return thread.index + 1 + math.ceil(_TOLD_NS / max(thread.times.typical_ns, 1.0))
+
+
 #: The sessions of this process, awake or asleep.
 captures: list[Session] = []
 
@@ -408,6 +442,7 @@ def _before_fork() -> None:
 
 
 def _after_fork() -> None:
+    termination.forget()
     for session in captures:
         session.begin_anew()
 
