@@ -238,9 +238,9 @@ def test_processes_of_a_run_are_asked_to_stop_at_the_same_step(tmp_path: Path) -
 STUCK = """
 import os, pathlib, re
 from xladoctor.recording.bootstrap._xladoctor import termination
-pathlib.Path(os.environ["XLADOCTOR_RUN_DIRECTORY"], f"process-{os.getpid()}").mkdir()
+pathlib.Path(os.environ["XLADOCTOR_RUN_DIRECTORY"], f"process-{{os.getpid()}}").mkdir()
 termination.hold()
-os.kill(os.getppid(), 15)
+os.kill({whom}, 15)
 re.match(r"(a+)+$", "a" * 40 + "b")
 """
 #: Outlives the shell that started it, as it writes what it has recorded.
@@ -307,8 +307,9 @@ def test_what_a_shell_started_may_write_after_its_end(tmp_path: Path) -> None:
     assert (tmp_path / "written").exists()
 
 
-def test_process_that_cannot_end_itself_after_a_signal_is_killed(tmp_path: Path) -> None:
-    (tmp_path / "child.py").write_text(STUCK)
+@pytest.mark.parametrize("whom", ["os.getppid()", "os.getpid()"])
+def test_process_that_cannot_end_itself_after_a_signal_is_killed(tmp_path: Path, whom: str) -> None:
+    (tmp_path / "child.py").write_text(STUCK.format(whom=whom))
     status = in_group(tmp_path, [sys.executable, "child.py"], "launcher._HELD_S = 0.5")
     assert status == 128 + signal.SIGKILL
 

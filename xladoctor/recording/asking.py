@@ -42,24 +42,25 @@ def flush(directory: RunDirectory, patience_s: float) -> None:
     _wait(folders, asked.FLUSHED, patience_s)
 
 
-def kill_held(directory: RunDirectory) -> None:
-    """Kill the processes that hold back a signal that would have ended them, and do not get to
-    end themselves, as where foreign code keeps the interpreter's lock.
+def kill_held(directory: RunDirectory, patience_s: float) -> None:
+    """Kill the processes that have held back, for so many seconds, a signal that would have ended
+    them, and do not get to end themselves, as where foreign code keeps the interpreter's lock.
     """
     for folder in filter(is_running, directory.processes()):
         pid = int(folder.name.split("-")[1])
         with contextlib.suppress(OSError):  # it has ended, or belongs to another user
-            if _holds(pid):
+            if (since := _held_since(pid)) and time.time() - since > patience_s:
                 os.kill(pid, signal.SIGKILL)
 
 
-def _holds(pid: int) -> bool:
-    """Whether a process got a signal that its capture holds back."""
-    files = Path("/proc", str(pid), "fd").iterdir()
-    return any(
-        file.readlink().match(f"/memfd:{termination.PREFIX}*") and file.stat().st_size
-        for file in files
-    )
+def _held_since(pid: int) -> float | None:
+    """When a process got a signal that its capture holds back; None if it did not."""
+    for file in Path("/proc", str(pid), "fd").iterdir():
+        if file.readlink().match(f"/memfd:{termination.PREFIX}*"):
+            status = file.stat()
+            if status.st_size:
+                return status.st_mtime
+    return None
 
 
 def withdraw(directory: RunDirectory) -> None:

@@ -30,11 +30,11 @@ from xladoctor.running import RUN_DIRECTORY
 _BOOTSTRAP = Path(__file__).parent / "bootstrap"
 _TIMED_OUT = 124  # the status of timeout(1)
 _TICK_MS = 100
-_TICKS_A_LOOK = 5
+_TICKS_A_LOOK, _TICKS_A_CHECK = 5, 20
 #: From when a program was asked to end at its next step, until it is ended anyway.
 _STOP_S = 30.0
 #: The most to wait until everything recorded is written, before a program is ended, after what
-#: started it was, and before a process is killed that holds back the signal passed on to it.
+#: started it was, and before a process is killed that holds back a signal.
 _FLUSH_S, _FLUSH_AT_SIGNAL_S, _HELD_S = 10.0, 5.0, 10.0
 _FORWARDED = (
     signal.SIGINT,
@@ -44,7 +44,6 @@ _FORWARDED = (
     signal.SIGUSR1,
     signal.SIGUSR2,
 )
-_ENDING = (signal.SIGTERM, signal.SIGHUP)  # Python's own SIGINT is an exception
 _SENT_BY_KERNEL = 0x80  # si_code of a signal from the terminal: the child got it as well
 
 
@@ -130,14 +129,12 @@ def _supervise(
     except OSError as error:
         raise CaptureError(f"cannot run {request.command[0]}: {error.strerror}") from error
     limits, witness = _Limits.of(request), Witness()
-    patience = float("inf")
     signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
     try:
         for tick in _until_the_end_of(child):
-            if _forward_signals(child, witness):
-                patience = time.monotonic() + _HELD_S
-            if time.monotonic() >= patience:
-                asking.kill_held(directory)
+            _forward_signals(child, witness)
+            if tick % _TICKS_A_CHECK == 0:
+                asking.kill_held(directory, _HELD_S)
             if tick % _TICKS_A_LOOK == 0:
                 with contextlib.suppress(OSError):  # no terminal any more, or no run directory
                     observer.tick()
@@ -215,13 +212,10 @@ def _until_the_end_of(child: subprocess.Popen[bytes]) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _forward_signals(child: subprocess.Popen[bytes], witness: Witness) -> bool:
-    """Pass on those sent to us alone; return whether one was to end the program. Never waits for
-    one: Python's ``sigtimedwait`` makes up a signal if it is stopped and continued meanwhile."""
-    ending = False
+def _forward_signals(child: subprocess.Popen[bytes], witness: Witness) -> None:
+    """Pass on those sent to us alone. Never waits for one: Python's ``sigtimedwait`` makes up a
+    signal if it is stopped and continued meanwhile."""
     while (received := signal.sigtimedwait(_FORWARDED, 0)) is not None:
-        ending |= received.si_signo in _ENDING
         sent_to_all = witness.got(received.si_signo)
         if received.si_code != _SENT_BY_KERNEL and not sent_to_all:
             child.send_signal(received.si_signo)
-    return ending
