@@ -137,6 +137,18 @@ def test_shell_between_two_python_processes_parts_them(run: RunDirectory) -> Non
     assert len(split(run)) == 2
 
 
+def test_last_command_of_a_shell_that_becomes_it_is_a_program_of_its_own(run: RunDirectory) -> None:
+    """It has the shell's number, which is the parent of what the shell started before."""
+    process(run, 30, parent=20)
+    process(run, 31, parent=30)  # a worker
+    process(run, 20, main="/home/ada/evaluate.py", began_ns=900)
+    log(run, (30, 20), (31, 30), (20, SHELL))
+    assert split_into(run) == {
+        "1-train": ["process-30", "process-31"],
+        "2-evaluate": ["process-20"],
+    }
+
+
 def test_forked_children_say_who_their_parent_is_in_their_record(run: RunDirectory) -> None:
     """They start no interpreter, so that the log knows nothing of them."""
     process(run, 21, parent=20)

@@ -14,6 +14,7 @@ from xladoctor.recording.interface import RunDirectory
 from xladoctor.regular_files import LISTING, read_json, read_text
 
 LOG = "python.log"
+_NOBODY = 0
 
 
 def split(directory: RunDirectory) -> list[RunDirectory]:
@@ -72,7 +73,9 @@ def _move(
 
 
 def _parents(log: Path) -> dict[int, int]:
-    """The parent of each process."""
+    """The parent of each process. One that started later was a shell then, which has since become
+    another program: the last command of ``bash -c 'python train.py && python evaluate.py'``.
+    """
     parents: dict[int, int] = {}
     try:
         lines = read_text(log, LISTING, errors="replace").splitlines()
@@ -82,7 +85,11 @@ def _parents(log: Path) -> dict[int, int]:
         words = line.split(" ", 2)
         if len(words) == 3 and words[0].isdigit() and words[1].isdigit():
             parents.setdefault(int(words[0]), int(words[1]))
-    return parents
+    nth = {pid: n for n, pid in enumerate(parents)}
+    return {
+        pid: parent if nth.get(parent, 0) <= nth[pid] else _NOBODY
+        for pid, parent in parents.items()
+    }
 
 
 def _root(pid: int, parents: dict[int, int]) -> int:
