@@ -16,7 +16,7 @@ from tests.report.diagnoses import SICK, TEXT
 from tests.report.snapshots import assert_as_before
 from tests.support import finding, location
 from xladoctor.diagnosis.finding import NotChecked
-from xladoctor.diagnosis.interface import Diagnosis, TimeParts, TimeSpent
+from xladoctor.diagnosis.interface import Diagnosis, TimeParts, TimeSpent, Unexplained
 from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.facts.parts import PARTS
 from xladoctor.foreign import harmless
@@ -92,15 +92,25 @@ def test_top_leaves_out_findings_and_says_so() -> None:
 
 
 def test_where_something_is_to_be_fixed_the_report_keeps_to_it() -> None:
-    evidence = ["longest operations", "labels  ", "not evaluated: ", "model.py:41"]
+    evidence = ["longest operations", "labels  ", "not evaluated: ", "model.py:52"]
     usual = rendered(SICK, Style(80))
     assert [text for text in evidence if text in usual] == []
-    assert "time that no finding explains: tracing 1.3 s, Python 360 ms\n" in usual
+    rest = "time that no finding explains: tracing 1.3 s (mostly model.py:41), Python 360 ms\n"
+    assert rest in usual
     assert "  in full: xladoctor analyze runs/2026-01-05-train --verbose\n" in usual
     for_information = [finding(severity="info")]
     for findings in ([], for_information):
         whole = rendered(replace(SICK, findings=findings), Style(80))
         assert [text for text in evidence if text not in whole] == []
+
+
+def test_compiling_that_no_finding_explains_is_what_comes_next() -> None:
+    compiled = Unexplained("warmup_compile", 9.0, [])
+    time = replace(SICK.time, unexplained=[compiled])
+    of_run = "next, for what was compiled: xladoctor compilations runs/2026-01-05-train\n"
+    assert of_run in rendered(replace(SICK, time=time), Style(80))
+    little = replace(SICK.time, unexplained=[replace(compiled, seconds=1.0)])
+    assert "xladoctor compilations" not in rendered(replace(SICK, time=little), Style(80))
 
 
 def test_the_first_finding_to_fix_is_in_full_below_what_saves_most() -> None:

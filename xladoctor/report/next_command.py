@@ -8,19 +8,20 @@ from xladoctor.foreign import quoted
 from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
 
 _OURS = ("run", "remote")
+_COMPILING = ("warmup_compile", "compile")
+_MUCH = 0.3
 
 
 def next_command(diagnosis: Diagnosis) -> tuple[str, str] | None:
     """What for, and the command: for evidence from elsewhere, what gives that which it lacks; for
-    what xladoctor recorded itself, more on the first finding. None if there is nothing to do.
+    what xladoctor recorded itself, more on the first finding, or on compilations if these took long
+    without a finding that explains them. None if there is nothing to do.
     """
     run = diagnosis.run
     if run.kind == "pod":
         return _next_of(diagnosis.pod)
     if run.kind in (*_OURS, "graphs"):
-        if not diagnosis.findings:
-            return None
-        return "for an example of the fix", f"xladoctor explain {diagnosis.findings[0].rule}"
+        return _next_of_ours(diagnosis) if diagnosis.findings else None
     has_timeline = run.kind == "timeline" or bool(diagnosis.devices)
     if has_timeline and diagnosis.steps is None and _has_server(run.frontend):
         return (
@@ -39,6 +40,21 @@ def next_command(diagnosis: Diagnosis) -> tuple[str, str] | None:
         return f"for {said}", "xladoctor run your_script.py"
     named = run.path if run.kind == "files" else quoted(run.path)
     return "to see what a fix gained", f"xladoctor compare {named} AFTER"
+
+
+def _next_of_ours(diagnosis: Diagnosis) -> tuple[str, str]:
+    if diagnosis.run.kind in _OURS and _is_mostly_compiling(diagnosis):
+        return "for what was compiled", f"xladoctor compilations {quoted(diagnosis.run.path)}"
+    return "for an example of the fix", f"xladoctor explain {diagnosis.findings[0].rule}"
+
+
+def _is_mostly_compiling(diagnosis: Diagnosis) -> bool:
+    """Whether compiling that no finding explains is much of the time, and more than the first
+    finding costs.
+    """
+    time, cost_s = diagnosis.time, diagnosis.findings[0].cost.seconds
+    seconds = sum(part.seconds for part in time.unexplained if part.part in _COMPILING)
+    return seconds >= _MUCH * time.whole_s and seconds > (cost_s or 0.0)
 
 
 def _next_of(pod: Pod | None) -> tuple[str, str] | None:

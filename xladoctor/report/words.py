@@ -53,6 +53,7 @@ COUNTS: dict[CountName, tuple[str, str]] = {
 }
 _FIRST_PART = re.compile(r"[,;:]| \(")  # ends the first part of a reason: what is missing
 _REASONS = 3
+_MOST_OF = 0.5
 _BASIS = {
     "measured": "",
     "estimate": "about ",
@@ -144,8 +145,14 @@ def unexplained(time: TimeSpent) -> list[str]:
 
 
 def unexplained_in_short(time: TimeSpent) -> str:
-    """The same in one line: the parts without their lines."""
-    parts = [f"{PARTS[part.part].label} {duration(part.seconds)}" for part in time.unexplained]
+    """The same in a sentence: each part with the line that most of it is at, if there is one."""
+    parts = []
+    for part in time.unexplained:
+        text = f"{PARTS[part.part].label} {duration(part.seconds)}"
+        line = max(part.lines, key=lambda line: line.seconds, default=None)
+        if line and line.seconds >= _MOST_OF * part.seconds:
+            text += f" (mostly {PurePath(line.file).name}:{line.line})"
+        parts.append(text)
     return f"time that no finding explains: {', '.join(parts)}"
 
 
