@@ -50,8 +50,8 @@ def judge(time: TimeSpent, findings: list[Finding], **options: Any) -> Verdict:
         (
             spent(20.0, startup_s=10.0, tracing_s=6.0, python_s=4.0),
             "tracing",
-            "30% of the run's 20 s went to recording operations in Python (tracing), 50% to"
-            " start-up; no rule has a fix for it.",
+            "60% of the loop's 10 s went to recording operations in Python (tracing) (start-up"
+            " took 50% of the run's 20 s); no rule has a fix for it.",
         ),
         (
             spent(40.0, startup_s=30.0, python_s=6.0, barrier_s=4.0),

@@ -234,8 +234,12 @@ def _by_time(basis: Basis) -> _Limit:
     text = f"{percent(share)} of the {base} went to {doing}"
     if largest == "unrecorded_s":
         text = f"For {percent(share)} of the {base} it is not recorded what the host did"
-    if time.parts.startup_s >= _MUCH * time.whole_s:
-        text += f", {percent(time.parts.startup_s / time.whole_s)} to start-up"
+    startup = time.parts.startup_s / time.whole_s
+    if startup > max(share, _MUCH) and time.loop_s and largest != "unrecorded_s":
+        of_loop = f"{percent(spent[largest] / time.loop_s)} of the loop's {duration(time.loop_s)}"
+        text = f"{of_loop} went to {doing} (start-up took {percent(startup)} of the {base})"
+    elif startup >= _MUCH:
+        text += f", {percent(startup)} to start-up"
     busy = None if basis.once else basis.busy
     if busy is None or bound_by in ("device", "compilation"):
         return _Limit(bound_by, text, share)
