@@ -123,6 +123,20 @@ def test_what_reads_yields_or_leaves_stays_below_the_barrier() -> None:
     assert "train(x)\n        torch_xla.sync()\n        if step % 10" in after
 
 
+def test_reads_below_what_computes_stay_below_the_barrier() -> None:
+    after = fixed(
+        KIND,
+        """
+        import torch_xla
+        for x in data:  #! loop
+            loss = train(x)
+            bar.update_to(meter.smoothed(loss.item()))
+        """,
+        read_below=[4],
+    )
+    assert "train(x)\n    torch_xla.sync()\n    bar.update_to" in after
+
+
 @pytest.mark.parametrize(
     "body",
     [

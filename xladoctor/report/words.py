@@ -22,7 +22,7 @@ ROLES = {
     "used": "first used at",
     "compiled": "compiled at",
     "due": "the barrier to keep:",
-    "loop": "a barrier belongs at the end of the loop at",
+    "loop": "a barrier belongs in the loop at",
     "closure": "a barrier belongs at the end of the function at",
     "left": "left unread at",
     "launched": "launched at",

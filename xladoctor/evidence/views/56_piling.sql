@@ -57,7 +57,8 @@ placed AS (
     SELECT p.*, c.site AS compiled_at, coalesce(f.closure, b.loop) AS loop,
            if(f.process IS NULL, 'loop', 'closure') AS body,
            coalesce(if(f.process IS NULL, nullif(optimizer_steps, 0), NULL), graphs) AS turns, coalesce(u.site, p.cut_site, c.site) AS guilty,
-           u.via AS updated_by
+           u.via AS updated_by,
+           if(u.site.file = b.loop.file AND u.site.line BETWEEN b.loop.line AND b.loop.last_line, u.site.line, NULL) AS updated_line
     FROM piled p
     LEFT JOIN cut c USING (process)
     LEFT JOIN updated u USING (process, thread)
@@ -93,6 +94,24 @@ shown AS (  -- lines below the update that read in some turns only
         AND h.line BETWEEN p.guilty.line + 1 AND p.loop.last_line AND h.count <= p.turns / 2
     GROUP BY ALL
 ),
+ended AS (  -- the last line of the loop's own that computes, and those below it that read
+    SELECT p.process, p.thread, p.computed, list_sort(list(DISTINCT h.line)) AS read_below
+    FROM (
+        SELECT p.process, p.thread, p.loop, greatest(max(p.updated_line), max(i.line)) AS computed
+        FROM placed p
+        LEFT JOIN (SELECT DISTINCT process, file, line FROM hlo_instruction) i
+            ON i.process = p.process AND i.file = p.loop.file
+            AND i.line BETWEEN p.loop.line + 1 AND p.loop.last_line
+        WHERE p.body = 'loop'
+        GROUP BY ALL
+    ) p
+    JOIN enclosing_loop e ON e.process = p.process AND e.depth = 0
+        AND e.loop_file = p.loop.file AND e.first_line = p.loop.line
+    JOIN host_sync h ON h.process = p.process AND h.thread = p.thread
+        AND h.file = e.file AND h.line = e.line AND NOT h.closure
+    WHERE e.file = p.loop.file AND e.line > p.computed
+    GROUP BY ALL
+),
 moving AS (  -- lines that slice in each turn at another place, so that each graph has more of them than the one before
     SELECT p.process, p.thread, list_sort(list(s.line)) AS moving
     FROM placed p
@@ -125,6 +144,7 @@ timed AS (
     -- its state, and so another graph than the later ones.
     -- Each read in an optimizer's step goes on cutting a graph of its own.
     SELECT placed.*, ceil(coalesce(shapes, 1)) AS shapes, "rank", dimension, sizes, collated, shown, moving, inner_loops,
+    computed, read_below,
     if(body = 'closure', graphs * quickest, greatest(if(optimizer_steps > 0, 2, 1), ceil(coalesce(shapes, 1))) * coalesce(
         if(a_graph >= 0 AND an_instruction >= 0, a_graph + an_instruction * largest / turns, NULL),
         compiling * (largest / turns) / instructions,
@@ -133,7 +153,7 @@ timed AS (
     -- What reads run of the graphs that grow, each turn runs once with a barrier.
     if(graphs > 1, 1 - coalesce(largest / instructions, 2 / (graphs + 1)), 0) AS run_again
     FROM placed LEFT JOIN varied USING (process, thread) LEFT JOIN shown USING (process, thread)
-    LEFT JOIN moving USING (process, thread) LEFT JOIN inner_loop USING (process, thread) LEFT JOIN collated USING (process)
+    LEFT JOIN ended USING (process, thread) LEFT JOIN moving USING (process, thread) LEFT JOIN inner_loop USING (process, thread) LEFT JOIN collated USING (process)
 )
 SELECT
     updated_by, process, unnest(guilty),
@@ -157,7 +177,7 @@ SELECT
      parse_filename(coalesce(compiled_at.user_file, compiled_at.file)) || ':'
      || coalesce(compiled_at.user_line, compiled_at.line),
      'loop': loop, 'shapes': shapes, 'rank': "rank", 'dimension': dimension, 'sizes': sizes, 'collated': collated,
-     'shown': shown, 'moving': moving, 'inner_loops': inner_loops} AS cause,
+     'shown': shown, 'computed': computed, 'read_below': read_below, 'moving': moving, 'inner_loops': inner_loops} AS cause,
     CASE WHEN graphs > greatest(1, coalesce(barriers, 0) / 2) THEN [
         'the graph grows with the steps in it, so each compilation is of a new graph'
     ] END AS consequences

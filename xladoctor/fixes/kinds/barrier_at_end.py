@@ -26,7 +26,7 @@ def fix(case: Case) -> Change:
         )
     loop = _loop(case)
     inner = [source.loop(each["line"]) for each in case.cause.get("inner_loops") or ()]
-    shown = case.cause.get("shown") or ()
+    shown = [*(case.cause.get("shown") or ()), *(case.cause.get("read_below") or ())]
     edits = [edit for each in (*inner, loop) for edit in barrier_in(source, each, shown)]
     lines = sorted(source.begin(each).line for each in (loop, *inner))
     which = f"the loop{'s' * (len(lines) > 1)} in line {' and '.join(map(str, lines))}"
