@@ -22,10 +22,9 @@ LEFT JOIN (SELECT DISTINCT process, file, line FROM optimizer) o
 WHERE i.opcode NOT IN ('parameter', 'constant', 'tuple', 'get-tuple-element', 'bitcast',
                        'broadcast', 'reshape', 'copy', 'call');
 
--- Internal: how often the forward pass of a graph multiplies by the same matrix, in the median. Only where
--- half of its products are of such matrices: a loop goes over the same layers again and again.
-CREATE TABLE reused_weights AS
-WITH RECURSIVE weight AS (  -- parameters, and the same in another layout or type
+-- Internal: parameters of graphs that may be weights, and the same in another layout or type (`id`).
+CREATE TABLE laid_out_weight AS
+WITH RECURSIVE weight AS (
     SELECT process, program_id, id, id AS origin
     FROM hlo_instruction WHERE entry AND opcode = 'parameter' AND len(shape) >= 2
     UNION ALL
@@ -36,8 +35,13 @@ WITH RECURSIVE weight AS (  -- parameters, and the same in another layout or typ
     WHERE i.entry AND len(i.operands) = 1
       AND (i.opcode IN ('bitcast', 'copy', 'transpose', 'convert', 'reshape')
            OR i.op_type IS NULL)  -- the compiler's own change of layout
-),
-products AS (
+)
+FROM weight;
+
+-- Internal: how often the forward pass of a graph multiplies by the same matrix, in the median. Only where
+-- half of its products are of such matrices: a loop goes over the same layers again and again.
+CREATE TABLE reused_weights AS
+WITH products AS (
     SELECT process, program_id, list_distinct(list(frame)) AS frames, count(*) AS count
     FROM computing WHERE product AND pass = 'forward' GROUP BY process, program_id
 ),
@@ -50,13 +54,32 @@ operand AS (  -- a fusion may hold the product of its line
 used AS (
     SELECT w.process, w.program_id, w.origin, count(DISTINCT o.id) AS times
     FROM operand o
-    JOIN weight w
+    JOIN laid_out_weight w
         ON w.process = o.process AND w.program_id = o.program_id AND w.id = o.operand
     GROUP BY w.process, w.program_id, w.origin HAVING times >= 2
 )
 SELECT u.process, u.program_id, quantile_disc(u.times, 0.5)::BIGINT AS copies
 FROM used u JOIN products p USING (process, program_id)
 GROUP BY u.process, u.program_id HAVING 2 * sum(u.times) >= any_value(p.count);
+
+-- Internal: graphs without lines, as those compiled late, that multiply by the same matrices again and again, each time
+-- something of another size: how often, in the median, and how many matrices. Only where half of their products are such.
+CREATE TABLE outgrown_weights AS
+WITH products AS (
+    SELECT process, program_id, id, shape, operands, count(*) OVER (PARTITION BY process, program_id) AS products
+    FROM computing WHERE product AND entry
+    QUALIFY count(file) OVER (PARTITION BY process, program_id) = 0
+),
+used AS (
+    SELECT w.process, w.program_id, any_value(p.products) AS products, count(DISTINCT p.id) AS times
+    FROM (SELECT *, unnest(operands) AS operand FROM products) p
+    JOIN laid_out_weight w
+        ON w.process = p.process AND w.program_id = p.program_id AND w.id = p.operand
+    GROUP BY w.process, w.program_id, w.origin
+    HAVING times >= least_copies() AND count(DISTINCT p.shape) = times
+)
+SELECT process, program_id, quantile_disc(times, 0.5)::BIGINT AS copies, count(*) AS weights
+FROM used GROUP BY process, program_id HAVING 2 * sum(times) >= any_value(products);
 
 -- Internal: places of the forward pass by operation, and how often a graph has it there: in its entry, since
 -- fusions repeat cheap instructions at will, and anywhere. Where operations have no types, one

@@ -116,3 +116,25 @@ WHERE r.part * c.duration_ns >= saved_s * 1e9 AND r.part * c.duration_ns >= shar
       SELECT e.index FROM repetition q JOIN hlo_module n USING (process, program_id)
       JOIN compilation e ON e.process = n.process AND e.graph_hash = n.graph_hash WHERE e.process = c.process
   );
+
+-- Internal: Graphs of an inference loop whose turns go over the same layers with ever larger inputs, as sampling that appends
+-- to a sequence does. They are compiled late, and so have no lines; that they give back fewer tensors than the layers
+-- have matrices tells them from training.
+CREATE MACRO outgrown_repetition(compile_s, least_, saved_s, share) AS TABLE
+SELECT c.process, unnest(site(c)), g.copies AS count,
+       (c.duration_ns * (1 - 1 / g.copies))::BIGINT AS cost_ns, 'estimate' AS cost_basis,
+       CASE WHEN s.tail THEN NULL ELSE [
+           claim('constant_cost', 'compile', compilations_ := [c.index], to_ns_ := c.duration_ns / g.copies)
+       ] END AS claim,
+       TRUE AS settled,
+       {'kind': 'outgrown', 'op': 'dot', 'graphs': 1, 'graph_instructions': z.instructions,
+        'compile_s': round(c.duration_ns / 1e9, 3)} AS cause
+FROM outgrown_weights g
+JOIN hlo_module m USING (process, program_id)
+JOIN compilation c ON c.process = m.process AND c.graph_hash = m.graph_hash
+JOIN (SELECT process, sum(duration_ns) AS all_ns FROM compilation GROUP BY process) a ON a.process = c.process
+LEFT JOIN graph_size z ON z.process = c.process AND z.graph_hash = c.graph_hash
+LEFT JOIN step s ON s.process = c.process AND s.thread = c.thread AND s.index = c.step
+WHERE g.copies >= least_ AND c.outputs < g.weights AND c.duration_ns >= compile_s * 1e9
+  AND cost_ns >= saved_s * 1e9 AND cost_ns >= share * a.all_ns
+  AND c.process NOT IN (SELECT process FROM missing_barrier);
