@@ -132,10 +132,13 @@ def test_what_could_not_be_judged_is_status_3_unless_it_may_be_missing(
 @pytest.mark.parametrize(
     ("ended", "message"),
     [
-        ({"status": 1, "signal": None, "seconds": 1}, "the program ended with 1 after 40 steps"),
+        (
+            {"status": 1, "signal": None, "seconds": 1},
+            "the program failed (exit status 1) after 40 steps",
+        ),
         pytest.param(
             {"status": None, "signal": 9, "seconds": 1},
-            "was ended by signal 9 after 40 steps",
+            "was ended by SIGKILL after 40 steps",
             marks=pytest.mark.thorough,
         ),
         (None, "the run was cut short after 40 steps"),
@@ -235,6 +238,12 @@ def test_program_of_which_no_run_was_made_stays_unjudged(gate: Gate, tmp_path: P
     assert_refused(gate("-q", "--", "true"), "no Python process reported")
     (tmp_path / "fails.sh").write_text("exit 7\n")
     assert_refused(gate("-q", "--", "sh", "fails.sh"), "the command ended with status 7")
+
+
+def test_command_that_takes_too_long_is_said_to_and_where_its_threads_stood(gate: Gate) -> None:
+    done = gate("-q", "--timeout", "1s", "--", "sleep", "60")
+    assert_refused(done, "stopped by --timeout after 1 s: not judged; where its threads stood:")
+    assert "/stacks-" in done.stderr
 
 
 # Where nothing is shown on standard output
