@@ -277,6 +277,15 @@ def test_expired_acknowledgement_of_what_is_in_the_baseline_fails_nothing() -> N
     assert (outcome.status, outcome.judgements[0].state) == ("passed", "known")
 
 
+def test_acknowledgement_that_matches_nothing_is_noted_if_there_is_no_other_program() -> None:
+    lines = {name: {"reason": "logged", "expires": "2030-01-01"} for name in ("XD201-0", "gone")}
+    by = terms(acknowledged=accepted(findings=lines))
+    assert judge(diagnosis(finding()), by).notes == []
+    assert judge(diagnosis(finding()), replace(by, alone=True)).notes == [
+        "acknowledged, but not found: gone; fixed, or of another program"
+    ]
+
+
 # What could not be judged
 
 

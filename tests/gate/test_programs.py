@@ -200,6 +200,12 @@ def test_acknowledgement_is_read_from_its_file(tmp_path: Path) -> None:
         ("[finding]\n", ":1: finding: no such key; expected one of budgets, findings"),
         ("<<<<<<< HEAD\n", "not TOML"),
         (
+            '[findings]\nab = { reason="…", expires=YYYY-MM-DD }\n',
+            ":2: expires: fill in a date, such as 2027-03-01, instead of YYYY-MM-DD",
+        ),
+        ("[findings]\nab = { reason = 'logged', expires = 2026-13-01 }\n", "of 2026-13-01"),
+        ("[findings]\nab = { reason = '…', expires = 2026-05-04 }\n", "say why, in a few words"),
+        (
             '[budgets."train.py"]\nmax_steps = { up_to = 1, reason = "why", expires ='
             " 2026-05-04 }\n",
             "no such budget: max_steps",

@@ -137,4 +137,5 @@ class Policy:
             acknowledged=self.acknowledged,
             today=self.today,
             runs=repeated(program.diagnoses) if len(program.diagnoses) > 1 else (),
+            alone={*self.baseline.scripts} <= {program.entry},
         )
