@@ -34,7 +34,6 @@ from xladoctor.ingest.run_records import (
 from xladoctor.ingest.sessions import session_files
 from xladoctor.ingest.tpu_checks import add_tpu_check
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact, redact_code
-from xladoctor.recording.interface import RunDirectory
 
 
 def read_run_directory(
@@ -89,7 +88,7 @@ def read_run_directory(
     if ended is None and manifest.part_of is None and True not in processes["running"]:
         ingested.lose(f"{path / 'run.json'}: the run was cut short; its end is missing")
     elif ended and ended.timeout_s:
-        files = ", ".join(file.name for file in RunDirectory(path).stacks())
+        files = ", ".join(sorted(file.name for file in path.glob("stacks-*.txt")))
         stood = f"; where its threads stood: {files}" if files else ""
         ingested.notes.append(f"{path}: stopped by --timeout after {ended.timeout_s:g} s{stood}")
     elif ended and ended.stop_after_s:
