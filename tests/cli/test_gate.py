@@ -421,7 +421,7 @@ def test_finding_is_accepted_by_hand(gate: Gate, tmp_path: Path) -> None:
     path.write_text(f"{line}2999-01-01 }}\n")
     done = gate(SICK)
     assert done.returncode == 0
-    assert f"acknowledged  XD201  {LINE}: logged (until 2999-01-01)" in done.stdout
+    assert f"acknowledged  XD201  {LINE}: logged; until 2999-01-01" in done.stdout
     path.write_text(f"{line}2020-01-01 }}\n")
     done = gate(SICK)
     assert done.returncode == 1

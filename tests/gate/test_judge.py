@@ -268,7 +268,7 @@ def test_acknowledgement_holds_to_the_end_of_its_last_day(expires: str, made: st
         assert outcome.notes == ["the acknowledgement of XD201-0 expired on 2026-05-03: logged"]
     else:
         assert (outcome.status, outcome.notes) == ("passed", [])
-        assert judgement.reason == f"logged (until {date.fromisoformat(expires)})"
+        assert judgement.reason == f"logged; until {date.fromisoformat(expires)}"
 
 
 def test_expired_acknowledgement_of_what_is_in_the_baseline_fails_nothing() -> None:

@@ -229,7 +229,7 @@ def _acceptance(names: Sequence[str], terms: Terms) -> str | None:
         terms.acknowledged.findings[name] for name in names if name in terms.acknowledged.findings
     ]
     valid = [each for each in accepted if not each.expired(terms.today)]
-    return f"{valid[0].reason} (until {valid[0].expires})" if valid else None
+    return f"{valid[0].reason}; until {valid[0].expires}" if valid else None
 
 
 def _accepted(outcome: BudgetOutcome, terms: Terms) -> BudgetOutcome:
@@ -238,7 +238,7 @@ def _accepted(outcome: BudgetOutcome, terms: Terms) -> BudgetOutcome:
         return outcome
     if outcome.found is not None and outcome.found > accepted.up_to:
         return replace(outcome, reason=f"acknowledged up to {accepted.up_to:g} only")
-    reason = f"{accepted.reason} (up to {accepted.up_to:g}, until {accepted.expires})"
+    reason = f"{accepted.reason}; up to {accepted.up_to:g}, until {accepted.expires}"
     return replace(outcome, state="acknowledged", reason=reason)
 
 
