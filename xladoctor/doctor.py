@@ -45,7 +45,8 @@ def selection(configured: Configured) -> Selection:
 
     timings.done("start")
     known, notes = _load_rules(configured)
-    selected = select(known, configured.settings, str(configured.source or "configuration"))
+    where = str(configured.source or "configuration")
+    selected = select(known, configured.settings, where, configured.options)
     timings.done("rules")
     return replace(selected, notes=notes)
 

@@ -132,10 +132,13 @@ def test_what_could_not_be_judged_is_status_3_unless_it_may_be_missing(
 @pytest.mark.parametrize(
     ("ended", "message"),
     [
-        ({"status": 1, "signal": None, "seconds": 1}, "the program ended with 1 after 40 steps"),
+        (
+            {"status": 1, "signal": None, "seconds": 1},
+            "the program failed (exit status 1) after 40 steps",
+        ),
         pytest.param(
             {"status": None, "signal": 9, "seconds": 1},
-            "was ended by signal 9 after 40 steps",
+            "was ended by SIGKILL after 40 steps",
             marks=pytest.mark.thorough,
         ),
         (None, "the run was cut short after 40 steps"),
@@ -206,14 +209,15 @@ def test_run_that_saw_warm_up_only_does_not_pass(gate: Gate, tmp_path: Path) -> 
         (["--timeout", "1m", str(CLEAN)], "only valid with a command"),
         (["--fail-on", "sometimes", str(CLEAN)], "'sometimes' is not one of"),
         (["--level", "XD201", str(CLEAN)], "expected something like RULE=warning"),
-        (["--level", "XD201=loud", str(CLEAN)], "option for levels.XD201: Input should be"),
-        (["--level", "XD0=warning", str(CLEAN)], "levels: no rule begins with XD0"),
+        (["--level", "XD201=loud", str(CLEAN)], "option --level XD201: Input should be"),
+        (["--level", "XD0=warning", str(CLEAN)], "option --level: no rule begins with XD0"),
+        (["--ignore", "XD0:a/**", str(CLEAN)], "option --ignore: no rule begins with XD0"),
         (["--budget", "max_step_ms", str(CLEAN)], "expected something like max_host_syncs"),
         (
             ["--budget", "max_hots=1", str(CLEAN)],
-            "option for gate.budgets.max_hots: no such key; expected one of max_barriers_per_step,",
+            "option --budget max_hots: no such key; expected one of max_barriers_per_step,",
         ),
-        (["--budget", "max_step_ms=fast", str(CLEAN)], "option for gate.budgets.max_step_ms: "),
+        (["--budget", "max_step_ms=fast", str(CLEAN)], "option --budget max_step_ms: "),
         (["--budget", "max_peak_memory=2 apples", str(CLEAN)], "'2 apples' is not a size"),
         (["--select", "xd1", str(CLEAN)], "'xd1' is not a rule or family"),
         (["--ignore", "XD", str(CLEAN)], "nothing to judge"),
@@ -235,6 +239,12 @@ def test_program_of_which_no_run_was_made_stays_unjudged(gate: Gate, tmp_path: P
     assert_refused(gate("-q", "--", "true"), "no Python process reported")
     (tmp_path / "fails.sh").write_text("exit 7\n")
     assert_refused(gate("-q", "--", "sh", "fails.sh"), "the command ended with status 7")
+
+
+def test_command_that_takes_too_long_is_said_to_and_where_its_threads_stood(gate: Gate) -> None:
+    done = gate("-q", "--timeout", "1s", "--", "sleep", "60")
+    assert_refused(done, "stopped by --timeout after 1 s: not judged; where its threads stood:")
+    assert "/stacks-" in done.stderr
 
 
 # Where nothing is shown on standard output
@@ -411,7 +421,7 @@ def test_finding_is_accepted_by_hand(gate: Gate, tmp_path: Path) -> None:
     path.write_text(f"{line}2999-01-01 }}\n")
     done = gate(SICK)
     assert done.returncode == 0
-    assert f"acknowledged  XD201  {LINE}: logged (until 2999-01-01)" in done.stdout
+    assert f"acknowledged  XD201  {LINE}: logged; until 2999-01-01" in done.stdout
     path.write_text(f"{line}2020-01-01 }}\n")
     done = gate(SICK)
     assert done.returncode == 1

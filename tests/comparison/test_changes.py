@@ -47,6 +47,31 @@ def test_finding(a: list[Finding], b: list[Finding], state: str, status: int) ->
     assert comparison.status == status
 
 
+INFO = bad("info")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "compilations", "text"),
+    [
+        ([INFO], [], (3.0, 1.0), "B is better: XD201 is fixed; 2 fewer compilations after warm-up"),
+        ([], [], (3.0, 1.0), "B is better: 2 fewer compilations after warm-up"),
+        ([INFO], [], (1.0, 1.0), "B is better: XD201 is fixed"),
+        ([], [], (1.0, 3.0), "B is like A: no finding is new, worse or gone; 2 more"),
+        ([INFO], [], (1.0, 3.0), "B is like A: no warning or error of a rule that goes by counts"),
+        ([], [INFO], (3.0, 1.0), "B is like A: no warning or error of a rule that goes by counts"),
+        ([finding("XD501")], [], (1.0, 1.0), "B is like A: no warning or error of a rule"),
+    ],
+)
+def test_information_and_counts_can_make_b_better(
+    a: list[Finding], b: list[Finding], compilations: tuple[float, float], text: str
+) -> None:
+    runs = [
+        told(found, counts={"compilations_after_warmup": number})
+        for found, number in zip((a, b), compilations, strict=True)
+    ]
+    assert compared(*runs).verdict.text.startswith(text)
+
+
 def test_finding_of_time_is_listed_and_never_fails() -> None:
     slow = finding("XD501", severity="error", severity_by_counts="error")
     comparison = compared(told(), told([slow]), fail_on="info")

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support import PACK, finding
 from xladoctor.diagnosis.basis import Basis
+from xladoctor.diagnosis.ending import ending
 from xladoctor.diagnosis.finding import NO_SAVING, Claim, Cost, Finding, Saving, SavingBasis
 from xladoctor.diagnosis.interface import (
     Explained,
@@ -422,14 +423,14 @@ LONG, SHORT = Steps(40, 3, 1.0), Steps(2, 2, None)
             0.7,
             "nothing to fix that shows on a machine this busy (see the notes).",
         ),
-        ({"status": 1}, LONG, 0.7, "nothing to fix up to where the program failed."),
-        ({"signal": 9}, LONG, 0.0, "nothing to fix up to where the program failed."),
+        ({"status": 1}, LONG, 0.7, "nothing to fix until then."),
+        ({"signal": 9}, LONG, 0.0, "nothing to fix until then."),
         ({"status": 0}, SHORT, 0.0, "nothing to fix in 2 steps of warm-up; let it run longer."),
         (
             {"status": 1},
             Steps(1, 1, None),
             0.0,
-            "nothing to fix in 1 step of warm-up; the program failed then.",
+            "nothing to fix in 1 step of warm-up.",
         ),
         (
             {"incomplete": ["lost"], "status": 1},
@@ -445,6 +446,12 @@ def test_nothing_to_fix_says_how_far_that_goes(
     so_far = reach(RunFacts("run", "run", **facts), steps, waited)
     text = judge(spent(barrier_s=9.0, upload_s=1.0), [], so_far=so_far).text
     assert text.endswith(claim)
+
+
+def test_how_the_program_failed_comes_first() -> None:
+    ended = ending(RunFacts("run", "run", status=1), LONG)
+    text = judge(spent(barrier_s=9.0, upload_s=1.0), [], ended=ended).text
+    assert text.startswith("The program failed (exit status 1) after 40 steps. 90% of the loop")
 
 
 @pytest.mark.parametrize(

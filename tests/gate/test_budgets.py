@@ -136,7 +136,7 @@ def test_overrun_is_acknowledged_up_to_a_value_and_a_day(
             " 2026-05-03: until the loader is new"
         ]
     else:
-        assert kept.reason == "until the loader is new (up to 1, until 2026-05-04)"
+        assert kept.reason == "until the loader is new; up to 1, until 2026-05-04"
 
 
 def test_overrun_of_another_program_or_budget_is_not_acknowledged_with_it() -> None:

@@ -268,13 +268,22 @@ def test_acknowledgement_holds_to_the_end_of_its_last_day(expires: str, made: st
         assert outcome.notes == ["the acknowledgement of XD201-0 expired on 2026-05-03: logged"]
     else:
         assert (outcome.status, outcome.notes) == ("passed", [])
-        assert judgement.reason == f"logged (until {date.fromisoformat(expires)})"
+        assert judgement.reason == f"logged; until {date.fromisoformat(expires)}"
 
 
 def test_expired_acknowledgement_of_what_is_in_the_baseline_fails_nothing() -> None:
     hand = accepted(findings={"XD201-0": {"reason": "logged", "expires": "2026-05-03"}})
     outcome = judge(diagnosis(finding()), terms(None, known(), acknowledged=hand))
     assert (outcome.status, outcome.judgements[0].state) == ("passed", "known")
+
+
+def test_acknowledgement_that_matches_nothing_is_noted_if_there_is_no_other_program() -> None:
+    lines = {name: {"reason": "logged", "expires": "2030-01-01"} for name in ("XD201-0", "gone")}
+    by = terms(acknowledged=accepted(findings=lines))
+    assert judge(diagnosis(finding()), by).notes == []
+    assert judge(diagnosis(finding()), replace(by, alone=True)).notes == [
+        "acknowledged, but not found: gone; fixed, or of another program"
+    ]
 
 
 # What could not be judged

@@ -27,10 +27,15 @@ UNCOMPILED = counted(compilations_after_warmup=None)
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"run": {"status": 1}}, "ended with 1 after 40 steps"),
-        ({"run": {"status": 1}, "steps": None}, "ended with 1 before its first step"),
-        ({"run": {"status": 1}, "steps": Steps(1, 1, None)}, "ended with 1 after 1 step:"),
-        ({"run": {"status": None, "signal": 9}}, "ended by signal 9 after 40 steps"),
+        ({"run": {"status": 1}}, "the program failed (exit status 1) after 40 steps: not judged"),
+        ({"run": {"status": 1}, "steps": None}, "the program failed (exit status 1): not judged"),
+        ({"run": {"status": 1}, "steps": Steps(1, 1, None)}, "(exit status 1) after 1 step:"),
+        ({"run": {"status": None, "signal": 9}}, "ended by SIGKILL after 40 steps"),
+        ({"run": {"status": None, "signal": 2}}, "the program was interrupted after 40 steps"),
+        (
+            {"run": {"status": None, "signal": 15, "stopped_by": "--timeout"}},
+            "the program was ended by --timeout after 40 steps",
+        ),
         ({"run": {"status": None}}, "the run was cut short after 40 steps"),
         ({"steps": None, "time": NO_LOOP}, "an empty run"),
         ({"steps": Steps(0, 0, None), "time": NO_LOOP}, "an empty run"),
@@ -65,7 +70,7 @@ def test_what_can_be_judged_is(changes: dict[str, Any]) -> None:
 
 
 def test_one_failed_run_of_several_is_enough() -> None:
-    with pytest.raises(GateError, match="ended with 1"):
+    with pytest.raises(GateError, match="the program failed"):
         programs([[diagnosis()], [diagnosis(run={"status": 1})]])
 
 
@@ -194,6 +199,12 @@ def test_acknowledgement_is_read_from_its_file(tmp_path: Path) -> None:
         ("[findings]\nab = { reason = 'logged', expires = 'soon' }\n", ":2: findings.ab.expires: "),
         ("[finding]\n", ":1: finding: no such key; expected one of budgets, findings"),
         ("<<<<<<< HEAD\n", "not TOML"),
+        (
+            '[findings]\nab = { reason="…", expires=YYYY-MM-DD }\n',
+            ":2: expires: fill in a date, such as 2027-03-01, instead of YYYY-MM-DD",
+        ),
+        ("[findings]\nab = { reason = 'logged', expires = 2026-13-01 }\n", "of 2026-13-01"),
+        ("[findings]\nab = { reason = '…', expires = 2026-05-04 }\n", "say why, in a few words"),
         (
             '[budgets."train.py"]\nmax_steps = { up_to = 1, reason = "why", expires ='
             " 2026-05-04 }\n",

@@ -73,7 +73,7 @@ def test_program_s_own_status_goes_before_the_gate_s(tmp_path: Path) -> None:
     assert "gate passed" not in done.stdout
     done = gate("out", cwd=tmp_path)
     assert (done.status, done.stdout) == (2, "")
-    assert "the program ended with 7 after 8 steps: not judged" in done.stderr
+    assert "the program failed (exit status 7) after 8 steps: not judged" in done.stderr
 
 
 @pytest.mark.thorough

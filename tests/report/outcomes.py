@@ -52,7 +52,7 @@ FAILED = Report(
             judgement(0, "new", "not in the baseline"),
             judgement(1, "worse", "40 times, in the baseline 12 times in 90 steps"),
             judgement(2, "known", "in the baseline, there 60 times"),
-            judgement(3, "acknowledged", "logged on purpose — until #12 (until 2027-03-01)"),
+            judgement(3, "acknowledged", "logged on purpose — until #12; until 2027-03-01"),
             judgement(4, "tolerated", "info, below warning"),
             judgement(5, "not_judged", "judged by time, which was not asked for"),
         ],
@@ -81,7 +81,7 @@ FAILED = Report(
                 5.0,
                 12.1,
                 "acknowledged",
-                "a slow machine (up to 13, until 2027-03-01)",
+                "a slow machine; up to 13, until 2027-03-01",
             ),
             BudgetOutcome(
                 "max_barriers_per_step",

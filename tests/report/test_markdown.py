@@ -94,7 +94,25 @@ def test_prose_is_shown_as_it_is_but_for_the_backticks_of_code(text: str) -> Non
 
 
 def test_code_in_prose() -> None:
-    assert prose("use `a_b`, not `c` or ` d_e") == "use `a_b`, not `c` or \\` d\\_e"
+    assert prose("use `a b`, not `c` or ` d") == "use `a b`, not `c` or \\` d"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("sum running_loss.", "sum `running_loss`."),
+        ("use torch.zeros(1).to(device) (a call)", "use `torch.zeros(1).to(device)` (a call)"),
+        (
+            "add_step_closure(log, args=(loss,)): later",
+            "`add_step_closure(log, args=(loss,))`: later",
+        ),
+        ("to f32[17,64]; then", "to `f32[17,64]`; then"),
+        ("a value (item) is read", "a value (item) is read"),
+        ("@a_b and a_b|c", "@&#8203;a\\_b and a\\_b\\|c"),
+    ],
+)
+def test_calls_and_names_are_code(text: str, shown: str) -> None:
+    assert prose(text) == shown
 
 
 @settings(max_examples=200, deadline=None)

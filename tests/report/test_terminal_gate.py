@@ -79,6 +79,28 @@ def test_verdict_comes_first_then_what_fails_and_last_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (["/opt/bin/python3", "train.py", "a b"], "-- python3 train.py 'a b'"),
+        (["torchrun", "train.py"], "-- torchrun train.py"),
+        (
+            ["bash", "-eo", "pipefail", "-c", "python train.py --steps 20"],
+            "-- python train.py --steps 20",
+        ),
+        (["bash", "-c", "cd a && python b.py"], "-- bash -c 'cd a && python b.py'"),
+        ([], "a-run"),
+    ],
+)
+def test_command_to_accept_in_ci_needs_no_run_directory(command: list[str], shown: str) -> None:
+    run = replace(FAILED.diagnosis.run, path="a-run", command=command)
+    report = Report(replace(FAILED.diagnosis, run=run), FAILED.outcome)
+    assert f"xladoctor gate --update-baseline {shown}\n" in rendered(
+        [report], Style(200, in_ci=True)
+    )
+    assert "xladoctor gate --update-baseline a-run\n" in rendered([report], Style(200))
+
+
+@pytest.mark.parametrize(
     ("report", "said"),
     [
         (PASSED, "gate passed: train.py: nothing fails"),

@@ -118,25 +118,36 @@ def configured(
     if options.rules:
         folders = [str(folder.absolute()) for folder in options.rules]
         changes["rules"] = [*changes.get("rules", []), *folders]
+    by_option = {"levels": list(by_rule)}
     for key, names in (("select", options.select), ("ignore", options.ignore)):
         if names:
             changes[key] = [part.strip() for name in names for part in name.split(",")]
+            by_option[key] = changes[key]
     if options.select and not options.ignore:
         left_out = changes.get("ignore", [])
         changes["ignore"] = [name for name in left_out if name not in changes["select"]]
     try:
         configuration = configuration.model_copy(
-            update={"settings": Configuration.model_validate(changes)}
+            update={"settings": Configuration.model_validate(changes), "options": by_option}
         )
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ConfigurationError(
-            f"option for {where}: {message_of(first, Configuration)}"
-        ) from error
+        where = _option_at(first["loc"])
+        raise ConfigurationError(f"{where}: {message_of(first, Configuration)}") from error
     if configuration.settings != Configuration():  # before a program runs for hours
         doctor.selection(configuration)
     return configuration
+
+
+def _option_at(location: Sequence[Any]) -> str:
+    """The option that sets what is at a place of the configuration, and the name in it."""
+    from xladoctor.configuration.selection import OPTIONS
+
+    known = {**OPTIONS, "budgets": "--budget"}
+    for at, key in enumerate(location):
+        if key in known:
+            return " ".join(["option", known[key], *map(str, location[at + 1 : at + 2])])
+    return f"option for {'.'.join(map(str, location))}"
 
 
 def _pairs(option: str, example: str, words: Sequence[str]) -> dict[str, str]:

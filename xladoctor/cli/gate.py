@@ -19,12 +19,15 @@ from xladoctor.cli.output import AddIgnoresOption, QuietOption, ReportOptions, a
 from xladoctor.cli.request import StopAfterOption, TimeoutOption, after_dashes, request_for
 from xladoctor.cli.tpu_check import checked_on_tpus, compile_request
 from xladoctor.foreign import clean, quoted
+from xladoctor.quantities import duration
 from xladoctor.report.output import deliver, emit
+from xladoctor.repository import from_here
 
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.gate.programs import Policy, Program
+    from xladoctor.recording.interface import RunOutcome
     from xladoctor.report.interface import Report
 
 
@@ -258,11 +261,10 @@ def _run(
         outcome = launcher.run(request, observer, hang.end)
         output.finish(directory_of(outcome), quiet=quiet or not outcome.status)
         sys.stdout.flush()
-        if outcome.status:
-            where = quoted(str(outcome.runs[0].path))
+        if outcome.status or outcome.limit:
             raise GateError(
-                f"the command ended with status {outcome.status}: not judged",
-                f"to see what was captured: xladoctor analyze {where}",
+                f"{_ended(outcome)}: not judged{_where_it_stood(outcome)}",
+                f"to see what was captured: xladoctor analyze {_place(outcome.runs[0].path)}",
             )
         with launcher.signals_kept():
             if compiling is not None:
@@ -272,6 +274,30 @@ def _run(
             diagnoses.append(list(made))
             output.finish(directory_of(outcome), quiet=quiet)
     return diagnoses
+
+
+def _ended(outcome: RunOutcome) -> str:
+    """How a command ended that cannot be judged."""
+    if seconds := outcome.limit.get("timeout_s"):
+        return f"stopped by --timeout after {duration(seconds)}"
+    if seconds := outcome.limit.get("stop_after_s"):
+        return f"ended, as no step ended in time after --stop-after {duration(seconds)}"
+    return f"the command ended with status {outcome.status}"
+
+
+def _where_it_stood(outcome: RunOutcome) -> str:
+    """The files with the stacks of a command that took too long."""
+    from xladoctor.recording.interface import RunDirectory
+
+    files = RunDirectory(directory_of(outcome)).stacks()
+    if not files:
+        return ""
+    shown = _place(files[0]) if len(files) == 1 else f"{_place(files[0].parent)}/stacks-*.txt"
+    return f"; where its threads stood: {shown}"
+
+
+def _place(path: Path) -> str:
+    return quoted(str(from_here(path)))
 
 
 def _with_python(command: tuple[str, ...]) -> tuple[str, ...]:

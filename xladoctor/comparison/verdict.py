@@ -16,7 +16,7 @@ from xladoctor.comparison.interface import (
 )
 from xladoctor.diagnosis.finding import NotChecked
 from xladoctor.diagnosis.interface import CountName
-from xladoctor.quantities import duration
+from xladoctor.quantities import duration, first_few
 
 REGRESSION = 1
 NOT_ENOUGH = 3
@@ -53,8 +53,9 @@ class Grounds:
 def verdict(grounds: Grounds) -> Verdict:
     """The verdict: worse if a finding is new or worse (or a step slower, if that was requested).
 
-    Only findings that are judged by counts and are at least warnings, or that fail, decide. Times
-    do not, as they differ between runs of the same program.
+    Only findings that are judged by counts and are at least warnings, or that fail, decide. If none
+    of these changed, B is better if information is gone or a count is lower, and none the other
+    way. Times do not decide, as they differ between runs of the same program.
     """
     programs = [
         difference for difference in grounds.differences if difference.forbids == "everything"
@@ -86,9 +87,12 @@ def verdict(grounds: Grounds) -> Verdict:
     if numbers["unknown"] or rules or grounds.broke_off:
         why = ", ".join(filter(None, (changes, rules, grounds.broke_off)))
         return Verdict("unclear", f"As far as is known, nothing is worse: {why}{tail}")
-    if numbers["fixed"] or numbers["better"]:
-        return Verdict("better", f"B is better: {changes}{tail}")
-    return Verdict("same", f"B is like A: no finding is new, worse or gone{tail}")
+    if numbers["fixed"] or numbers["better"] or _is_better(grounds):
+        better = changes or _healed(grounds)
+        return Verdict("better", f"B is better: {f'{better}{tail}' if better else tail[2:]}")
+    all_like = all(change.state in ("same", "unknown") for change in grounds.findings)
+    what = "finding" if all_like else "warning or error of a rule that goes by counts"
+    return Verdict("same", f"B is like A: no {what} is new, worse or gone{tail}")
 
 
 def status(outcome: Verdict, grounds: Grounds) -> int:
@@ -110,6 +114,30 @@ def _number(grounds: Grounds, state: State) -> int:
     )
 
 
+def _is_better(grounds: Grounds) -> bool:
+    """Whether information or counts got better, and none of them worse."""
+    by_counts = [change for change in grounds.findings if change.judged_by == "counts"]
+    ways = {change.state for change in by_counts} | {
+        count.direction for count in _changed(grounds.counts)
+    }
+    return bool(ways & {"fixed", "better"}) and not ways & {"new", "worse"}
+
+
+def _healed(grounds: Grounds) -> str:
+    """The rules whose findings are fixed, or else better: ``XD506 is fixed``."""
+    for state in ("fixed", "better"):
+        rules = sorted(
+            {
+                each.rule
+                for each in grounds.findings
+                if each.state == state and each.judged_by == "counts"
+            }
+        )
+        if rules:
+            return f"{first_few(rules)} {'is' if len(rules) == 1 else 'are'} {state}"
+    return ""
+
+
 def _named(state: str, number: int) -> str:
     noun = f"finding{'s' * (number != 1)}"
     if state in ("new", "fixed"):
@@ -121,14 +149,17 @@ def _named(state: str, number: int) -> str:
 
 def _more_or_less(counts: Sequence[CountChange]) -> str:
     """The first two counts that changed; those that got worse come first."""
-    changed = [
+    changed = sorted(_changed(counts), key=lambda count: count.direction == "better")
+    return ", ".join(_difference(count) for count in changed[:2])
+
+
+def _changed(counts: Sequence[CountChange]) -> list[CountChange]:
+    return [
         count for count in counts if count.direction in ("worse", "better") and count.name in _MORE
     ]
-    changed.sort(key=lambda count: count.direction == "better")
-    return ", ".join(_changed(count) for count in changed[:2])
 
 
-def _changed(count: CountChange) -> str:
+def _difference(count: CountChange) -> str:
     difference = count.change or 0.0
     noun, unit = _MORE[count.name]
     amount = f"{abs(difference):.3g}"

@@ -219,9 +219,11 @@ class Configured(BaseModel):
     Attributes:
         folder: what its paths are relative to.
         source: the file, or None where there is none.
+        options: what options of the command line changed: rules or families, by the setting.
     """
 
     model_config = _MODEL
     settings: Configuration = Configuration()
     folder: Path
     source: Path | None = None
+    options: dict[str, list[str]] = Field(default_factory=dict)

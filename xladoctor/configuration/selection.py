@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from xladoctor.configuration.interface import Configuration, ConfigurationError, Level
 from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.ranking import LEVELS
 from xladoctor.diagnosis.rule import Rule
+
+#: By setting, the option that sets it.
+OPTIONS = {"select": "--select", "ignore": "--ignore", "levels": "--level"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +33,24 @@ class Selection:
     notes: list[str] = field(default_factory=list)
 
 
-def select(rules: Sequence[Rule], settings: Configuration, where: str) -> Selection:
+def select(
+    rules: Sequence[Rule],
+    settings: Configuration,
+    where: str,
+    by_option: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Selection:
     """Apply ``select``, ``ignore``, levels and thresholds.
 
     Findings of a rule in preview are information, unless ``select`` has the rule's own id.
 
     Args:
         where: the configuration's name in errors.
+        by_option: names that are from options of the command line, by the setting.
 
     Raises:
         ConfigurationError: a rule, family or threshold that does not exist.
     """
-    _check(rules, settings, where)
+    _check(rules, settings, where, by_option)
     kept, off = [], []
     for rule in rules:
         if _is_on(rule.id, settings):
@@ -87,17 +97,22 @@ def _is_on(rule: str, settings: Configuration) -> bool:
     return chosen > left_out
 
 
-def _check(rules: Sequence[Rule], settings: Configuration, where: str) -> None:
+def _check(
+    rules: Sequence[Rule],
+    settings: Configuration,
+    where: str,
+    by_option: Mapping[str, Sequence[str]],
+) -> None:
     known = {rule.id: rule for rule in rules}
     defects = [
-        f"{where}: {key}: no rule begins with {name}"
+        f"{_place(key, name, where, by_option)}: no rule begins with {name.partition(':')[0]}"
         for key, names in (
             ("select", settings.select),
-            ("ignore", [entry.partition(":")[0] for entry in settings.ignore]),
+            ("ignore", settings.ignore),
             ("levels", settings.levels),
         )
         for name in names
-        if not any(fit(rule, name) for rule in known)
+        if not any(fit(rule, name.partition(":")[0]) for rule in known)
     ]
     for name, thresholds in settings.thresholds.items():
         if name not in known:
@@ -112,3 +127,8 @@ def _check(rules: Sequence[Rule], settings: Configuration, where: str) -> None:
         ]
     if defects:
         raise ConfigurationError(defects, "`xladoctor rules` lists the rules")
+
+
+def _place(key: str, name: str, where: str, by_option: Mapping[str, Sequence[str]]) -> str:
+    """Where a name of a setting is from."""
+    return f"option {OPTIONS[key]}" if name in by_option.get(key, ()) else f"{where}: {key}"

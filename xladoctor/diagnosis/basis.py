@@ -31,6 +31,7 @@ class Basis:
         off: how many rules are switched off, so that their defects would not be found.
         once: whether no launch repeats, so that all work of the device is within single launches.
         steps: number of steps of the loop, to scale the average step.
+        ended: how the program ended, if it failed; see :func:`.ending`.
         reported: summary of evidence without steps; see :func:`facts.reported`.
     """
 
@@ -48,6 +49,7 @@ class Basis:
     once: bool = False
     steps: Steps | None = None
     reported: str = ""
+    ended: str = ""
 
     @property
     def warming_up(self) -> bool:

@@ -15,6 +15,7 @@ from xladoctor.diagnosis.basis import Basis
 from xladoctor.diagnosis.by_host import ByHost
 from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.device_use import DeviceUse
+from xladoctor.diagnosis.ending import ending
 from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
 from xladoctor.diagnosis.interface import Diagnosis, RuleOutcomes, RunFacts, Steps, TimeSpent, Tool
 from xladoctor.diagnosis.labels import label_times
@@ -264,6 +265,7 @@ def _basis(
         once=judged.steps is None and "launch" in evidence.available,
         steps=judged.steps,
         reported="" if time.parts else facts.reported(evidence),
+        ended=ending(run, judged.steps) if facts.is_whole(evidence) else "",
     )
 
 

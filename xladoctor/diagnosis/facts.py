@@ -52,6 +52,7 @@ _ALONE = """
     SELECT max(count) = 1 FROM (
         SELECT count(*) AS count FROM execution UNION ALL SELECT count(*) FROM compilation)
 """
+_FAILED = "SELECT bool_or(uncaught IS NOT NULL) FROM process"
 _COUNTED = {"compile": ("graph", "graphs"), "execute": ("launch", "launches")}
 _STEPS_OF_LOG = "SELECT s.* FROM lead l JOIN step s USING (process, thread) WHERE NOT s.tail"
 _STEPS_OF_TIMELINE = """
@@ -74,6 +75,7 @@ def run(evidence: Evidence) -> RunFacts:
         command=manifest.command if manifest else [],
         status=ended.status if ended else None,
         signal=ended.signal if ended else None,
+        stopped_by=ended.stopped_by if ended else None,
         processes=_processes(evidence),
         device=first.get("device_kind"),
         devices=sum(row["devices"] or 0 for row in rows),
@@ -85,6 +87,12 @@ def run(evidence: Evidence) -> RunFacts:
         incomplete=list(evidence.lost),
         running=any(row["running"] for row in rows),
     )
+
+
+def is_whole(evidence: Evidence) -> bool:
+    """Whether the program's own end is known, rather than that of a command that ran several."""
+    part = evidence.manifest is not None and evidence.manifest.part_of is not None
+    return not part or bool(evidence.database.scalar(_FAILED))
 
 
 def reported(evidence: Evidence) -> str:

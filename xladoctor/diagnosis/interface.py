@@ -267,6 +267,7 @@ class RunFacts:
         root: the repository that ``cwd`` is in; if there is none, ``cwd`` itself.
         incomplete: what the capture lost, so that findings may be missing and counts too low.
         running: whether the program had not ended yet.
+        stopped_by: the option that ended the program, ``--timeout`` or ``--stop-after``, if it did.
     """
 
     kind: str
@@ -284,6 +285,7 @@ class RunFacts:
     root: str | None = None
     incomplete: list[str] = field(default_factory=list)
     running: bool = False
+    stopped_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

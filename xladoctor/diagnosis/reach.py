@@ -38,10 +38,10 @@ def reach(run: RunFacts, steps: Steps | None, waited: float) -> str:
     failed = run.signal is not None or bool(run.status)
     if steps is not None and steps.count <= steps.warmup:
         plural = "s" if steps.count != 1 else ""
-        why = "; the program failed then" if failed else "; let it run longer"
+        why = "" if failed else "; let it run longer"
         return f" in {steps.count} step{plural} of warm-up{why}"
     if failed:
-        return " up to where the program failed"
+        return " until then"
     return " that shows on a machine this busy (see the notes)" if waited >= _BUSY else ""
 
 

@@ -82,9 +82,9 @@ def verdict(basis: Basis) -> Verdict:
         limit, todo = replace(limit, bound_by="device"), _WITHIN
     else:
         limit, todo = _nothing(basis, limit)
-    return Verdict(
-        limit.bound_by, f"{limit.text}; {todo}.", speedup, kind, basis.limit if speedup else None
-    )
+    ended = f"{basis.ended[0].upper()}{basis.ended[1:]}. " if basis.ended else ""
+    text = f"{ended}{limit.text}; {todo}."
+    return Verdict(limit.bound_by, text, speedup, kind, basis.limit if speedup else None)
 
 
 def _to_fix(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:

@@ -11,24 +11,35 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from datetime import date
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator
 
-from xladoctor.configuration.interface import Budgets, Limit
+from xladoctor.configuration.interface import Budgets, ConfigurationError, Limit
 from xladoctor.configuration.load import read_toml
+from xladoctor.regular_files import SETTINGS, read_text
 from xladoctor.repository import matches
 
 _MODEL = ConfigDict(extra="forbid", frozen=True)
+_EXPIRES = re.compile(r"\bexpires\s*=\s*([\w-]+)")
 
 
 class Accepted(BaseModel):
     """The reason, and the last day on which it holds."""
 
     model_config = _MODEL
-    reason: str = Field(min_length=3)
+    reason: str
     expires: date
+
+    @field_validator("reason")
+    @classmethod
+    def _says_why(cls, value: str) -> str:
+        if len(value) < 3:
+            raise ValueError("say why, in a few words")
+        return value
 
     def expired(self, today: date) -> bool:
         """Whether it no longer holds."""
@@ -73,4 +84,29 @@ class Acknowledged(BaseModel):
 
 def read(path: Path) -> Acknowledged:
     """Read the file; empty if there is none. Raises ConfigurationError with file and line."""
-    return read_toml(path, (), Acknowledged) if path.exists() else Acknowledged()
+    if not path.exists():
+        return Acknowledged()
+    try:
+        return read_toml(path, (), Acknowledged)
+    except ConfigurationError as error:
+        if isinstance(error.__cause__, tomllib.TOMLDecodeError) and (said := _undated(path)):
+            raise ConfigurationError(said) from error
+        raise
+
+
+def _undated(path: Path) -> list[str]:
+    """Where a date is still to be filled in, or there is no such day: TOML says neither."""
+    return [
+        f"{path}:{number}: expires: fill in a date, such as 2027-03-01, instead of {match[1]}"
+        for number, row in enumerate(read_text(path, SETTINGS).splitlines(), 1)
+        for match in _EXPIRES.finditer(row)
+        if not _is_date(match[1])
+    ]
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

@@ -23,7 +23,10 @@ from xladoctor.whole_files import alone_in, write_text
 
 VERSION = 1
 _MODEL = ConfigDict(extra="forbid", frozen=True, strict=True)
-_AGAIN = "remove the file (or take one side of a merge), then: xladoctor gate --update-baseline"
+_AGAIN = (
+    "take either side of a merge conflict, or else remove the file, then: xladoctor gate"
+    " --update-baseline"
+)
 
 
 class BaselineEntry(BaseModel):
@@ -98,9 +101,7 @@ def read(path: Path) -> Baseline:
     try:
         document = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
-        raise GateError(
-            f"{path}: the baseline is not JSON: {error}", f"a merge may have corrupted it; {_AGAIN}"
-        ) from error
+        raise GateError(f"{path}: the baseline is not JSON: {error}", _AGAIN) from error
     if not isinstance(document, dict) or document.get("tool") != "xladoctor":
         raise GateError(f"{path}: not an xladoctor baseline", _AGAIN)
     version = document.get("schema_version")

@@ -27,6 +27,7 @@ from xladoctor.gate.interface import (
     Repeated,
 )
 from xladoctor.gate.seen import unseen
+from xladoctor.quantities import first_few
 from xladoctor.repository import matches
 
 
@@ -39,6 +40,7 @@ class Terms:
         baseline: the known findings of this program; None if it is not in the baseline.
         baseline_path: the baseline's file.
         today: the day on which acknowledgements must hold.
+        alone: whether the project has no other program, as far as is known.
     """
 
     script: str
@@ -49,6 +51,7 @@ class Terms:
     acknowledged: Acknowledged
     today: date
     runs: Sequence[Repeated] = field(default=())
+    alone: bool = False
 
     def level(self, rule: str) -> Level | None:
         """The rule's level, if it has one."""
@@ -226,7 +229,7 @@ def _acceptance(names: Sequence[str], terms: Terms) -> str | None:
         terms.acknowledged.findings[name] for name in names if name in terms.acknowledged.findings
     ]
     valid = [each for each in accepted if not each.expired(terms.today)]
-    return f"{valid[0].reason} (until {valid[0].expires})" if valid else None
+    return f"{valid[0].reason}; until {valid[0].expires}" if valid else None
 
 
 def _accepted(outcome: BudgetOutcome, terms: Terms) -> BudgetOutcome:
@@ -235,7 +238,7 @@ def _accepted(outcome: BudgetOutcome, terms: Terms) -> BudgetOutcome:
         return outcome
     if outcome.found is not None and outcome.found > accepted.up_to:
         return replace(outcome, reason=f"acknowledged up to {accepted.up_to:g} only")
-    reason = f"{accepted.reason} (up to {accepted.up_to:g}, until {accepted.expires})"
+    reason = f"{accepted.reason}; up to {accepted.up_to:g}, until {accepted.expires}"
     return replace(outcome, state="acknowledged", reason=reason)
 
 
@@ -255,7 +258,7 @@ def _notes(
     kept: Sequence[BudgetOutcome],
     terms: Terms,
 ) -> list[str]:
-    """Budgets for other programs only; expired acknowledgements of findings in this run."""
+    """Budgets for other programs only; acknowledgements that have expired, or match nothing."""
     by_hand, globs = terms.acknowledged, terms.settings.gate.scripts
     meant = [glob for glob in globs if _alike(glob, terms.script)]
     of_others = meant and not any(matches(glob, terms.script) for glob in globs)
@@ -274,7 +277,9 @@ def _notes(
         if accepted and accepted.expired(terms.today)
     ]
     others = [f"the budgets for {', '.join(meant)} do not apply to this program"] * bool(of_others)
-    return [*others, *expired]
+    unused = sorted({*by_hand.findings} - {*names}) if terms.alone else []
+    gone = f"acknowledged, but not found: {first_few(unused)}; fixed, or of another program"
+    return [*others, *expired, *[gone] * bool(unused)]
 
 
 def _alike(glob: str, script: str) -> bool:

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from xladoctor.configuration.interface import Configuration
+from xladoctor.diagnosis.ending import ending
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.foreign import encodable, quoted
 from xladoctor.gate.acknowledged import Acknowledged
@@ -78,9 +79,8 @@ def _refuse(diagnosis: Diagnosis) -> None:
     steps = diagnosis.steps.count if diagnosis.steps else 0
     after = f"after {steps} step{'s' * (steps != 1)}" if steps else "before its first step"
     again = f"to see what was captured: xladoctor analyze {quoted(run.path)}"
-    if run.signal or run.status:
-        how = f"was ended by signal {run.signal}" if run.signal else f"ended with {run.status}"
-        raise GateError(f"{run.path}: the program {how} {after}: not judged", again)
+    if ended := ending(run, diagnosis.steps):
+        raise GateError(f"{run.path}: {ended}: not judged", again)
     if run.running:
         raise GateError(f"{run.path}: the program is still running, {after}: not judged", again)
     if run.status is None:
@@ -137,4 +137,5 @@ class Policy:
             acknowledged=self.acknowledged,
             today=self.today,
             runs=repeated(program.diagnoses) if len(program.diagnoses) > 1 else (),
+            alone={*self.baseline.scripts} <= {program.entry},
         )

@@ -84,9 +84,7 @@ def read_run_directory(
     _add_other_names(started or "", ingested)
     ended = manifest.ended
     processes = ingested.tables["process"]
-    processes["stopped"] = [bool(ended and (ended.timeout_s or ended.stop_after_s))] * len(
-        processes["process"]
-    )
+    processes["stopped"] = [bool(ended and ended.stopped_by)] * len(processes["process"])
     if ended is None and manifest.part_of is None and True not in processes["running"]:
         ingested.lose(f"{path / 'run.json'}: the run was cut short; its end is missing")
     elif ended and ended.timeout_s:

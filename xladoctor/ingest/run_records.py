@@ -47,6 +47,13 @@ class Ended(Record, frozen=True):
     timeout_s: Annotated[float, Meta(ge=0, le=1e9)] | None = None
     stop_after_s: Annotated[float, Meta(ge=0, le=1e9)] | None = None
 
+    @property
+    def stopped_by(self) -> str | None:
+        """The option that ended the program."""
+        if self.timeout_s:
+            return "--timeout"
+        return "--stop-after" if self.stop_after_s else None
+
 
 class WrittenBy(Record, frozen=True):
     """What wrote the run directory."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,6 +85,10 @@ class RunDirectory:
         """``tpu-check.json``: what ``xladoctor tpu-check`` found last."""
         return self.path / "tpu-check.json"
 
+    def stacks(self) -> list[Path]:
+        """Where the threads of a program stood that took too long: a file for each process."""
+        return sorted(self.path.glob("stacks-*.txt"))
+
     def processes(self) -> list[Path]:
         """The folders of the captured processes, in the order of their numbers."""
         return sorted(
@@ -100,8 +105,10 @@ class RunOutcome:
         status: the exit status to pass on (128 + n if signal n ended it, 124 after a timeout).
         runs: a directory for each program that was captured, in order.
         lost: what went wrong, in words.
+        limit: what it was ended for: its limit in seconds, by ``timeout_s`` or ``stop_after_s``.
     """
 
     status: int
     runs: tuple[RunDirectory, ...]
     lost: tuple[str, ...] = ()
+    limit: Mapping[str, float] = field(default_factory=dict)

@@ -100,7 +100,7 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
     passed_on = 128 - status if status < 0 else status
     if ended_after:
         passed_on = _TIMED_OUT if "timeout_s" in ended_after else 0
-    return RunOutcome(passed_on, tuple(runs), tuple(lost))
+    return RunOutcome(passed_on, tuple(runs), tuple(lost), ended_after)
 
 
 def handed_down(run: Path, options: Options) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Literal
@@ -25,6 +26,8 @@ _VERDICTS: dict[str, tuple[str, str]] = {
     "failed": ("gate failed", "bold red"),
     "missing": ("gate cannot judge", "bold yellow"),
 }
+#: A script for a shell that is one command, with nothing in it that the shell does.
+_SIMPLE = re.compile(r"[\w.,:/@%+-]+(?: [\w.,:/@%+=-]+)*")
 
 
 def failing(report: Report) -> list[Finding]:
@@ -148,15 +151,27 @@ def what_to_do(report: Report, outcome: GateOutcome, style: Style) -> Iterator[R
     failed = failing(report)
     if failed:
         yet = "" if outcome.baseline else " (not in a baseline yet)"
-        yield _block(f"to accept the current findings{yet}:", [_update(report)], style)
+        yield _block(f"to accept the current findings{yet}:", [_update(report, style)], style)
     elif any(gone.certain for gone in outcome.gone):
-        yield _block("to remove what is gone from the baseline:", [_update(report)], style)
+        yield _block("to remove what is gone from the baseline:", [_update(report, style)], style)
     if lines := [*_findings(failed), *_overruns(outcome)]:
         yield _block(f"to accept for a while, in {outcome.acknowledged}:", lines, style)
 
 
-def _update(report: Report) -> str:
-    return f"xladoctor gate --update-baseline {quoted(report.diagnosis.run.path)}"
+def _update(report: Report, style: Style) -> str:
+    """The command that updates the baseline: anywhere else than here, it needs a run of its own."""
+    run = report.diagnosis.run
+    of = f"-- {_command(run.command)}" if style.in_ci and run.command else quoted(run.path)
+    return f"xladoctor gate --update-baseline {of}"
+
+
+def _command(words: list[str]) -> str:
+    """A command as somebody types it: without this machine's path of Python, nor a shell that runs
+    only it."""
+    name = PurePath(words[0]).name
+    if name in ("bash", "sh") and words[-2:-1] == ["-c"] and _SIMPLE.fullmatch(words[-1]):
+        return words[-1]
+    return quoted(name if name.startswith("python") else words[0], *words[1:])
 
 
 def _findings(findings: list[Finding]) -> Iterator[str]:

@@ -20,6 +20,7 @@ class Style:
         color: whether to use colours.
         unicode: whether the encoding carries block characters and arrows.
         links: whether the terminal follows links.
+        in_ci: whether run directories are gone once somebody reads it.
         detail: how much to show.
     """
 
@@ -27,6 +28,7 @@ class Style:
     color: bool = False
     unicode: bool = True
     links: bool = False
+    in_ci: bool = False
     detail: Detail = field(default_factory=Detail)
 
 

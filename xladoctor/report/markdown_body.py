@@ -154,7 +154,7 @@ def _gate(outcome: GateOutcome, diagnosis: Diagnosis) -> Iterator[Block]:
     if outcome.runs:
         runs = [
             [
-                inline(run.name),
+                code(run.name),
                 ", ".join(amount(run.name, value) for value in run.values),
                 amount(run.name, run.median),
             ]
@@ -179,7 +179,7 @@ def _budget(budget: BudgetOutcome, diagnosis: Diagnosis) -> list[str]:
         inline(consumer_text(budget, consumer, diagnosis)) for consumer in budget.consumers[:3]
     ]
     value, limit = amount(budget.count, budget.found), amount(budget.count, budget.limit)
-    return [inline(budget.name), value, limit, f"{state}{why}", "<br>".join(lines)]
+    return [code(budget.name), value, limit, f"{state}{why}", "<br>".join(lines)]
 
 
 def _finding(alert: Alert, finding: Finding, diagnosis: Diagnosis, opened: bool) -> Iterator[str]:

@@ -12,6 +12,12 @@ from collections.abc import Sequence
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&|~$!])")
 _START = re.compile(r"^(\d*)([-+=.)#])")  # of a list, a heading or the line under one
+_CODE = re.compile(  # running_loss, f32[16,64], xm.add_step_closure(log, args=(loss,))
+    r"(?<![^\s(])((?=[\w./=-]*[_\[(])(?=-{0,2}[a-z_])[\w./=-]+"
+    r"(?:(?:\[[\w.,:*-]{0,80}\]|\((?:[^()`]|\([^()`]{0,40}\)){0,80}\))[\w./]*)*(?<![./=-]))"
+    r"(?=[\s,;:.)?!]|$)",
+    re.IGNORECASE,
+)
 _ESCAPED_START = r"\1\\\2"
 _LINKED = re.compile(
     r"([@#](?=\\?\w)"  # the letter may be escaped already
@@ -29,9 +35,14 @@ def inline(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """The same where what stands between backticks is code; not in a table."""
-    parts = re.split("`([^`]+)`", _line(text))
-    shown = [code(part) if nth % 2 else _escaped(part) for nth, part in enumerate(parts)]
+    """The same where calls, names with ``_`` and what stands between backticks are code; not in a
+    table."""
+    parts = [
+        (part, nth % 2 or at % 2)
+        for nth, quoted in enumerate(re.split("`([^`]+)`", _line(text)))
+        for at, part in enumerate([quoted] if nth % 2 else _CODE.split(quoted))
+    ]
+    shown = [code(part) if is_code else _escaped(part) for part, is_code in parts if part]
     return _START.sub(_ESCAPED_START, "".join(shown))
 
 

@@ -72,7 +72,12 @@ def style_for(stream: TextIO, color: Color) -> Style:
         shutil.get_terminal_size((80, 24)).columns if terminal or "COLUMNS" in os.environ else 80
     )
     colored = _colored(color, terminal)
-    return Style(max(width, 20), colored, _carries(stream), terminal and colored and followed())
+    links = terminal and colored and followed()
+    return Style(max(width, 20), colored, _carries(stream), links, _in_ci())
+
+
+def _in_ci() -> bool:
+    return bool(os.environ.get("CI"))
 
 
 def _colored(color: Color, terminal: bool) -> bool:
@@ -124,7 +129,7 @@ def write_each(
             render(output.format, text, style)
             emit(text.getvalue(), colored=style.color, commands=commands)
         else:
-            render(output.format, text, Style(detail=output.detail))
+            render(output.format, text, Style(detail=output.detail, in_ci=_in_ci()))
             _write(output.path, harmless(text.getvalue(), commands=commands))
 
 

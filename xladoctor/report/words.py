@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import signal
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePath
 
+from xladoctor.diagnosis.ending import signal_name
 from xladoctor.diagnosis.finding import NEXT_TO_NOTHING, Finding, Ignored, NotChecked
 from xladoctor.diagnosis.interface import CountName, Diagnosis, RunFacts, Steps, TimeSpent
 from xladoctor.diagnosis.verdict import LIMITS, NOTHING
@@ -112,7 +112,7 @@ def program(run: RunFacts) -> list[str]:
     if version := framework(run):
         facts.append(version)
     if run.signal:
-        facts.append(f"ended by {_signal_name(run.signal)}")
+        facts.append(f"ended by {signal_name(run.signal)}")
     elif run.status:
         facts.append(f"exit status {run.status}")
     elif run.running:
@@ -124,13 +124,6 @@ def framework(run: RunFacts) -> str | None:
     """The framework that was captured and its version, where both are known."""
     version = run.versions.get(run.frontend) if run.frontend else None
     return f"{run.frontend} {version}" if version else None
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def unexplained(time: TimeSpent) -> list[str]:

@@ -1,0 +1,29 @@
+"""Says how a program ended, if not by itself and well."""
+
+from __future__ import annotations
+
+import signal
+
+from xladoctor.diagnosis.interface import RunFacts, Steps
+
+_INTERRUPTED = 128 + signal.SIGINT
+
+
+def ending(run: RunFacts, steps: Steps | None) -> str:
+    """Such as ``the program failed (exit status 1) after 29 steps``; empty if it did not fail."""
+    after = f" after {steps.count} step{'s' * (steps.count != 1)}" if steps else ""
+    if run.stopped_by:
+        return f"the program was ended by {run.stopped_by}{after}"
+    if run.signal == signal.SIGINT or run.status == _INTERRUPTED:
+        return f"the program was interrupted{after}"
+    if run.signal:
+        return f"the program was ended by {signal_name(run.signal)}{after}"
+    return f"the program failed (exit status {run.status}){after}" if run.status else ""
+
+
+def signal_name(number: int) -> str:
+    """Such as ``SIGTERM``; ``signal 99`` if it has no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
