@@ -65,8 +65,8 @@ def locate(word: str) -> str:
         IngestError: there is no such file and no such run.
     """
     exists = _exists(word)
-    if Path(word).name == RUNS and len(only := runs_below(Path(word))) == 1:
-        return str(only[0].path)
+    if Path(word).name == RUNS and len(runs := runs_below(Path(word))) == 1:
+        return str(runs[0].path)
     if exists and (Path(word).is_dir() or not word.endswith(".py")):
         return word
     named = _NAMED.fullmatch(word)
