@@ -133,7 +133,12 @@ def test_workers_that_start_when_there_is_work(tmp_path: Path) -> None:
 
 
 def test_no_scheduler() -> None:
-    with pytest.raises(ClusterError, match="no Dask scheduler answers there"):
+    import dask
+
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
+        pytest.raises(ClusterError, match="no Dask scheduler answers there"),
+    ):
         list(on_cluster(work, [("", "a")], "tcp://127.0.0.1:9"))
 
 

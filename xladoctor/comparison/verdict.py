@@ -124,7 +124,7 @@ def _is_better(grounds: Grounds) -> bool:
 
 
 def _healed(grounds: Grounds) -> str:
-    """The rules whose findings are fixed, or else better: ``XD506 is fixed``."""
+    """The rules whose findings are fixed, or else better, as part of a sentence."""
     for state in ("fixed", "better"):
         rules = sorted(
             {

@@ -6,14 +6,8 @@ from collections.abc import Sequence
 
 from xladoctor.recording.interface import RunRequest
 
-#: Modules that start the program which is named behind them.
-_LAUNCHERS = (
-    "torch.distributed.run",
-    "torch.distributed.launch",
-    "accelerate.commands.launch",
-    "deepspeed.launcher.runner",
-    "coverage",
-)
+#: What modules are called that start the program named behind them.
+_LAUNCHERS = ("run", "launch", "runner", "coverage")
 _SCRIPTS = (".py", ".sh")
 
 
@@ -26,10 +20,10 @@ def program_of(request: RunRequest) -> str:
 
 
 def _named_in(words: Sequence[str]) -> str | None:
-    """The program behind a command's name, such as torchrun; None if no word looks like one."""
+    """The program behind a command that starts it; None if no word looks like one."""
     before = ""
     for word in words:
-        if before == "-m" and word not in _LAUNCHERS:
+        if before == "-m" and _last(word) not in _LAUNCHERS:
             return _last(word)
         if word.endswith(_SCRIPTS) and not set(word) & set(" ;&|"):
             return word
