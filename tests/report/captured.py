@@ -21,7 +21,9 @@ from xladoctor.doctor import load_evidence
 
 ROOT = Path(__file__).parents[2]
 _FOLDERS = sorted(
-    path for path in (ROOT / "sample_traces").iterdir() if path.is_dir() and path.name not in ("programs", "__pycache__")
+    path
+    for path in (ROOT / "sample_traces").iterdir()
+    if path.is_dir() and path.name not in ("programs", "__pycache__")
 )
 #: What somebody may send: a report, a log, a timeline.
 _PARTS = {"metrics": "metrics.txt", "log": "analysis.log", "timeline": "*.xplane.pb"}
