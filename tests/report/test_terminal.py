@@ -97,7 +97,7 @@ def test_where_something_is_to_be_fixed_the_report_keeps_to_it() -> None:
     assert [text for text in evidence if text in usual] == []
     rest = "time that no finding explains: tracing 1.3 s (mostly model.py:41), Python 360 ms\n"
     assert rest in usual
-    assert "  in full: xladoctor analyze runs/2026-01-05-train --verbose\n" in usual
+    assert "  in full: xladoctor analyze runs/2026-01-05-train -v\n" in usual
     for_information = [finding(severity="info")]
     for findings in ([], for_information):
         whole = rendered(replace(SICK, findings=findings), Style(80))
