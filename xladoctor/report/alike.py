@@ -29,9 +29,9 @@ class Alike:
 
     @property
     def title(self) -> str:
-        """What is wrong, and at how many lines."""
-        count = len(self.findings)
-        return self.first.title + (f" ({count} lines)" if count > 1 else "")
+        """What is wrong, and how often: at how many lines, where these are known."""
+        count, unit = len(self.findings), "lines" if self.first.locations else "times"
+        return self.first.title + (f" ({count} {unit})" if count > 1 else "")
 
     @property
     def gain(self) -> str:
