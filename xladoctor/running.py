@@ -9,12 +9,17 @@ from pathlib import Path
 RUN_DIRECTORY = "XLADOCTOR_RUN_DIRECTORY"
 
 
+def pid_of(folder: Path) -> str:
+    """The number of the process of a folder, ``<run>/process-<pid>``; empty for another folder."""
+    return folder.name.partition("-")[2].partition("-")[0]
+
+
 def is_running(folder: Path) -> bool:
     """Whether the process of a folder, ``<run>/process-<pid>``, runs on this machine: by its
     environment, as another program may have its number by now.
     """
     try:
-        environment = Path("/proc", folder.name.split("-")[1], "environ").read_bytes()
-    except (OSError, IndexError, ValueError):
+        environment = Path("/proc", pid_of(folder), "environ").read_bytes()
+    except (OSError, ValueError):
         return False
     return os.fsencode(f"{RUN_DIRECTORY}={folder.parent.resolve()}") in environment.split(b"\0")

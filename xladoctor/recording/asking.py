@@ -11,7 +11,7 @@ from pathlib import Path
 
 from xladoctor.recording.bootstrap._xladoctor import asked, termination
 from xladoctor.recording.interface import RunDirectory
-from xladoctor.running import is_running
+from xladoctor.running import is_running, pid_of
 from xladoctor.whole_files import write_text
 
 _LOOK_S = 0.05
@@ -47,7 +47,7 @@ def kill_held(directory: RunDirectory, patience_s: float) -> None:
     them, and do not get to end themselves, as where foreign code keeps the interpreter's lock.
     """
     for folder in filter(is_running, directory.processes()):
-        pid = int(folder.name.split("-")[1])
+        pid = int(pid_of(folder))
         with contextlib.suppress(OSError):  # it has ended, or belongs to another user
             if (since := _held_since(pid)) and time.time() - since > patience_s:
                 os.kill(pid, signal.SIGKILL)

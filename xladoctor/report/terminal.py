@@ -287,7 +287,7 @@ def _basis(finding: Finding, style: Style) -> list[RenderableType]:
 def ranking(groups: Sequence[Alike], style: Style) -> RenderableType:
     """A line for each group: severity, rule, title, place, and what fixing it saves."""
     listed = groups[:_LISTED]
-    gains = [plain(group.gain.removeprefix(f"{_SAVES} "), style) for group in listed]
+    gains = [plain(group.gain, style) for group in listed]
     places = [plain(group.place, style) for group in listed]
     widths = [
         min(max(map(cell_len, places)), style.width // 3),

@@ -53,7 +53,7 @@ COUNTS: dict[CountName, tuple[str, str]] = {
 }
 _FIRST_PART = re.compile(r"[,;:]| \(")  # ends the first part of a reason: what is missing
 _REASONS = 3
-_MOST_OF = 0.5
+_UNEXPLAINED, _MOST_OF = "time that no finding explains:", 0.5
 _BASIS = {
     "measured": "",
     "estimate": "about ",
@@ -130,7 +130,7 @@ def unexplained(time: TimeSpent) -> list[str]:
     """The unexplained time: a heading, and a line for each part."""
     if not time.unexplained:
         return []
-    rows = ["time that no finding explains:"]
+    rows = [_UNEXPLAINED]
     for part in time.unexplained:
         at = ", ".join(f"{line.file}:{line.line} {duration(line.seconds)}" for line in part.lines)
         rows.append(f"  {PARTS[part.part].label} {duration(part.seconds)}{': ' if at else ''}{at}")
@@ -142,11 +142,11 @@ def unexplained_in_short(time: TimeSpent) -> str:
     parts = []
     for part in time.unexplained:
         text = f"{PARTS[part.part].label} {duration(part.seconds)}"
-        line = max(part.lines, key=lambda line: line.seconds, default=None)
-        if line and line.seconds >= _MOST_OF * part.seconds:
-            text += f" (mostly {PurePath(line.file).name}:{line.line})"
+        for line in part.lines[:1]:  # the hottest
+            if line.seconds >= _MOST_OF * part.seconds:
+                text += f" (mostly {PurePath(line.file).name}:{line.line})"
         parts.append(text)
-    return f"time that no finding explains: {', '.join(parts)}"
+    return f"{_UNEXPLAINED} {', '.join(parts)}"
 
 
 def steps_of(steps: Steps) -> list[str]:
@@ -219,12 +219,12 @@ def unjudged_in_short(skipped: Sequence[NotChecked]) -> list[str]:
 
 
 def gain_of(finding: Finding) -> str:
-    """What fixing it saves, or else its cost, in a word or two; empty if unknown."""
+    """What fixing it saves, or else what it costs, in a word or two; empty if unknown."""
     saving, cost = finding.saving, finding.cost
     if saving.is_next_to_nothing:
-        return "saves next to nothing"
+        return "next to nothing"
     if saving.seconds is not None:
-        return f"saves {_BASIS[saving.basis]}{duration(saving.seconds)}"
+        return f"{_BASIS[saving.basis]}{duration(saving.seconds)}"
     return "" if cost.seconds is None else f"costs {_BASIS[cost.basis]}{duration(cost.seconds)}"
 
 
