@@ -134,7 +134,9 @@ def test_workers_that_start_when_there_is_work(tmp_path: Path) -> None:
 
 def test_no_scheduler() -> None:
     import dask
+    import distributed  # its defaults come first: they go with a setting made before them
 
+    assert distributed
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
         pytest.raises(ClusterError, match="no Dask scheduler answers there"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from xladoctor.storage import fetch as fetch_module
 from xladoctor.storage.address import StorageError
 from xladoctor.storage.fetch import fetch
 from xladoctor.storage.store import Store
+from xladoctor.whole_files import alone_in
 
 _TEXT = b"Counter: MarkStep\n  Value: 3\n"
 
@@ -148,3 +150,32 @@ def test_a_disk_without_room(
     with pytest.raises(StorageError, match="GB free in") as caught:
         fetch(f"memory://{place}/a.txt")
     assert "XDG_CACHE_HOME" in caught.value.hint
+
+
+def test_copies_that_others_finish_meanwhile(
+    memory: Any, place: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the workers do that fetch the other hosts of a pod."""
+    end = threading.Event()
+
+    def finish() -> None:
+        copy = cache / "other" / "copy.new"
+        copy.mkdir(parents=True)
+        with alone_in(copy.parent):
+            while not end.is_set():
+                (copy / "parts").mkdir()
+                (copy / "parts" / "x.txt").touch()
+                finished = copy.rename(copy.with_name("copy"))
+                shutil.rmtree(finished / "parts")
+                finished.rename(copy)
+
+    monkeypatch.setattr(cache_module, "MOST_BYTES", 4000)
+    others = threading.Thread(target=finish)
+    others.start()
+    try:
+        for number in range(100):
+            memory.pipe_file(f"{place}/{number}.txt", _TEXT)
+            fetch(f"memory://{place}/{number}.txt")
+    finally:
+        end.set()
+        others.join()

@@ -111,14 +111,17 @@ class Copies:
 
     def remove_oldest(self) -> None:
         """Remove the copies that were not read for longest, if there is too much."""
-        copies = [each for each in self._root.glob("*/*") if each.is_dir()]
-        sizes = {each: _size(each) for each in copies}
-        total = sum(sizes.values())
-        for copy in sorted(copies, key=lambda each: each.stat().st_mtime):
+        copies = []
+        for copy in self._root.glob("*/*"):
+            with contextlib.suppress(OSError):  # another process renames or removes it
+                if copy.is_dir():
+                    copies.append((copy.stat().st_mtime, _size(copy), copy))
+        total = sum(size for _, size, _ in copies)
+        for _, size, copy in sorted(copies):
             if total <= MOST_BYTES:
                 return
             if _remove_unread(copy):
-                total -= sizes[copy]
+                total -= size
 
 
 def _hold(copy: Path) -> None:
@@ -140,7 +143,7 @@ def _remove_unread(copy: Path) -> bool:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 return False
-        gone = copy.rename(copy.with_name(f"{copy.name}{_NEW}"))
+        gone = copy.rename(copy.with_name(f"{copy.name}-{secrets.token_hex(4)}{_NEW}"))
         shutil.rmtree(gone, ignore_errors=True)
     return True
 
