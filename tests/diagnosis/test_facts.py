@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support import Row, evidence, step
 from xladoctor.diagnosis.facts import reported, run, step_groups, steps
-from xladoctor.diagnosis.interface import StepGroup, Steps
+from xladoctor.diagnosis.interface import StepGroup, Steps, StepsAt
 
 SECOND = 10**9
 
@@ -56,6 +58,34 @@ def test_steps_are_grouped_in_their_order() -> None:
     assert sum(group.count for group in groups) == 1000
     assert (groups[0].first, groups[-1].longest_ms) == (0, 999.0)
     assert step_groups(evidence({})) == []
+
+
+def at(line: int, ms: int, *indices: int) -> list[Row]:
+    return [step(i, file="/job/train.py", line=line, duration_ns=ms * 10**6) for i in indices]
+
+
+def test_steps_of_training_and_of_evaluation() -> None:
+    rows = at(10, 2, *range(20)) + at(20, 50, *range(20, 25))
+    measured = of(*rows)
+    assert measured is not None
+    assert measured.ends == [
+        StepsAt("/job/train.py", 20, 5, 50.0),
+        StepsAt("/job/train.py", 10, 20, 2.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        at(10, 2, *range(20)) + at(20, 2, *range(20, 40)),  # alike
+        at(10, 2, *range(20)) + at(20, 50, 20, 21),  # too few
+        at(10, 20, *range(40)) + at(20, 5, *range(40, 45)),  # little of the time
+    ],
+)
+def test_one_median_is_enough(rows: list[Row]) -> None:
+    measured = of(*rows)
+    assert measured is not None
+    assert measured.ends == []
 
 
 def test_no_barrier_no_steps() -> None:

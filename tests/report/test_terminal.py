@@ -16,7 +16,14 @@ from tests.report.diagnoses import SICK, TEXT
 from tests.report.snapshots import assert_as_before
 from tests.support import finding, location
 from xladoctor.diagnosis.finding import NotChecked
-from xladoctor.diagnosis.interface import Diagnosis, TimeParts, TimeSpent, Unexplained
+from xladoctor.diagnosis.interface import (
+    Diagnosis,
+    Steps,
+    StepsAt,
+    TimeParts,
+    TimeSpent,
+    Unexplained,
+)
 from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.facts.parts import PARTS
 from xladoctor.foreign import harmless
@@ -152,6 +159,16 @@ def test_steps_are_drawn_with_what_compiled() -> None:
         "compiling"
         not in rendered(replace(SICK, step_groups=alike), Style(140)).split("median")[1][:40]
     )
+
+
+def test_steps_that_end_at_two_lines_have_a_median_each() -> None:
+    ends = [StepsAt("/job/train.py", 20, 5, 50.0), StepsAt("/job/train.py", 10, 1_200, 2.0)]
+    text = rendered(replace(SICK, steps=Steps(1_205, 3, 2.1, ends)), Style(140))
+    assert (
+        "1,205 steps, 3 of them warm-up: 5 end at train.py:20 (median 50 ms),"
+        " 1,200 end at train.py:10 (median 2 ms);"
+    ) in " ".join(text.split())
+    assert "median step" not in text
 
 
 def test_every_snapshot_is_of_a_case() -> None:

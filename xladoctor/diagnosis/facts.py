@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from xladoctor.diagnosis.finding import Finding, Tried
-from xladoctor.diagnosis.interface import RunFacts, StepGroup, Steps
+from xladoctor.diagnosis.interface import RunFacts, StepGroup, Steps, StepsAt
 from xladoctor.evidence.interface import Evidence
 from xladoctor.quantities import duration
 from xladoctor.warmup import WARMUP
@@ -55,6 +55,18 @@ _ALONE = """
 _FAILED = "SELECT bool_or(uncaught IS NOT NULL) FROM process"
 _COUNTED = {"compile": ("graph", "graphs"), "execute": ("launch", "launches")}
 _STEPS_OF_LOG = "SELECT s.* FROM lead l JOIN step s USING (process, thread) WHERE NOT s.tail"
+_ENDS = """
+    SELECT coalesce(s.user_file, s.file) AS file, coalesce(s.user_line, s.line) AS line,
+           sum(s.barriers)::BIGINT AS count, sum(s.duration_ns) AS duration_ns,
+           median(s.duration_ns / s.barriers) FILTER (u.index IS NOT NULL) / 1e6 AS median_ms,
+           count(u.index) AS steady
+    FROM lead l JOIN step s USING (process, thread)
+    LEFT JOIN steady_step u ON u.process = s.process AND u.thread = s.thread AND u.index = s.index
+    WHERE NOT s.tail AND NOT EXISTS (
+        SELECT 1 FROM step_period p WHERE p.process = l.process AND p.barriers > 1)
+    GROUP BY ALL ORDER BY duration_ns DESC
+"""
+_LEAST_STEPS, _LEAST_SHARE, _UNLIKE = 3, 0.1, 1.5
 _STEPS_OF_TIMELINE = """
     SELECT * FROM divided_step
     WHERE process = (SELECT process FROM divided_step GROUP BY process
@@ -186,7 +198,23 @@ def steps(evidence: Evidence) -> Steps | None:
         count=row["steps"],
         warmup=min(warmup, row["steps"]),
         median_ms=None if median is None else round(median * (row["period"] or 1) / 1e6, 4),
+        ends=_ends(evidence),
     )
+
+
+def _ends(evidence: Evidence) -> list[StepsAt]:
+    """The lines at which steps end that the median of all does not describe."""
+    rows = evidence.database.rows(_ENDS)
+    whole = sum(row["duration_ns"] for row in rows)
+    ends = [
+        StepsAt(row["file"], row["line"], row["count"], round(row["median_ms"], 4))
+        for row in rows
+        if row["line"] is not None
+        and row["steady"] >= _LEAST_STEPS
+        and row["duration_ns"] >= _LEAST_SHARE * whole
+    ]
+    medians = [each.median_ms for each in ends]
+    return ends if medians and max(medians) >= _UNLIKE * min(medians) else []
 
 
 def _steps_of_timeline(evidence: Evidence) -> Steps | None:

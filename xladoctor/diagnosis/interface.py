@@ -206,12 +206,28 @@ class TimeSpent:
 
 
 @dataclass(frozen=True, slots=True)
+class StepsAt:
+    """The steps that end at a line; the median is that of steady ones."""
+
+    file: str
+    line: int
+    count: int
+    median_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps of the thread with the longest loop."""
+    """The steps of the thread with the longest loop.
+
+    Attributes:
+        ends: the lines at which they end, most time first, if several take much of the time and
+            differ in their steps, such as those of training and of evaluation; else none.
+    """
 
     count: int
     warmup: int
     median_ms: float | None
+    ends: list[StepsAt] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

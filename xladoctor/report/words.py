@@ -154,6 +154,13 @@ def steps_of(steps: Steps) -> list[str]:
     text = f"{steps.count:,} step{'s' * (steps.count != 1)}"
     if steps.warmup:
         text += f", {steps.warmup} of them warm-up"
+    if steps.ends:
+        ends = [
+            f"{each.count:,} end at {PurePath(each.file).name}:{each.line}"
+            f" (median {duration(each.median_ms / 1e3)})"
+            for each in steps.ends
+        ]
+        return [f"{text}: {', '.join(ends)}"]
     median = steps.median_ms
     return [text] if median is None else [text, f"median step {duration(median / 1e3)}"]
 
