@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support import finding
+from tests.support import PACK, complete, finding
+from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.finding import Claim, Cost, Finding, Saving
 from xladoctor.diagnosis.interface import Steps, TimeSpent
 from xladoctor.diagnosis.ranking import ranked
@@ -218,3 +219,12 @@ def test_finding_without_a_replay_has_no_remainder() -> None:
 
 def test_no_findings_have_no_remainders() -> None:
     assert Savings(WhatIf(Database()), LOOP, None).in_order([]) == ([], None)
+
+
+def test_a_metrics_report_does_not_say_that_compiling_is_over() -> None:
+    metrics = [
+        {"process": 0, "name": "CompileTime", "samples": 2, "accumulator": 98e9, "p99": 98e9},
+        {"process": 0, "name": "ExecuteTime", "samples": 3, "accumulator": 3e9},
+    ]
+    (found,) = diagnose(complete({"metric": metrics}), [PACK["XD111"]]).findings
+    assert found.saving.next_1000_s is None
