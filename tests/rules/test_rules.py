@@ -1,18 +1,20 @@
 """Each rule of the pack against evidence that must and must not trigger it.
 
 A case is a file ``<rule>/<name>.yaml`` in the form of docs/rule-cases.md. Its rule judges it, with
-those that it expects something of; of all tests, all rules do. Each time, the first six of each
+those that it expects something of; of all tests, all rules do. Each time, the first three of each
 rule are judged.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from _pytest.mark.structures import ParameterSet
 
 from tests.support import complete
 from xladoctor.diagnosis.case import Case
@@ -31,18 +33,16 @@ def given(path: Path) -> Any:
     return yaml.load(path.read_text(encoding="utf-8"), loader)
 
 
-def _marks(path: Path) -> list[pytest.MarkDecorator]:
-    of_rule = [case for case in CASES if case.parent == path.parent]
-    return [pytest.mark.thorough] * (of_rule.index(path) >= _EACH_TIME)
+def _params() -> list[ParameterSet]:
+    params = []
+    for rule, cases in groupby(CASES, key=lambda path: path.parent.name):
+        for number, path in enumerate(cases):
+            marks = [pytest.mark.thorough] * (number >= _EACH_TIME)
+            params.append(pytest.param(path, id=f"{rule}-{path.stem}", marks=marks))
+    return params
 
 
-each_case = pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, id=f"{path.parent.name}-{path.stem}", marks=_marks(path))
-        for path in CASES
-    ],
-)
+each_case = pytest.mark.parametrize("path", _params())
 
 
 @each_case
