@@ -80,6 +80,13 @@ def steps(captured: Captured, thread: int) -> int:
     return sum(line.get("steps", 0) for line in lines if line["thread"] == thread)
 
 
+def few_lines(captured: Captured) -> bool:
+    """Whether there was one for each millisecond at most, once it was known that they are many."""
+    lines = captured.log_lines("step")
+    took_ms = (max(line["end_ns"] for line in lines) - min(line["end_ns"] for line in lines)) / 1e6
+    return len(lines) < 4_000 + took_ms
+
+
 def threads(captured: Captured) -> list[int]:
     """The main thread first."""
     lines = captured.log_lines("step")
@@ -98,7 +105,7 @@ class TestTorchXla:
     pytestmark = LIVE
 
     def test_lines_are_few(self, torch_xla: Captured) -> None:
-        assert len(torch_xla.log_lines("step")) < STEPS
+        assert few_lines(torch_xla)
 
     def test_steps_and_executions_are_all_counted(self, torch_xla: Captured) -> None:
         main, other = threads(torch_xla)
@@ -143,7 +150,7 @@ class TestJax:
     pytestmark = pytest.mark.live
 
     def test_lines_are_few(self, jax: Captured) -> None:
-        assert len(jax.log_lines("step")) < STEPS
+        assert few_lines(jax)
 
     def test_each_rare_read_is_counted(self, jax: Captured) -> None:
         counts = reads(jax)
