@@ -74,6 +74,7 @@ class Pod:
         steps: whole steps that each host's profile has.
         ops: operations that a device runs in a step, besides collectives.
         host, device: what the sickness strikes, if it strikes one.
+        struck: how many hosts compute longer, from that one on.
         jitter: standard deviation of durations, as a share.
         annotated: whether the program marks its steps, with its own numbers.
     """
@@ -86,6 +87,7 @@ class Pod:
     sickness: Sickness | None = None
     host: int = 1
     device: int = 2
+    struck: int = 1
     ops: int = 12
     jitter: float = 0.01
     annotated: bool = True
@@ -222,7 +224,7 @@ def _strike(pod: Pod, lasting: _Durations, random: np.random.Generator) -> None:
     """Change the durations as the pod's sickness does."""
     steps, host, device = np.arange(len(lasting.fetch)), pod.host, pod.device
     if pod.sickness in _SLOWER:
-        lasting.work[:, host] *= _SLOWER[pod.sickness]
+        lasting.work[:, host : host + pod.struck] *= _SLOWER[pod.sickness]
     match pod.sickness:
         case "input":
             lasting.fetch[:, host] *= _SLOW_HOST / _FETCH

@@ -15,11 +15,14 @@ from xladoctor.configuration.interface import Configured
 from xladoctor.diagnosis.engine import judge_all
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.pack import load_rules
+from xladoctor.diagnosis.pod import PodGroup
+from xladoctor.diagnosis.pods import pod, slice_of
 from xladoctor.doctor import examine, selection
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.load import load
 from xladoctor.pods.clocks import with_pod
 from xladoctor.pods.where import Where
+from xladoctor.report.pods import name_of
 
 HOSTS = 16
 RULES = [rule for rule in load_rules() if rule.category == "pod"]
@@ -74,6 +77,44 @@ def process_of(evidence: Evidence, host: int) -> str:
 
 def test_each_sickness_has_a_rule() -> None:
     assert set(DUE) == set(SICKNESSES)
+
+
+@pytest.mark.parametrize("struck", [4, 5])
+def test_half_of_the_hosts_or_more_are_slow(tmp_path: Path, struck: int) -> None:
+    evidence = evidence_of(tmp_path, Pod(hosts=8, devices=2, sickness="compute", struck=struck))
+    (slow,) = found(evidence)
+    assert slow.rule == "XD801"
+    assert len(slow.processes) == struck
+    assert f"longer than the other {8 - struck} in" in slow.message
+    assert "their devices compute longer" in slow.message
+    compared = pod(evidence)
+    assert compared is not None
+    assert " and 1 more compute up to " in compared.summary.replace(" 2 more", " 1 more")
+    assert f" than the other {8 - struck}; they wait " in compared.summary
+    assert sorted(len(group.processes) for group in compared.groups) == sorted([struck, 8 - struck])
+
+
+@pytest.mark.parametrize(("hosts", "struck"), [(3, 2), (9, 8)])
+def test_a_host_that_is_faster_than_most(tmp_path: Path, hosts: int, struck: int) -> None:
+    sickness: Any = {"devices": 2, "sickness": "compute", "struck": struck}
+    evidence = evidence_of(tmp_path, Pod(hosts=hosts, **sickness))
+    assert found(evidence) == []
+    compared = pod(evidence)
+    assert compared is not None
+    assert compared.summary.startswith(
+        f"Most of the {hosts} processes take equally long; pod-w-0 waits 5."
+    )
+
+
+def test_a_slice_has_a_name_where_all_of_it_is_meant() -> None:
+    processes = [{"process": n, "slice": n // 4} for n in range(12)]
+    assert slice_of({4, 5, 6, 7}, processes) == 1
+    assert slice_of({4, 5, 6}, processes) is None
+    assert slice_of({3, 4, 5, 6, 7}, processes) is None
+    assert slice_of(set(range(12)), [{**each, "slice": 0} for each in processes]) is None
+    assert slice_of({4, 5, 6, 7}, [{**each, "slice": None} for each in processes]) is None
+    group = PodGroup([f"w-{n}" for n in range(4, 8)], {}, ["compute"], 1)
+    assert name_of(group) == "slice 1 (4 processes)"
 
 
 @pytest.mark.parametrize("kind", ["TPU", pytest.param("GPU", marks=pytest.mark.thorough)])

@@ -42,11 +42,18 @@ class PodGroup:
         parts: milliseconds a step by part, on average.
         differs: the parts in which they differ from most, largest difference first; empty for those
             that are like most.
+        slice: the slice, one of several, whose processes these are, all of them; else None.
     """
 
     processes: list[str]
     parts: dict[str, float]
     differs: list[str] = field(default_factory=list)
+    slice: int | None = None
+
+
+def name_of_slice(number: int, processes: int) -> str:
+    """Such as ``slice 2 (64 processes)``."""
+    return f"slice {number} ({processes} processes)"
 
 
 @dataclass(frozen=True, slots=True)

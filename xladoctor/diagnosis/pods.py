@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from xladoctor.diagnosis.pod import Pod, PodGroup, PodProcess
+from xladoctor.diagnosis.pod import Pod, PodGroup, PodProcess, name_of_slice
 from xladoctor.evidence.interface import Evidence
 from xladoctor.quantities import first_few, percent
 
@@ -47,18 +47,18 @@ _KNOWN = """
     SELECT (SELECT count(DISTINCT process) FROM collective JOIN pod_step USING (process, step)),
            (SELECT count(DISTINCT pod_step) FROM pod_step)
 """
-#: What takes a process longer than the others, in words.
+#: What takes one process, or several, longer than the others, in words.
 _DOES = {
-    "input": "{} waits {} longer for input",
-    "compile": "{} compiles {} longer",
-    "tracing": "{} traces {} longer in Python",
-    "python": "{} runs {} more of other Python",
-    "dispatch": "{} launches {} longer",
-    "upload": "{} sends data to its devices {} longer",
-    "save": "{} saves {} longer",
-    "compute": "{} computes {} longer",
-    "exchange": "{}'s collectives take {} longer",
-    "idle": "{}'s devices are idle {} longer",
+    "input": ("{} waits {} longer for input", "{} wait {} longer for input"),
+    "compile": ("{} compiles {} longer", "{} compile {} longer"),
+    "tracing": ("{} traces {} longer in Python", "{} trace {} longer in Python"),
+    "python": ("{} runs {} more of other Python", "{} run {} more of other Python"),
+    "dispatch": ("{} launches {} longer", "{} launch {} longer"),
+    "upload": ("{} sends data to its devices {} longer", "{} send data to their devices {} longer"),
+    "save": ("{} saves {} longer", "{} save {} longer"),
+    "compute": ("{} computes {} longer", "{} compute {} longer"),
+    "exchange": ("{}'s collectives take {} longer", "the collectives of {} take {} longer"),
+    "idle": ("{}'s devices are idle {} longer", "the devices of {} are idle {} longer"),
 }
 
 
@@ -171,9 +171,20 @@ def _groups(
                 for part in parts[group[0]["process"]]
             },
             list(signature),
+            slice_of([each["process"] for each in group], processes),
         )
         for signature, group in ordered
     ]
+
+
+def slice_of(some: Collection[int], processes: Sequence[Mapping[str, Any]]) -> int | None:
+    """The slice, one of several, whose processes these are: all of them, and no others."""
+    slices = {each["process"]: each["slice"] for each in processes}
+    numbers = {slices[process] for process in some}
+    number = numbers.pop()
+    others = {process for process, found in slices.items() if found != number}
+    whole = not numbers and others and len(some) == len(slices) - len(others) > 1
+    return number if whole else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +204,17 @@ def _summary(evidence: Evidence, compared: _Compared) -> str:
     first, step_ns = late[0], compared.step_ns
     always = first["late_steps"] >= _ALWAYS * first["steps"]
     when = "In each step" if always else f"In {first['late_steps']} of {first['steps']} steps"
-    others = [each for each in compared.processes if each["process"] != first["process"]]
+    same = [row for row in late if (row["kind"], row["part"]) == (first["kind"], first["part"])]
+    slow = {row["process"] for row in same}
+    others = [each for each in compared.processes if each["process"] not in slow]
     names = f"the other {len(others)}" if len(others) > 1 else others[0]["name"]
-    does = _DOES[first["part"]].format(first["name"], f"{first['excess_ns'] / 1e6:.1f} ms")
+    number = slice_of(slow, compared.processes)
+    one = len(slow) == 1 or number is not None
+    who = first_few([row["name"] for row in same])
+    if number is not None:
+        who = name_of_slice(number, len(slow))
+    excess = f"{'up to ' * (len(slow) > 1)}{first['excess_ns'] / 1e6:.1f} ms"
+    does = _DOES[first["part"]][not one].format(who, excess)
     text = f"{when}, {does} than {names}"
     waits = fmean(compared.parts[each["process"]]["waiting"]["ns"] for each in others)
     if waits >= _ALIKE * step_ns:
@@ -204,7 +223,7 @@ def _summary(evidence: Evidence, compared: _Compared) -> str:
             f"; {who} {waits / 1e6:.1f} of {step_ns / 1e6:.1f} ms a step in collectives"
             f" ({percent(waits / step_ns)})"
         )
-    if more := [row["name"] for row in late[1:]]:
+    if more := [row["name"] for row in late if row["process"] not in slow]:
         text += f". Also slower: {first_few(more)}"
     return text + "."
 
@@ -221,7 +240,18 @@ def _no_straggler(evidence: Evidence, compared: _Compared) -> str:
         sum(row["ns"] for part, row in compared.parts[each["process"]].items() if part != "waiting")
         for each in compared.processes
     ]
-    waits = fmean(compared.parts[each["process"]]["waiting"]["ns"] for each in compared.processes)
+    waiting = {
+        each["name"]: compared.parts[each["process"]]["waiting"]["ns"]
+        for each in compared.processes
+    }
+    waits = fmean(waiting.values())
+    waiters = [name for name, ns in waiting.items() if ns >= _SHARE * step_ns]
+    if 0 < len(waiters) < count / 2 and min(waiting.values()) < _ALIKE * step_ns:
+        return (
+            f"Most of the {count} processes take equally long; {first_few(waiters)}"
+            f" wait{'s' * (len(waiters) == 1)} {max(waiting.values()) / 1e6:.1f} of"
+            f" {step_ns / 1e6:.1f} ms a step for them."
+        )
     whole = count == compared.of
     who = (
         "No process"

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.diagnosis.pod import Pod, PodGroup
+from xladoctor.diagnosis.pod import Pod, PodGroup, name_of_slice
 from xladoctor.quantities import duration, first_few
 from xladoctor.report.interface import Style
 from xladoctor.report.text import Hanging, plain
@@ -39,8 +39,10 @@ def groups_of(pod: Pod) -> list[PodGroup]:
 
 
 def name_of(group: PodGroup) -> str:
-    """What a group is called: its processes, or how many they are."""
+    """What a group is called: its slice or its processes, or how many they are."""
     names = group.processes
+    if group.differs and group.slice is not None:
+        return name_of_slice(group.slice, len(names))
     if not group.differs and len(names) > 1:
         return f"{len(names)} alike"
     return first_few(names)

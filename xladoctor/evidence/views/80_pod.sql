@@ -11,11 +11,12 @@ CREATE MACRO pod_mean_share() AS 0.02;
 -- the median of absolute deviations (MAD) each.
 CREATE MACRO pod_outlying(mad_) AS 4 * 1.4826 * mad_;
 
--- Internal: What is usual among the processes of a pod: the median. Of two the smaller, as one waits for the other.
-CREATE MACRO pod_usual(value_) AS if(count(*) = 2, min(value_), median(value_));
+-- Internal: What is usual among the processes of a pod: the median of those that are `usual_`. Of two processes the smaller, as
+-- one waits for the other.
+CREATE MACRO pod_usual(value_, usual_) AS if(count(*) = 2, min(value_), median(value_) FILTER (usual_));
 
 -- Internal: How far values are usually from the median; unknown, and taken as nothing, where there are two.
-CREATE MACRO pod_spread(value_) AS if(count(*) = 2, 0, mad(value_));
+CREATE MACRO pod_spread(value_, usual_) AS if(count(*) = 2, 0, mad(value_) FILTER (usual_));
 
 -- Internal: The parts of a step, in the order of reports.
 CREATE MACRO pod_parts() AS ['input', 'compile', 'tracing', 'python', 'dispatch', 'upload', 'save', 'compute', 'exchange',
@@ -116,6 +117,27 @@ SELECT *, greatest(0, duration_ns - input_ns - compile_ns - tracing_ns - python_
                       - compute_ns - exchange_ns - waiting_ns) AS idle_ns
 FROM parted;
 
+-- Internal: Which processes of a pod show what is usual: all, and outliers do not matter to a median. But where half of
+-- them or more are slower than the rest, as one of two slices, only those that wait for them.
+CREATE TABLE pod_usual_process AS
+WITH own AS (
+    SELECT process, avg(duration_ns - waiting_ns) AS ns, avg(duration_ns) AS step_ns FROM pod_time GROUP BY process
+),
+ranked AS (  -- `faster`: how many are
+    SELECT process, ns, row_number() OVER of - 1 AS faster, count(*) OVER () AS processes, ns - lag(ns) OVER of AS gap_ns,
+           avg(step_ns) OVER () AS step_ns
+    FROM own WINDOW of AS (ORDER BY ns, process)
+),
+split AS (
+    SELECT r.faster FROM ranked r CROSS JOIN ranked e
+    WHERE r.gap_ns >= greatest(pod_late_share() * r.step_ns, pod_late_ns())
+      AND r.faster BETWEEN greatest(2, r.processes / 4) AND r.processes / 2
+    GROUP BY r.faster, r.gap_ns
+    HAVING r.gap_ns >= pod_outlying(greatest(mad(e.ns) FILTER (e.faster < r.faster), mad(e.ns) FILTER (e.faster >= r.faster)))
+    ORDER BY r.gap_ns DESC LIMIT 1
+)
+SELECT process, faster < coalesce((SELECT faster FROM split), processes) AS usual FROM ranked;
+
 -- Internal: The same with a row for each part, and what is usual for it in that step.
 CREATE TABLE pod_step_part AS
 WITH part AS (
@@ -126,16 +148,18 @@ WITH part AS (
 )
 SELECT p.*, u.usual_ns
 FROM part p JOIN (
-    SELECT pod_step, part, pod_usual(ns) AS usual_ns FROM part GROUP BY pod_step, part
+    SELECT pod_step, part, pod_usual(ns, usual) AS usual_ns FROM part JOIN pod_usual_process USING (process)
+    GROUP BY pod_step, part
 ) u USING (pod_step, part);
 
--- Where the steps of each process of a pod go: the mean time of each part, with the median of all processes and the
--- MAD. The parts make up the step of the process's device that waits least for others; without devices, of its loop.
+-- Where the steps of each process of a pod go: the mean time of each part, with the median of the processes and the
+-- MAD (of the faster ones, if half of them or more are slower than the rest). The parts make up the step of the process's device that waits least for others; without devices, of its loop.
 CREATE TABLE pod_part AS
 WITH mean AS (SELECT process, part, avg(ns)::BIGINT AS ns FROM pod_step_part GROUP BY process, part)
 SELECT m.process, m.part, m.ns, u.median_ns, u.mad_ns
 FROM mean m JOIN (
-    SELECT part, median(ns)::BIGINT AS median_ns, mad(ns)::BIGINT AS mad_ns FROM mean GROUP BY part
+    SELECT part, (median(ns) FILTER (usual))::BIGINT AS median_ns, (mad(ns) FILTER (usual))::BIGINT AS mad_ns
+    FROM mean JOIN pod_usual_process USING (process) GROUP BY part
 ) u USING (part)
 ORDER BY m.process, list_position(pod_parts(), m.part);
 
@@ -146,8 +170,9 @@ WITH own AS (
     SELECT process, pod_step, duration_ns, waiting_ns, duration_ns - waiting_ns AS own_ns FROM pod_time
 ),
 usual AS (
-    SELECT pod_step, pod_usual(own_ns) AS usual_ns, pod_spread(own_ns) AS spread_ns, median(duration_ns) AS step_ns
-    FROM own GROUP BY pod_step
+    SELECT pod_step, pod_usual(own_ns, usual) AS usual_ns, pod_spread(own_ns, usual) AS spread_ns,
+           median(duration_ns) AS step_ns
+    FROM own JOIN pod_usual_process USING (process) GROUP BY pod_step
 )
 SELECT o.*, u.usual_ns, u.step_ns,
        o.own_ns - u.usual_ns >= greatest(pod_late_share() * u.step_ns, pod_late_ns(), pod_outlying(u.spread_ns)) AS late
@@ -158,7 +183,7 @@ FROM own o JOIN usual u USING (pod_step);
 CREATE TABLE pod_lag AS
 SELECT s.process, avg(s.duration_ns - u.ns) AS ns_a_step, avg((s.duration_ns > u.ns)::INT) AS regular, count(*) AS steps
 FROM pod_step s JOIN (
-    SELECT pod_step, pod_usual(duration_ns) AS ns FROM pod_step GROUP BY pod_step
+    SELECT pod_step, pod_usual(duration_ns, TRUE) AS ns FROM pod_step GROUP BY pod_step
 ) u USING (pod_step)
 GROUP BY s.process;
 
@@ -209,9 +234,9 @@ WITH process_ AS (
     FROM pod_lateness GROUP BY process
 ),
 whole AS (
-    SELECT count(*) AS processes, pod_usual(own_ns) AS usual_ns, pod_spread(own_ns) AS spread_ns,
+    SELECT count(*) AS processes, pod_usual(own_ns, usual) AS usual_ns, pod_spread(own_ns, usual) AS spread_ns,
            sum(late_steps) FILTER (late_steps < most() * steps) AS late_steps
-    FROM process_
+    FROM process_ JOIN pod_usual_process USING (process)
 ),
 excess AS (
     SELECT process, part, avg(p.ns - p.usual_ns) AS ns
@@ -231,7 +256,7 @@ working AS (  -- how long each device computes
 named AS (SELECT process, name, coalesce(nullif(host, ''), name) AS host FROM pod_process),
 slow AS (  -- on each host
     SELECT h.host, count(*) AS devices, count(*) FILTER (
-               w.ns - (SELECT pod_usual(ns) FROM working)
+               w.ns - (SELECT pod_usual(ns, usual) FROM working JOIN pod_usual_process USING (process))
                >= most() * greatest(1, m.own_ns - (SELECT usual_ns FROM whole))) AS slow
     FROM working w JOIN named h USING (process) JOIN process_ m USING (process) GROUP BY h.host
 ),
