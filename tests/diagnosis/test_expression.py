@@ -28,6 +28,8 @@ from xladoctor.diagnosis.expression import expression
         ("loss = huber_loss(model(x), y)", ["huber_loss"], "huber_loss(model(x), y)", ""),
         ("float(loss), step)", ["float"], "float(loss)", "loss"),
         ("running += loss.detach()", [], "loss.detach()", "loss"),
+        ("    ids[i] = new[0]  # größe", ["update_slice"], "ids[i]", "ids"),
+        ("ids[i] = new[j]", ["generic_slice"], "new[j]", "new"),
     ],
 )
 def test_expression_and_its_columns(source: str, names: list[str], text: str, value: str) -> None:
@@ -42,6 +44,9 @@ def test_expression_and_its_columns(source: str, names: list[str], text: str, va
     ("source", "names"),
     [
         ("bar.set_postfix(loss=loss.item(), hits=hits.item())", ["item"]),  # two
+        ("ids[0] = new[j]", ["update_slice"]),  # the number that changes is none of these
+        ("ids[i] = new[a:b]", ["generic_slice"]),
+        ("y = x**2 + ids[-1]", ["pow", "select"]),
         ("total += loss", ["item"]),  # none: the read is inside of something
         ("größe += loss.item()", ["item"]),  # columns of a tree are bytes
         ("def (", ["item"]),
@@ -72,6 +77,12 @@ def test_statement(source: str, target: str, adds: bool, collects: str, instead:
     assert found is not None
     assert (found.target, found.adds, found.collects) == (target, adds, collects)
     assert found.instead(f"{found.value}.detach()") == instead
+
+
+def test_the_expression_is_replaced_where_it_stands() -> None:
+    read = expression("ids[i] = ids[i] + 1  # ids[i]", ["select"])
+    assert read is not None
+    assert read.instead("new") == "ids[i] = new + 1"
 
 
 @given(st.text(max_size=40), st.sampled_from([["item"], ["bool"], ["to", "cpu"], []]))

@@ -81,3 +81,73 @@ def test_a_value_that_is_returned_may_have_to_be_read() -> None:
 def test_a_size_is_read_from_a_shape_of_a_message(shape: str, dimension: int, size: int) -> None:
     template = TEMPLATES.from_string("{{ shape | size_at(dimension) }}")
     assert template.render(shape=shape, dimension=dimension) == str(size)
+
+
+def number_in(op: str, source: str) -> str:
+    line = {"file": "train.py", "line": 38, "text": source}
+    case = {
+        "case": "A number is compiled in.",
+        "tables": {
+            "step": [{"rows": 12, "index": {"from": 0}, "ordinal": {"from": 0}}],
+            "compilation": [
+                {
+                    "rows": 12,
+                    "index": {"from": 0},
+                    "step": {"from": 0},
+                    "ordinal": {"from": 0},
+                    "launches": 12,
+                    "graph_hash": {"from": 0, "text": "g{}"},
+                }
+            ],
+            "source_line": [line],
+        },
+        "graphs": [
+            {
+                "rows": 12,
+                "hash": {"from": 0, "text": "g{}"},
+                "inputs": ["f32[16] @data.py:88 sent"],
+                "instructions": [
+                    {"from": 2, "text": f"{op} s64[] constant({{}}) @train.py:38"},
+                    f"{op} f32[16] {op.rpartition('::')[2]} @train.py:38",
+                ],
+            }
+        ],
+        "expect": [],
+    }
+    return fix("XD104", case)
+
+
+@pytest.mark.parametrize(
+    ("op", "source", "instead"),
+    [
+        (
+            "xla::update_slice",
+            "ids[i + 1] = new[0]  # written by index",
+            "ids[torch.tensor([i + 1]).to(device)] = new[0] in place of line 38",
+        ),
+        (
+            "xla::update_slice",
+            "ids[i] = ids[i] * 2",
+            "ids[torch.tensor([i]).to(device)] = ids[i] * 2 in place",
+        ),
+        (
+            "xla::generic_slice",
+            "ids[i] = ids[i] * 2",
+            "ids[i] = ids.index_select(0, torch.tensor([i]).to(device))[0] * 2 in place",
+        ),
+        ("xla::update_slice", "ids[:, i] = new", "x.index_copy_(1, torch.tensor([i]).to(device)"),
+        ("xla::update_slice", "ids[a:b] = new[i]", "x[torch.arange(a, b).to(device)] = y"),
+        ("xla::generic_slice", "y = ids[:, i]", "Send the number as a tensor"),
+        ("aten::mul", "y = 2 * ids[i]", "Send the number as a tensor"),
+        (
+            "aten::pow",
+            "y = x**n  # y**2",
+            "y = torch.pow(x, torch.tensor([n]).to(device)) in place",
+        ),
+        ("aten::pow", "y = x**2", "Send the number as a tensor"),  # not the one that changes
+    ],
+)
+def test_a_number_is_passed_as_data_where_the_operator_takes_it(
+    op: str, source: str, instead: str
+) -> None:
+    assert instead in number_in(op, source)

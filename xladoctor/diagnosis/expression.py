@@ -10,8 +10,8 @@ import ast
 import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TypeGuard
 
+from xladoctor.diagnosis.source_line import without_comment
 from xladoctor.frontends.equivalent import equivalent
 
 #: Kind of read, as the capture names it -> the calls that it may be written as.
@@ -21,8 +21,9 @@ _READS = {
     "cpu": ("cpu", "to"),
     "numpy": ("numpy", "asarray", "array"),
 }
-#: Operations that an index is lowered to.
+#: Operations that an index is lowered to, where it is read and where it is assigned to.
 _INDEXING = {"generic_slice", "select", "slice"}
+_UPDATING = {"update_slice", "unselect"}
 _DEEPEST = 50  # levels of a tree
 #: Templates that complete a line that is part of a statement.
 _COMPLETIONS = ("{}", "{} pass", "if 1: pass\n{} pass", "f({}\n)", "{})", "({}", "f({}")
@@ -33,10 +34,12 @@ class Expression:
     """A call in the line, or the condition that the line tests.
 
     Attributes:
-        statement: the statement of the line: ``total += loss.item()``.
+        statement: the statement of the line, without a comment: ``total += loss.item()``.
         text: the text of the expression: ``loss.item()``.
+        begin: its first column in the statement, from 0.
         value: what it reads, uploads or computes from: ``loss``; empty if there are several.
         number: the exponent of a power, or the index: ``step`` in ``levels[step]``; else empty.
+        stored: whether that index is assigned to: ``levels[step] = level``.
         target: the variable that the statement assigns or adds to; empty if there is none.
         adds: whether it adds to that variable, or subtracts from it.
         collects: the list that the statement appends to; empty if there is none.
@@ -45,8 +48,10 @@ class Expression:
 
     statement: str
     text: str
+    begin: int
     value: str
     number: str
+    stored: bool
     target: str
     adds: bool
     collects: str
@@ -54,8 +59,8 @@ class Expression:
 
     def instead(self, text: str) -> str:
         """The statement with this expression replaced."""
-        before, _, after = self.statement.partition(self.text)
-        return before + text + after
+        end = self.begin + len(self.text)
+        return self.statement[: self.begin] + text + self.statement[end:]
 
     def rewritten(self, call: str, instead: str, given: str | None) -> str:
         """The statement with this call replaced by ``instead``; empty if that is impossible.
@@ -79,7 +84,7 @@ def expression(source: str, names: Collection[str]) -> Expression | None:
         names: kinds of reads (``item``, ``bool``, …), or the last part of a call's name; if empty,
             what the line assigns, adds or evaluates.
     """
-    text = source.strip()
+    text = without_comment(source).strip()
     found = _parsed(text)
     if found is None:
         return None
@@ -95,7 +100,11 @@ def expression(source: str, names: Collection[str]) -> Expression | None:
             if isinstance(node, ast.If | ast.While | ast.Assert | ast.IfExp)
         ]
     if not nodes and names:
-        nodes = [node for node in ast.walk(tree) if _has_number(node, names)]
+        nodes = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.BinOp | ast.Subscript) and _number(node, names)
+        ]
     elif not names:
         nodes = [
             value
@@ -110,8 +119,10 @@ def expression(source: str, names: Collection[str]) -> Expression | None:
     begin, end = node.col_offset - shift, (node.end_col_offset or 0) - shift
     target, adds, collects = _statement(tree, node)
     span = (begin + indent, end + indent)
+    number = ast.unparse(changing) if (changing := _number(node, names)) else ""
+    stored = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
     return Expression(
-        text, text[begin:end], _value(node), _number(node), target, adds, collects, span
+        text, text[begin:end], begin, _value(node), number, stored, target, adds, collects, span
     )
 
 
@@ -153,20 +164,21 @@ def _called(call: ast.Call) -> str:
     return ""
 
 
-def _has_number(node: ast.AST, names: Collection[str]) -> TypeGuard[ast.expr]:
+def _number(node: ast.AST, names: Collection[str]) -> ast.expr | None:
+    """The exponent or index that one of these operations has there, if it can change."""
     match node:
-        case ast.BinOp(op=ast.Pow()):
-            return "pow" in names
-        case ast.Subscript(ctx=ast.Load(), slice=index):
-            return not _INDEXING.isdisjoint(names) and not isinstance(index, ast.Slice | ast.Tuple)
-    return False
-
-
-def _number(node: ast.expr) -> str:
-    match node:
-        case ast.BinOp(op=ast.Pow(), right=number) | ast.Subscript(slice=number):
-            return ast.unparse(number)
-    return ""
+        case ast.BinOp(op=ast.Pow(), right=number):
+            operations = {"pow"}
+        case ast.Subscript(ctx=ast.Load(), slice=number):
+            operations = _INDEXING
+        case ast.Subscript(ctx=ast.Store(), slice=number):
+            operations = _UPDATING
+        case _:
+            return None
+    fixed = isinstance(number, ast.Slice | ast.Tuple) or not any(
+        isinstance(part, ast.Name | ast.Attribute | ast.Call) for part in ast.walk(number)
+    )
+    return None if fixed or operations.isdisjoint(names) else number
 
 
 def _value(node: ast.expr) -> str:

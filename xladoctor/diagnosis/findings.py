@@ -19,6 +19,7 @@ from xladoctor.diagnosis.rule import TEMPLATES, Rule, RuleError, Severity
 from xladoctor.diagnosis.rule_row import ROW_COLUMNS
 from xladoctor.diagnosis.same_call import by_call
 from xladoctor.diagnosis.savings import Savings
+from xladoctor.diagnosis.source_line import without_comment
 from xladoctor.diagnosis.whatif import Fix, claims_of
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.source import source_line
@@ -178,7 +179,7 @@ def _fix_values(row: Row, locations: list[Location], evidence: Evidence) -> Row:
         **_message_values(row, evidence),
         **barriers.around(row, source, evidence),
         "code": _meant(row, source) if source else None,
-        "source": (source or "").strip(),
+        "source": without_comment(source or "").strip(),
     }
 
 

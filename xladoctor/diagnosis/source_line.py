@@ -15,6 +15,11 @@ def code(source: str) -> str:
     return _LAST_COMMA.sub("", text.replace("'", '"'))
 
 
+def without_comment(source: str) -> str:
+    """The line up to its comment."""
+    return _parted(source)[0]
+
+
 def comment(source: str) -> str:
     """The comment, from ``#`` on; a ``#`` in a string is code."""
     return _parted(source)[1]
