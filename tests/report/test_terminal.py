@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import unicodedata
@@ -278,6 +279,15 @@ def test_lines_of_files_that_are_here_are_links_where_the_terminal_follows_them(
         "",
     ]
     assert LINK.sub("", drawn) == rendered(seen, Style(80, color=True))
+
+
+def test_code_that_is_wider_than_the_report_is_whole_and_still_code() -> None:
+    line = f"y = x{'.squeeze().div(2)' * 6}.cpu()"
+    found = replace(SICK, findings=[finding(fix=f"{line} in place of line 41.")])
+
+    text = rendered(found, Style(60)).partition("fix  ")[2].partition(" in place")[0]
+
+    assert ast.dump(ast.parse(" ".join(text.split()))) == ast.dump(ast.parse(line))
 
 
 @given(st.text(max_size=20))

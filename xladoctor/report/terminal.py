@@ -26,7 +26,7 @@ from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
 from xladoctor.report.links import link
 from xladoctor.report.step_times import scale, step_times
-from xladoctor.report.text import Hanging, plain, printable, write
+from xladoctor.report.text import FittedText, Hanging, breakable, plain, printable, write
 from xladoctor.report.words import (
     ROLES,
     STATES,
@@ -388,8 +388,10 @@ def _labelled(label: str, text: str, style: Style) -> RenderableType:
         return Text(f"{label}: ", style="bold").append(plain(text, style), style="not bold")
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=4)
-    grid.add_column(ratio=1)
+    grid.add_column(ratio=1, overflow="fold")
+    shown = plain(text, style)
     grid.add_row(
-        Text(label, style="bold green" if label == "fix" else "bold"), Text(plain(text, style))
+        Text(label, style="bold green" if label == "fix" else "bold"),
+        FittedText(lambda width: Text(breakable(shown, width), overflow="fold")),
     )
     return grid

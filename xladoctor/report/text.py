@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TextIO, TypeVar, cast
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.segment import Segment
@@ -27,6 +29,8 @@ _PLAIN = (
     ("─", "-"),
 )
 
+#: What is called on what another call or an index gives.
+_CALLS = re.compile(r"(?<=[)\]])(?=\.)")
 #: Fields whose newlines are meant: texts of rules, and patches.
 _OF_LINES = {"why", "fix", "example", "diff"}
 #: Fields that are code to insert: exact, for formats that escape what they hold.
@@ -89,6 +93,20 @@ class Hanging:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for number, line in enumerate(self._text.wrap(console, options.max_width - 4)):
             yield Text("    " if number else "  ").append_text(line)
+
+
+def breakable(text: str, width: int) -> str:
+    """The text with spaces before some dots of words that are wider: code stays code with them."""
+    return " ".join(_broken(word, width) for word in text.split(" "))
+
+
+def _broken(word: str, width: int) -> str:
+    lines = [""]
+    for part in _CALLS.split(word):
+        if lines[-1] and cell_len(lines[-1] + part) > width:
+            lines.append("")
+        lines[-1] += part
+    return " ".join(lines)
 
 
 def plain(text: str, style: Style, *, lines: bool = False) -> str:
