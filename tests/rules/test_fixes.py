@@ -51,12 +51,24 @@ def test_lengths_at_random_are_padded_to_a_multiple() -> None:
 
 def test_a_missing_barrier_comes_with_what_each_turn_would_compile() -> None:
     text = fix("XD301", given(HERE / "XD301" / "turns_of_other_shapes.yaml"))
-    assert "as the last line of the loop in line 30, below line 45" in text
+    assert "of the loop in line 30, below line 45 and indented one level more than line 30" in text
+    assert "wrap the loader in MpDeviceLoader" in text
+    assert "random numbers" not in text
     assert "Each turn of the loop in line 34 reads a value" in text
     assert "What is read only to be shown (line 44) belongs below it" in text
     assert "Line 33 slices at another place in each turn" in text
     assert "where batches are put together (train.py:12)" in text
     assert "x = torch.nn.functional.pad(x, (0, -x.shape[1] % 48))" in text
+
+
+def test_a_missing_barrier_is_told_by_what_the_program_does() -> None:
+    case = given(HERE / "XD301" / "end_of_the_loops_body.yaml")
+    assert "loader" not in fix("XD301", case)
+    dropout = {"hash": "g0", "instructions": ["aten::bernoulli f32[8] compare @train.py:33"]}
+    compiled = [{**row, "graph_hash": "g0"} for row in case["tables"]["compilation"]]
+    tables = {**case["tables"], "compilation": compiled}
+    text = fix("XD301", {**case, "tables": tables, "graphs": [dropout]})
+    assert text.endswith("With barriers, other random numbers are drawn (dropout, multinomial).")
 
 
 def test_a_value_that_is_assigned_stays_a_tensor() -> None:
