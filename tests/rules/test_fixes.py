@@ -12,7 +12,7 @@ from xladoctor.diagnosis.rule import TEMPLATES
 from xladoctor.rule_cases.judge import judged_by
 
 #: A read in each of ten steps, and the barrier below it.
-READ = {
+READ: dict[str, list[dict[str, Any]]] = {
     "step": [{"rows": 10, "index": {"from": 0}, "ordinal": {"from": 0}, "line": 40}],
     "host_sync": [{"rows": 10, "step": {"from": 0}, "kind": "item", "line": 33}],
     "enclosing_loop": [
@@ -93,6 +93,16 @@ def test_a_value_that_is_returned_may_have_to_be_read() -> None:
 def test_a_size_is_read_from_a_shape_of_a_message(shape: str, dimension: int, size: int) -> None:
     template = TEMPLATES.from_string("{{ shape | size_at(dimension) }}")
     assert template.render(shape=shape, dimension=dimension) == str(size)
+
+
+@pytest.mark.parametrize(
+    ("updates", "words"), [(0, "What a copy only chooses from"), (1, "Compute the metric")]
+)
+def test_a_copy_without_training_may_be_of_what_is_chosen_from(updates: int, words: str) -> None:
+    steps = [{**READ["step"][0], "optimizer_steps": updates}]
+    copies = [{**READ["host_sync"][0], "kind": "cpu"}]
+    tables = {**READ, "step": steps, "host_sync": copies}
+    assert fix("XD203", {"case": "It is copied.", "tables": tables, "expect": []}).startswith(words)
 
 
 def number_in(op: str, source: str) -> str:
