@@ -83,7 +83,8 @@ def steps(captured: Captured, thread: int) -> int:
 def few_lines(captured: Captured) -> bool:
     """Whether there was one for each millisecond at most, once it was known that they are many."""
     lines = captured.log_lines("step")
-    took_ms = (max(line["end_ns"] for line in lines) - min(line["end_ns"] for line in lines)) / 1e6
+    ends: list[int] = [line["end_ns"] for line in lines]
+    took_ms = (max(ends) - min(ends)) / 1e6
     return len(lines) < 4_000 + took_ms
 
 
