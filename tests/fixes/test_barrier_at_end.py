@@ -386,3 +386,8 @@ def test_what_is_sampled_on_the_device_becomes_another(drawn: str, on_device: bo
     head = "import random\nimport numpy as np\nimport torch\nimport torch_xla\n"
     text = f"{head}for x in data:  #! loop\n    step({drawn})"
     assert bool(change(KIND, text).behaviour) is on_device
+
+
+def test_what_grows_from_turn_to_turn_is_refused() -> None:
+    text = "import torch_xla\nfor x in data:  #! loop\n    y = torch.cat([y, step(y)])  #!"
+    assert "another size" in refusal(KIND, text, kind="appended")

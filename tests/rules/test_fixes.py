@@ -173,3 +173,18 @@ def test_a_number_is_passed_as_data_where_the_operator_takes_it(
     op: str, source: str, instead: str
 ) -> None:
     assert instead in number_in(op, source)
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("idx = torch.cat((idx, following), dim=1)", "idx, following"),
+        ("self.k = torch.cat([self.k, new[:, 0]], 2)", "self.k, new[:, 0]"),
+        ("x = torch.cat([start, x], 1)", "x, new"),
+        ("x = torch.cat([x, a, b], 1)", "x, new"),
+        ("x = torch.cat(", "x, new"),
+    ],
+)
+def test_what_a_line_appends_is_named_as_it_names_it(source: str, names: str) -> None:
+    template = TEMPLATES.from_string("{{ source | appended | join(', ') }}")
+    assert template.render(source=source) == names

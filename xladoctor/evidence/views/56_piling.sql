@@ -6,8 +6,31 @@ SELECT DISTINCT o.process, o.file, o.line,
 FROM optimizer o SEMI JOIN host_sync h USING (process, file, line)
 WHERE o.closure_file IS NOT NULL;
 
+-- Internal: Lines that append to a tensor which the model computes with, by dimension. The compiler makes one
+-- concatenation of those of all turns, so that a larger one has more parts; a batch's sizes do not change the parts.
+CREATE TABLE appending AS
+WITH part AS (
+    SELECT process, site(i) AS site, i.shape, len(i.operands) AS parts,
+           regexp_extract(i.attributes, 'dimensions=\{(\d+)\}', 1)::INTEGER AS dimension, i.shape[dimension + 1] AS size
+    FROM hlo_instruction i WHERE opcode = 'concatenate' AND file IS NOT NULL AND attributes LIKE 'dimensions=%'
+),
+product AS (  -- lines whose products have sizes at equal distances
+    SELECT process, list_sort(list(DISTINCT size)) AS sizes
+    FROM (SELECT process, file, line, op_type, shape, unnest(range(1, len(shape) + 1)) AS d, shape[d] AS size
+          FROM hlo_instruction WHERE opcode IN ('dot', 'custom-call'))
+    GROUP BY process, file, line, op_type, d, shape[:d - 1] || shape[d + 1:]
+    HAVING len(sizes) >= recurring()
+       AND list_max(sizes) - list_min(sizes) = (len(sizes) - 1) * (sizes[2] - sizes[1])
+)
+SELECT process, unnest(site), dimension, len(any_value(shape)) AS "rank", count(DISTINCT size) AS sizes,
+       regr_slope(size, parts)::BIGINT AS "by"
+FROM part WHERE process IN (SELECT process FROM product)
+GROUP BY process, site, dimension, len(shape)
+HAVING count(DISTINCT parts) >= recurring() AND "by" > 0 AND regr_r2(size, parts) > 0.999;
+
 -- Internal: Loops whose steps pile up for lack of a barrier, as columns of a rule's row. `updated_by`: the
--- function of the framework that the update's line calls.
+-- function of the framework that the update's line calls. `grows`: what each turn appends to, which a barrier leaves
+-- growing.
 CREATE TABLE piling AS
 WITH graph AS (
     SELECT c.process, c.index, c.duration_ns, m.instructions
@@ -138,25 +161,31 @@ collated AS (
     SELECT process, any_value({'file': collate_file, 'line': collate_line}) AS collated
     FROM loader WHERE collate_file IS NOT NULL GROUP BY process HAVING count(DISTINCT (collate_file, collate_line)) = 1
 ),
+grown AS (
+    SELECT p.process, p.thread, arg_max(a, (a.file = p.loop.file AND a.line BETWEEN p.loop.line AND p.loop.last_line, a.sizes)) AS grows
+    FROM placed p JOIN appending a USING (process)
+    WHERE p.body = 'loop' AND p.loop IS NOT NULL AND coalesce(p.optimizer_steps, 0) = 0
+    GROUP BY ALL
+),
 timed AS (
     -- With a barrier, the graph of one iteration is compiled, for each shape of its input. The graphs that were tell what one
     -- takes by its size, else the time is proportional to it. An optimizer's first update makes
     -- its state, and so another graph than the later ones.
     -- Each read in an optimizer's step goes on cutting a graph of its own.
     SELECT placed.*, ceil(coalesce(shapes, 1)) AS shapes, "rank", dimension, sizes, collated, shown, moving, inner_loops,
-    computed, read_below,
-    if(body = 'closure', graphs * quickest, greatest(if(optimizer_steps > 0, 2, 1), ceil(coalesce(shapes, 1))) * coalesce(
+    computed, read_below, grows,
+    if(body = 'closure', graphs * quickest, if(grows IS NOT NULL, quickest, greatest(if(optimizer_steps > 0, 2, 1), ceil(coalesce(shapes, 1))) * coalesce(
         if(a_graph >= 0 AND an_instruction >= 0, a_graph + an_instruction * largest / turns, NULL),
         compiling * (largest / turns) / instructions,
         compiling / turns
-    )) AS alone,
+    ))) AS alone,
     -- What reads run of the graphs that grow, each turn runs once with a barrier.
-    if(graphs > 1, 1 - coalesce(largest / instructions, 2 / (graphs + 1)), 0) AS run_again
+    if(graphs > 1, 1 - coalesce(if(grows IS NULL, largest, graphs * smallest) / instructions, 2 / (graphs + 1)), 0) AS run_again
     FROM placed LEFT JOIN varied USING (process, thread) LEFT JOIN shown USING (process, thread)
-    LEFT JOIN ended USING (process, thread) LEFT JOIN moving USING (process, thread) LEFT JOIN inner_loop USING (process, thread) LEFT JOIN collated USING (process)
+    LEFT JOIN ended USING (process, thread) LEFT JOIN moving USING (process, thread) LEFT JOIN inner_loop USING (process, thread) LEFT JOIN grown USING (process, thread) LEFT JOIN collated USING (process)
 )
 SELECT
-    updated_by, process, unnest(guilty),
+    updated_by, process, unnest(if(grows IS NULL, guilty, site(grows))),
     unnest(CASE
         WHEN loop IS NOT NULL THEN {
             'related_file': loop.file, 'related_line': loop.line,
@@ -171,14 +200,16 @@ SELECT
     graphs > greatest(1, coalesce(barriers, 0) / 2) AS unbounded,
     TRUE AS stalls,
     compilations,
-    {'kind': body, 'optimizer_steps': optimizer_steps, 'barriers': coalesce(barriers, 0),
+    {'kind': if(grows IS NULL, body, 'appended'), 'optimizer_steps': optimizer_steps, 'barriers': coalesce(barriers, 0),
      'graphs': graphs, 'largest_graph': largest, 'smallest_graph': smallest,
      'compile_s': round(compiling / 1e9, 3), 'compiled_at':
      parse_filename(coalesce(compiled_at.user_file, compiled_at.file)) || ':'
      || coalesce(compiled_at.user_line, compiled_at.line),
      'loop': loop, 'shapes': shapes, 'rank': "rank", 'dimension': dimension, 'sizes': sizes, 'collated': collated,
-     'shown': shown, 'computed': computed, 'read_below': read_below, 'moving': moving, 'inner_loops': inner_loops} AS cause,
-    CASE WHEN graphs > greatest(1, coalesce(barriers, 0) / 2) THEN [
+     'shown': shown, 'computed': computed, 'read_below': read_below, 'moving': moving, 'inner_loops': inner_loops,
+     'cut': if(cut_site.file = loop.file AND cut_site.line BETWEEN loop.line AND loop.last_line, cut_site.line, NULL),
+     'grows': {'dimension': grows.dimension, 'rank': grows.rank, 'by': grows.by}} AS cause,
+    CASE WHEN grows IS NULL AND graphs > greatest(1, coalesce(barriers, 0) / 2) THEN [
         'the graph grows with the steps in it, so each compilation is of a new graph'
     ] END AS consequences
 FROM timed;
