@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 import yaml
-from _pytest.mark.structures import ParameterSet
 
 from tests.support import complete
 from xladoctor.diagnosis.case import Case
@@ -33,7 +32,7 @@ def given(path: Path) -> Any:
     return yaml.load(path.read_text(encoding="utf-8"), loader)
 
 
-def _params() -> list[ParameterSet]:
+def _params() -> list[Any]:
     params = []
     for rule, cases in groupby(CASES, key=lambda path: path.parent.name):
         for number, path in enumerate(cases):
