@@ -97,7 +97,7 @@ def _size_at(shape: str, dimension: int) -> int:
 
 
 def _appended(source: str) -> tuple[str, str]:
-    """``x`` and ``new`` of the line ``x = torch.cat([x, new], 1)``, as it names them."""
+    """``x`` and ``new`` of the line ``x = cat([x, new], 1)``, as it names them."""
     with warnings.catch_warnings(action="ignore"), suppress(SyntaxError, ValueError):
         match ast.parse(source.strip()).body:
             case [
