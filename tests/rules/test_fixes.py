@@ -183,6 +183,7 @@ def test_a_number_is_passed_as_data_where_the_operator_takes_it(
         ("x = torch.cat([start, x], 1)", "x, new"),
         ("x = torch.cat([x, a, b], 1)", "x, new"),
         ("x = torch.cat(", "x, new"),
+        pytest.param(f"x = cat([x, {'-' * 4000}y])", "x, new", id="deep"),
     ],
 )
 def test_what_a_line_appends_is_named_as_it_names_it(source: str, names: str) -> None:

@@ -126,20 +126,41 @@ def expression(source: str, names: Collection[str]) -> Expression | None:
     )
 
 
+def appended(source: str) -> tuple[str, str]:
+    """``x`` and ``new`` of the line ``x = cat([x, new], 1)``, as it names them; else so called."""
+    tree = _tree(source.strip())
+    if tree is not None and not _is_deep(tree):
+        match tree.body:
+            case [
+                ast.Assign(
+                    [target],
+                    ast.Call(args=[ast.List([x, new]) | ast.Tuple([x, new]), *_]),
+                )
+            ] if ast.unparse(x) == ast.unparse(target):
+                return ast.unparse(x), ast.unparse(new)
+    return "x", "new"
+
+
 def _parsed(text: str) -> tuple[ast.Module, int, int] | None:
     """The line's tree, its line number in the tree, and the columns that it moved to the right."""
     for completion in _COMPLETIONS:
         before = completion.partition("{}")[0]
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # invalid escapes are the program's business
-                tree = ast.parse(completion.replace("{}", text))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = _tree(completion.replace("{}", text))
+        if tree is None:
             continue
         if _is_deep(tree):
             return None
         return tree, before.count("\n") + 1, len(before.rpartition("\n")[2])
     return None
+
+
+def _tree(text: str) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes are the program's business
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _is_deep(tree: ast.AST) -> bool:

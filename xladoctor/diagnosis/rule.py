@@ -6,11 +6,8 @@ the evidence; each row is a finding. The columns that a row may have are in :mod
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -28,6 +25,7 @@ from pydantic import (
 )
 
 from xladoctor.diagnosis.case import Case, Frontend, known_frontend
+from xladoctor.diagnosis.expression import appended
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.allowlist import not_of_the_evidence
 from xladoctor.evidence.catalog import views
@@ -96,20 +94,6 @@ def _size_at(shape: str, dimension: int) -> int:
     return int(shape.rsplit("[", maxsplit=1)[-1].strip("()]").split(",")[dimension])
 
 
-def _appended(source: str) -> tuple[str, str]:
-    """``x`` and ``new`` of the line ``x = cat([x, new], 1)``, as it names them."""
-    with warnings.catch_warnings(action="ignore"), suppress(SyntaxError, ValueError):
-        match ast.parse(source.strip()).body:
-            case [
-                ast.Assign(
-                    [target],
-                    ast.Call(args=[ast.List([x, new]) | ast.Tuple([x, new]), *_]),
-                )
-            ] if ast.unparse(x) == ast.unparse(target):
-                return ast.unparse(x), ast.unparse(new)
-    return "x", "new"
-
-
 #: Sandboxed: a third-party rule's message can only produce text.
 _WORDS = "{{ words."
 TEMPLATES = ImmutableSandboxedEnvironment(
@@ -122,7 +106,7 @@ TEMPLATES.filters.update(
     of_launches=_of_launches,
     padding_multiple=_padding_multiple,
     size_at=_size_at,
-    appended=_appended,
+    appended=appended,
 )
 
 
