@@ -66,6 +66,7 @@ _ENDS = """
         SELECT 1 FROM step_period p WHERE p.process = l.process AND p.barriers > 1)
     GROUP BY ALL ORDER BY duration_ns DESC
 """
+#: Steady steps and share of the time that a line has at least, and by how much medians differ.
 _LEAST_STEPS, _LEAST_SHARE, _UNLIKE = 3, 0.1, 1.5
 _STEPS_OF_TIMELINE = """
     SELECT * FROM divided_step

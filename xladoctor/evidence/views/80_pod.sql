@@ -153,7 +153,8 @@ FROM part p JOIN (
 ) u USING (pod_step, part);
 
 -- Where the steps of each process of a pod go: the mean time of each part, with the median of the processes and the
--- MAD (of the faster ones, if half of them or more are slower than the rest). The parts make up the step of the process's device that waits least for others; without devices, of its loop.
+-- MAD (of the faster ones, if half of them or more are slower than the rest). The parts make up the step of the
+-- process's device that waits least for others; without devices, of its loop.
 CREATE TABLE pod_part AS
 WITH mean AS (SELECT process, part, avg(ns)::BIGINT AS ns FROM pod_step_part GROUP BY process, part)
 SELECT m.process, m.part, m.ns, u.median_ns, u.mad_ns
