@@ -1,0 +1,157 @@
+"""Whether a patched program behaves as the original does."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from tests.differential.world import Outcome, run
+from xladoctor.fixes import registry
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.compose import applied
+from xladoctor.fixes.interface import Refused
+
+Verdict = Literal["refused", "same", "as declared", "differs"]
+_NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf|nan)")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A generated program, and the finding about it.
+
+    Attributes:
+        count: batches that ``lab`` has for it.
+        declared: what a patch that says how it behaves may change: ``lines`` that are left out,
+            ``numbers``, ``files`` or ``parts`` that differ, ``errors`` that are not raised.
+    """
+
+    case: Case = field(repr=False)
+    count: int
+    declared: frozenset[str] = frozenset()
+
+    @property
+    def text(self) -> str:
+        """The original."""
+        return self.case.source.text
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What became of a program.
+
+    Attributes:
+        reason: of a refusal; or what differs.
+        patched: its text; empty if it was refused.
+    """
+
+    verdict: Verdict
+    reason: str = ""
+    patched: str = ""
+    raised: bool = False
+
+
+def judge(kind: str, program: Program) -> Judgement:
+    """Patch a program by a kind, and run it before and after."""
+    try:
+        change = registry.kind(kind)(program.case)
+        patched = applied(program.text, change.edits)
+        compile(patched, "train.py", "exec", dont_inherit=True)
+    except Refused as refused:
+        return Judgement("refused", refused.reason)
+    except (SyntaxError, ValueError) as error:  # a plan refuses these too
+        return Judgement("refused", f"does not compile: {error}")
+    except Exception as error:
+        return Judgement("differs", f"the kind fails: {type(error).__name__}: {error}")
+    before, after = (
+        run(text, program.case.frontend, program.count) for text in (program.text, patched)
+    )
+    raised = before.raised is not None
+    reason = difference(before, after, frozenset())
+    if not reason:
+        return Judgement("same", "", patched, raised)
+    allowed = program.declared if change.behaviour else frozenset()
+    reason = difference(before, after, allowed)
+    return Judgement("differs" if reason else "as declared", reason, patched, raised)
+
+
+def difference(before: Outcome, after: Outcome, allowed: frozenset[str]) -> str:
+    """What differs between two runs, other than what may; empty if nothing does."""
+    if before.raised != after.raised and not ("errors" in allowed and before.raised):
+        return f"raises {after.raised}, not {before.raised}"
+    if before.raised != after.raised:
+        return ""
+    exact = "numbers" not in allowed
+    checks = (
+        _lines("prints", before.printed, after.printed, allowed),
+        _files(before, after, allowed),
+        "" if "parts" in allowed else _values("result", before.state, after.state, exact),
+        "draws other random numbers" if exact and before.random != after.random else "",
+        "changes an array before it is read" if after.races > before.races else "",
+    )
+    return next(filter(None, checks), "")
+
+
+def _files(before: Outcome, after: Outcome, allowed: frozenset[str]) -> str:
+    if "files" in allowed:
+        return ""
+    if before.files.keys() != after.files.keys():
+        return f"writes {sorted(after.files)}, not {sorted(before.files)}"
+    found = (
+        _lines(f"{name} has", before.files[name], after.files[name], allowed)
+        for name in before.files
+    )
+    return next(filter(None, found), "")
+
+
+def _lines(what: str, before: list[str], after: list[str], allowed: frozenset[str]) -> str:
+    if "lines" in allowed:
+        rest = iter(before)
+        lost = [line for line in after if not any(_same_line(line, each, True) for each in rest)]
+        return f"{what} {lost[0]!r}, which is new" if lost else ""
+    if len(before) != len(after) and "numbers" not in allowed:
+        return f"{what} {len(after)} lines, not {len(before)}: {after[-3:]}, not {before[-3:]}"
+    for one, other in zip(before, after, strict=False):
+        if not _same_line(one, other, "numbers" not in allowed):
+            return f"{what} {other!r}, not {one!r}"
+    return ""
+
+
+def _same_line(one: str, other: str, exact: bool) -> bool:
+    if _NUMBER.sub("#", one) != _NUMBER.sub("#", other):
+        return False
+    pairs = zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=True)
+    return not exact or all(
+        a.lstrip("-").isdigit() == b.lstrip("-").isdigit() and _close(float(a), float(b))
+        for a, b in pairs
+    )
+
+
+def _values(path: str, one: Any, other: Any, exact: bool) -> str:
+    """Where two states differ."""
+    if type(one) is type(other) and isinstance(one, (dict, tuple)):
+        keys, others = (
+            [*each] if isinstance(each, dict) else [*range(len(each))] for each in (one, other)
+        )
+        if keys != others:
+            return f"{path} has {len(others)} parts, not {len(keys)}"
+        found = (_values(f"{path}[{key}]", one[key], other[key], exact) for key in keys)
+        return next(filter(None, found), "")
+    return "" if _alike(one, other, exact) else f"{path} is {other!r:.80}, not {one!r:.80}"
+
+
+def _alike(one: Any, other: Any, exact: bool) -> bool:
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, np.ndarray):
+        return one.shape == other.shape and (not exact or _close(one, other))
+    if isinstance(one, float):
+        return not exact or _close(one, other)
+    return bool(one == other) or (not exact and isinstance(one, int))
+
+
+def _close(one: Any, other: Any) -> bool:
+    """Whether numbers differ by rounding to 32 bits at most."""
+    return bool(np.allclose(one, other, rtol=1e-4, atol=1e-5, equal_nan=True))

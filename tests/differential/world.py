@@ -1,0 +1,365 @@
+"""Runs a program's text in this process, and keeps all that it leaves behind.
+
+Tensors and arrays are real, on the CPU. Calls of torch_xla are stubs: what it does to devices and
+graphs does not change what a program computes. A copy to another device is a copy here too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.machinery
+import io
+import logging
+import os
+import random
+import re
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from tests.differential.lab import jax_lab, torch_lab
+
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
+_DEPTH = 6  # of lists in lists
+_DEEP = 60  # nodes of a gradient's history: more are as many
+
+
+@dataclass
+class Outcome:
+    """What a run has left.
+
+    Attributes:
+        state: the program's variable ``result``, as plain values.
+        races: arrays of NumPy that changed while a function of JAX may still have read them.
+    """
+
+    printed: list[str] = field(default_factory=list)
+    files: dict[str, list[str]] = field(default_factory=dict)
+    state: Any = None
+    raised: tuple[str, str] | None = None
+    random: Any = None
+    races: int = 0
+
+
+def run(text: str, frontend: str, count: int) -> Outcome:
+    """Run a program with so many batches."""
+    outcome, printed = Outcome(), io.StringIO()
+    space: dict[str, Any] = {"__name__": "__main__", "__file__": "train.py"}
+    lab = (jax_lab if frontend == "jax" else torch_lab)(count)
+    with contextlib.ExitStack() as stack:
+        enter = stack.enter_context
+        folder = Path(enter(tempfile.TemporaryDirectory()))
+        enter(contextlib.chdir(folder))
+        enter(_imported({"lab": lab}))
+        enter(mock.patch.dict(os.environ))
+        enter(contextlib.redirect_stdout(printed))
+        enter(_logged(printed))
+        enter(_seeded())
+        races = enter(_jax() if frontend == "jax" else _torch())
+        try:
+            exec(compile(text, "train.py", "exec", dont_inherit=True), space)
+        except Exception as error:
+            outcome.raised = type(error).__name__, _ADDRESS.sub("", str(error))
+        outcome.state = plain(space.get("result"))
+        outcome.random = _drawn()
+        outcome.races = races()
+        outcome.files = {
+            str(each.relative_to(folder)): _contents(each)
+            for each in sorted(folder.rglob("*"))
+            if each.is_file()
+        }
+    outcome.printed = _ADDRESS.sub("", printed.getvalue()).splitlines()
+    return outcome
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """A value as numbers, texts, tuples and dicts; of a tensor also how long its history is."""
+    if depth > _DEPTH or value is None or isinstance(value, (bool, int, float, str, bytes)):
+        return value
+    kind, parts = type(value).__name__, value
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return kind, *_array(value)
+    if hasattr(value, "state_dict") and hasattr(value, "training"):
+        parts = {"training": value.training, **value.state_dict()}
+    elif hasattr(value, "__dict__") and not callable(value):
+        parts = vars(value)
+    if isinstance(parts, dict):
+        return kind, {str(key): plain(each, depth + 1) for key, each in parts.items()}
+    if isinstance(parts, (list, tuple, set)):
+        return kind, tuple(plain(each, depth + 1) for each in parts)
+    return kind
+
+
+def _array(value: Any) -> tuple[Any, ...]:
+    if hasattr(value, "grad_fn"):
+        array = value.detach().cpu().numpy()
+        return str(value.dtype), array, value.requires_grad, _history(value)
+    return str(value.dtype), np.asarray(value)
+
+
+def _history(tensor: Any) -> int:
+    """How many operations a gradient would go back through."""
+    pending, seen = [tensor.grad_fn], set[Any]()
+    while pending and len(seen) < _DEEP:
+        node = pending.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            pending += [each for each, _ in node.next_functions]
+    return len(seen)
+
+
+def _contents(file: Path) -> list[str]:
+    if file.suffix == ".pt":
+        import torch
+
+        return [repr(torch.load(file, weights_only=False))]
+    return file.read_text("utf-8", "replace").splitlines()
+
+
+@contextlib.contextmanager
+def _imported(modules: dict[str, ModuleType]) -> Iterator[None]:
+    """Have ``import`` find these; what the program imports besides stays imported."""
+    hidden = {name: sys.modules[name] for name in modules if name in sys.modules}
+    sys.modules.update(modules)
+    try:
+        yield
+    finally:
+        for name in modules:
+            del sys.modules[name]
+        sys.modules.update(hidden)
+
+
+@contextlib.contextmanager
+def _logged(stream: io.StringIO) -> Iterator[None]:
+    """Records of loggers and warnings among what is printed."""
+    handler = logging.StreamHandler(stream)
+    handler.addFilter(lambda record: record.filename == "train.py")
+    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    root = logging.getLogger()
+    level, handlers = root.level, root.handlers[:]
+    root.handlers, root.level = [handler], logging.INFO
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        root.handlers, root.level = handlers, level
+
+
+@contextlib.contextmanager
+def _seeded() -> Iterator[None]:
+    import torch
+
+    kept = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
+    try:
+        yield
+    finally:
+        random.setstate(kept[0])
+        np.random.set_state(kept[1])
+        torch.set_rng_state(kept[2])
+
+
+def _drawn() -> Any:
+    """The states of the generators of random numbers."""
+    import torch
+
+    state: Any = np.random.get_state()
+    return hash(random.getstate()), state[1].tobytes(), state[2], bytes(torch.get_rng_state())
+
+
+# -- PyTorch ---------------------------------------------------------------------------------
+
+
+def _module(name: str, **members: Any) -> ModuleType:
+    made = ModuleType(name)
+    made.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
+    vars(made).update(members)
+    return made
+
+
+def _torch_xla(torch: Any) -> dict[str, ModuleType]:
+    """The modules of torch_xla, of which a device is the CPU."""
+
+    def device(*_: Any) -> Any:
+        return torch.device("cpu", 0)
+
+    def ends(*_: Any, **__: Any) -> None:
+        return None
+
+    def update(optimizer: Any, barrier: bool = False, **_: Any) -> None:
+        optimizer.step()
+
+    class MpDeviceLoader:
+        def __init__(self, loader: Any, device: Any, **_: Any) -> None:
+            self._loader, self._device = loader, device
+
+        def __len__(self) -> int:
+            return len(self._loader)
+
+        def __iter__(self) -> Iterator[Any]:
+            for each in [*self._loader]:  # ahead of the loop
+                yield _sent(each, self._device)
+
+    def save(value: Any, file: Any) -> None:
+        torch.save(value, file)
+
+    model = _module(
+        "torch_xla.core.xla_model",
+        xla_device=device,
+        mark_step=ends,
+        optimizer_step=update,
+        save=save,
+        master_print=print,
+    )
+    core = _module("torch_xla.core", xla_model=model)
+    loader = _module("torch_xla.distributed.parallel_loader", MpDeviceLoader=MpDeviceLoader)
+    distributed = _module("torch_xla.distributed", parallel_loader=loader)
+    experimental = _module("torch_xla.experimental", eager_mode=ends)
+    top = _module(
+        "torch_xla",
+        device=device,
+        sync=ends,
+        core=core,
+        distributed=distributed,
+        experimental=experimental,
+    )
+    return {each.__name__: each for each in (top, core, model, distributed, loader, experimental)}
+
+
+def _sent(value: Any, device: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(_sent(each, device) for each in value)
+    return value.to(device)
+
+
+@contextlib.contextmanager
+def _torch() -> Iterator[Callable[[], int]]:
+    import torch
+
+    to, parameters_to = torch.Tensor.to, torch.nn.Module.to
+
+    def copied(self: Any, *args: Any, **kwargs: Any) -> Any:
+        moved = to(self, *args, **kwargs)
+        is_device = any(isinstance(each, torch.device) for each in (*args, *kwargs.values()))
+        return moved.clone() if moved is self and is_device else moved
+
+    def module_moved(self: Any, *args: Any, **kwargs: Any) -> Any:
+        parameters_to(self, *args, **kwargs)
+        for module in self.modules():
+            for name, each in module.named_parameters(recurse=False):
+                setattr(module, name, torch.nn.Parameter(each.detach().clone()))
+        return self
+
+    compiled = functools.partial(lambda function=None, **_: function or (lambda each: each))
+    with contextlib.ExitStack() as stack:
+        for target, name, value in (
+            (torch.Tensor, "to", copied),
+            (torch.Tensor, "cpu", lambda self: self.clone()),
+            (torch.nn.Module, "to", module_moved),
+            (torch, "compile", compiled),
+            (torch.utils.data, "DataLoader", _loader(torch)),
+        ):
+            stack.enter_context(mock.patch.object(target, name, value))
+        stack.enter_context(_imported(_torch_xla(torch)))
+        yield lambda: 0
+
+
+def _loader(torch: Any) -> Any:
+    """A loader whose workers are copies of the data set, as forked processes have, that make the
+    first batches ahead of the loop.
+    """
+    import copy
+
+    class Loader(torch.utils.data.DataLoader):  # type: ignore[misc]
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            self.copies = int(kwargs.pop("num_workers", 0))
+            kwargs.pop("persistent_workers", None)
+            super().__init__(*args, **kwargs)
+
+        def __iter__(self) -> Iterator[Any]:
+            if not self.copies:
+                yield from super().__iter__()
+                return
+            sets = [copy.deepcopy(self.dataset) for _ in range(self.copies)]
+            torch.empty((), dtype=torch.int64).random_()  # as a loader without workers draws
+            places = [*self.batch_sampler]
+            with torch.random.fork_rng():
+                kept, kept_np = random.getstate(), np.random.get_state()
+                torch.manual_seed(1)
+                batches = [
+                    self.collate_fn(self._fetched(sets[number % self.copies], indices))
+                    for number, indices in enumerate(places)
+                ]
+                random.setstate(kept)
+                np.random.set_state(kept_np)
+            yield from batches
+
+        def _fetched(self, data: Any, indices: Any) -> list[Any]:
+            fetch = getattr(data, "__getitems__", None)
+            return list(fetch(indices)) if fetch else [data[each] for each in indices]
+
+    Loader.__name__ = "DataLoader"
+    return Loader
+
+
+# -- JAX -------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _jax() -> Iterator[Callable[[], int]]:
+    import jax
+    from jax._src.array import ArrayImpl
+
+    pending: list[tuple[Any, Any]] = []
+    races = 0
+
+    def waited() -> int:
+        nonlocal races
+        races += sum(not np.array_equal(array, copy) for array, copy in pending)
+        pending.clear()
+        return races
+
+    real, ready, method = jax.jit, jax.block_until_ready, ArrayImpl.block_until_ready
+
+    def jit(*args: Any, **kwargs: Any) -> Any:
+        if not args:
+            return functools.partial(jit, **kwargs)
+        compiled = real(*args, **kwargs)
+
+        @functools.wraps(args[0])
+        def called(*given: Any, **named: Any) -> Any:
+            pending.extend((each, each.copy()) for each in given if isinstance(each, np.ndarray))
+            return compiled(*given, **named)
+
+        return called
+
+    def all_ready(value: Any) -> Any:
+        waited()
+        return ready(value)
+
+    def is_ready(self: Any) -> Any:
+        waited()
+        return method(self)
+
+    with (
+        mock.patch.object(jax, "jit", jit),
+        mock.patch.object(jax, "block_until_ready", all_ready),
+        mock.patch.object(ArrayImpl, "block_until_ready", is_ready),
+    ):
+        try:
+            yield waited
+        finally:
+            for name in ("jax_debug_nans", "jax_log_compiles"):
+                jax.config.update(name, False)
