@@ -68,8 +68,8 @@ def attribute_as_tensor(text: Text) -> Program:
         kept = 7 / (self.n + 1)  #!\nx = x + kept\nself.n += 1 |
         x = x * (self.n + 1)  #!\nself.n += 1\nprint(self.n + 0)
     """)
-    after = text.maybe("model.n = step * 2 | print(model.n) | model.n += 1", 3)
-    shown = text.pick("dict(model.state_dict()) | 0 | 0 | model.n + 1")
+    after = text.maybe("model.n = step * 2 | print(model.n) | model.n += 1", 9)
+    shown = text.pick("dict(model.state_dict()) | 0 | 0 | 0 | 0 | model.n + 1")
     frontend = text.pick("torch | torch_xla")
     made = _module(text, init, forward, frontend, after=after, shown=shown)
     return program(text, made, frontend, 0, argument="self.n")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from tests.differential.world import Outcome, run
-from xladoctor.fixes import registry
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.compose import applied
-from xladoctor.fixes.interface import Refused
+from xladoctor.fixes.interface import Change, Refused
 
-Verdict = Literal["refused", "same", "as declared", "differs"]
+Verdict = Literal["refused", "same", "as declared", "differs", "fails"]
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf|nan)")
 
 
@@ -53,10 +53,14 @@ class Judgement:
     raised: bool = False
 
 
-def judge(kind: str, program: Program) -> Judgement:
-    """Patch a program by a kind, and run it before and after."""
+def judge(fix: Callable[[Case], Change], program: Program, real: bool = False) -> Judgement:
+    """Patch a program, and run it before and after.
+
+    Args:
+        real: by the frameworks themselves, not by stubs of their calls.
+    """
     try:
-        change = registry.kind(kind)(program.case)
+        change = fix(program.case)
         patched = applied(program.text, change.edits)
         compile(patched, "train.py", "exec", dont_inherit=True)
     except Refused as refused:
@@ -64,9 +68,9 @@ def judge(kind: str, program: Program) -> Judgement:
     except (SyntaxError, ValueError) as error:  # a plan refuses these too
         return Judgement("refused", f"does not compile: {error}")
     except Exception as error:
-        return Judgement("differs", f"the kind fails: {type(error).__name__}: {error}")
+        return Judgement("fails", f"{type(error).__name__}: {error}")
     before, after = (
-        run(text, program.case.frontend, program.count) for text in (program.text, patched)
+        run(text, program.case.frontend, program.count, real) for text in (program.text, patched)
     )
     raised = before.raised is not None
     reason = difference(before, after, frozenset())

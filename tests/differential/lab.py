@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import sys
 from collections.abc import Iterator
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -79,26 +80,32 @@ def torch_lab(count: int) -> ModuleType:
 
 def jax_lab(count: int) -> ModuleType:
     """The same for a program of JAX, which trains weights by ``step_of``."""
-    import jax
     import jax.numpy as jnp
     import numpy as np
 
     lab = _lab()
-
-    def loss_of(w: Any, x: Any) -> Any:
-        return ((x @ w - 1) ** 2).mean()
-
-    def step_of(w: Any, x: Any) -> tuple[Any, Any]:
-        loss, gradient = jax.value_and_grad(loss_of)(w, x)
-        return w - 0.1 * gradient, loss
 
     def make() -> tuple[Any, list[Any]]:
         draw = np.random.default_rng(0)
         batches = [*draw.normal(size=(count, 4, 4)).astype(np.float32)]
         return jnp.ones(4), batches
 
-    vars(lab).update(make=make, step_of=jax.jit(step_of), loss_of=loss_of)
+    vars(lab).update(make=make, step_of=_step())
     return lab
+
+
+@cache
+def _step() -> Any:
+    import jax
+
+    def loss_of(w: Any, x: Any) -> Any:
+        return ((x @ w - 1) ** 2).mean()
+
+    def step(w: Any, x: Any) -> tuple[Any, Any]:
+        loss, gradient = jax.value_and_grad(loss_of)(w, x)
+        return w - 0.1 * gradient, loss
+
+    return jax.jit(step)
 
 
 def _lab() -> ModuleType:

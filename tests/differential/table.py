@@ -11,7 +11,11 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tests.differential.judge import Judgement, Program, judge
 from tests.differential.kinds import programs
+from xladoctor.fixes import registry
+from xladoctor.fixes.case import Case
+from xladoctor.fixes.interface import Change
 
+_ROUNDS = 6
 _FORM = re.compile(r"\[.*|[\d.]+|'.*?'")
 
 
@@ -50,7 +54,7 @@ class Row:
         each = self.verdicts
         return (
             f"{self.kind:26}{self.generated:>9}{self.patched:>9}{each['refused']:>9}"
-            f"{each['as declared']:>13}{each['differs']:>10}{self.raised:>9}"
+            f"{each['as declared']:>13}{len(self.falls):>10}{self.raised:>9}"
         )
 
 
@@ -60,13 +64,22 @@ HEAD = (
 )
 
 
-def row(kind: str, count: int, number: int = 0, patched: int = 0, rounds: int = 6) -> Row:
+def row(
+    kind: str,
+    count: int,
+    number: int = 0,
+    patched: int = 0,
+    fix: Callable[[Case], Change] | None = None,
+    real: bool = False,
+) -> Row:
     """Generate and judge programs of a kind, each once.
 
     Args:
         count: how many, at least.
         number: the seed.
-        patched: how many that are not refused, if that takes no more than these rounds.
+        patched: how many that are not refused, if that takes no more than some rounds.
+        fix: a mutant of the kind.
+        real: whether the frameworks run the programs.
     """
     found, seen = Row(kind), set[str]()
 
@@ -74,18 +87,18 @@ def row(kind: str, count: int, number: int = 0, patched: int = 0, rounds: int = 
         if program.text in seen:
             return
         seen.add(program.text)
-        judgement = judge(kind, program)
+        judgement = judge(fix or registry.kind(kind), program, real)
         found.verdicts[judgement.verdict] += 1
         found.raised += judgement.raised
-        if judgement.verdict == "differs":
+        if judgement.verdict in ("differs", "fails"):
             found.falls.append((program, judgement))
         if judgement.verdict == "refused":
             found.refusals[judgement.reason] += 1
 
-    for turn in range(rounds):
+    for turn in range(_ROUNDS):
         missing = max(count - found.generated, 2 * (patched - found.patched))
         if missing > 0:
-            _generate(kind, missing, number * rounds + turn, judged)
+            _generate(kind, missing, number * _ROUNDS + turn, judged)
     return found
 
 

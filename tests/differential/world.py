@@ -50,8 +50,8 @@ class Outcome:
     races: int = 0
 
 
-def run(text: str, frontend: str, count: int) -> Outcome:
-    """Run a program with so many batches."""
+def run(text: str, frontend: str, count: int, real: bool = False) -> Outcome:
+    """Run a program with so many batches, by stubs of its framework or the framework itself."""
     outcome, printed = Outcome(), io.StringIO()
     space: dict[str, Any] = {"__name__": "__main__", "__file__": "train.py"}
     lab = (jax_lab if frontend == "jax" else torch_lab)(count)
@@ -64,7 +64,7 @@ def run(text: str, frontend: str, count: int) -> Outcome:
         enter(contextlib.redirect_stdout(printed))
         enter(_logged(printed))
         enter(_seeded())
-        races = enter(_jax() if frontend == "jax" else _torch())
+        races = enter(_jax(lab) if frontend == "jax" else _torch(real))
         try:
             exec(compile(text, "train.py", "exec", dont_inherit=True), space)
         except Exception as error:
@@ -245,8 +245,14 @@ def _sent(value: Any, device: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _torch() -> Iterator[Callable[[], int]]:
+def _torch(real: bool) -> Iterator[Callable[[], int]]:
     import torch
+
+    if real:
+        with mock.patch.object(torch, "compile", functools.partial(torch.compile, backend="eager")):
+            yield lambda: 0
+        torch.compiler.reset()
+        return
 
     to, parameters_to = torch.Tensor.to, torch.nn.Module.to
 
@@ -318,7 +324,7 @@ def _loader(torch: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _jax() -> Iterator[Callable[[], int]]:
+def _jax(lab: ModuleType) -> Iterator[Callable[[], int]]:
     import jax
     from jax._src.array import ArrayImpl
 
@@ -333,17 +339,17 @@ def _jax() -> Iterator[Callable[[], int]]:
 
     real, ready, method = jax.jit, jax.block_until_ready, ArrayImpl.block_until_ready
 
-    def jit(*args: Any, **kwargs: Any) -> Any:
-        if not args:
-            return functools.partial(jit, **kwargs)
-        compiled = real(*args, **kwargs)
-
-        @functools.wraps(args[0])
+    def watched(compiled: Any) -> Any:
         def called(*given: Any, **named: Any) -> Any:
             pending.extend((each, each.copy()) for each in given if isinstance(each, np.ndarray))
             return compiled(*given, **named)
 
         return called
+
+    def jit(*args: Any, **kwargs: Any) -> Any:
+        if not args:
+            return functools.partial(jit, **kwargs)
+        return functools.wraps(args[0])(watched(real(*args, **kwargs)))
 
     def all_ready(value: Any) -> Any:
         waited()
@@ -355,6 +361,7 @@ def _jax() -> Iterator[Callable[[], int]]:
 
     with (
         mock.patch.object(jax, "jit", jit),
+        mock.patch.object(lab, "step_of", watched(lab.step_of)),
         mock.patch.object(jax, "block_until_ready", all_ready),
         mock.patch.object(ArrayImpl, "block_until_ready", is_ready),
     ):
