@@ -1,485 +1,331 @@
-"""Programs for kinds that change loaders, settings, and single calls."""
+"""Programs for kinds that change loaders, settings and single calls."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
-from hypothesis import strategies as st
-
-from tests.differential.grammar import Text, fill, program
-from tests.differential.judge import Program
+from tests.differential.compiled import cause
+from tests.differential.grammar import Kind, Rules
 from tests.fixes.harness import FILE
 from xladoctor.frontends.vocabulary import vocabulary
 
-_LOADED = """
-    import random
-    import numpy as np
-    import torch
-    from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
-    from lab import Meter
-    $imports
+_LOADED: Rules = {
+    "program": """
+        import random
+        import numpy as np
+        import torch
+        from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
+        SEEN, CACHE = [], {}
 
-    class Squares(Dataset):
-        def __init__(self, count):
-            self.count, self.calls = count, 0
+        class Squares(Dataset):
+            rate = 1.0
 
-        def __len__(self):
-            return self.count
+            def __init__(self, count):
+                self.count, self.calls = count, 0
 
-        def __getitem__(self, index):
-            $first
-            $sample
+            def __len__(self):
+                return self.count
 
-    $helpers
-    data = $data
-    $loader
-    kept = []
-    for epoch in range($epochs):
-        for batch in loader:  $mark
-            kept.append(batch)
-            $inside
-    result = (kept, $shown)
-    """
+            def __getitem__(self, index):
+                $sample
 
-
-def _loaded(text: Text, call: str, sample: str = "", **parts: str) -> str:
-    """A program with a loader."""
-    samples = sample or text.pick("""
-        return torch.full((2,), index * 1.0) | return torch.ones(2) * index, index |
-        return torch.tensor(index)
-    """)
-    given = {
-        "imports": "",
-        "first": "",
-        "sample": samples,
-        "helpers": "\n".join(text.helpers),
-        "data": text.pick("""
-            Squares(7) | Squares(7) | Squares(count=8) | TensorDataset(torch.ones(9, 2))
-        """),
-        "loader": f"loader = {call}  #! made",
-        "epochs": text.pick("1 | 2 | 0"),
-        "mark": "#!",
-        "inside": text.maybe("print(len(kept)) | if len(kept) == 2:\n    break", 2),
-        "shown": "0",
-    }
-    return fill(_LOADED, **(given | parts)) + "\n"
-
-
-def _size(text: Text) -> str:
-    more = text.maybe(
-        """
-        , shuffle=True | , shuffle=False | , drop_last=True | , sampler=[3, 1, 2]
+        data = $data
+        loader = $call  $role
+        kept = []
+        for epoch in range($epochs):
+            for batch in loader:
+                kept.append(batch)
+                $inside
+        result = (kept, sorted(SEEN), sorted(CACHE), getattr(data, "calls", 0))
     """,
-        1,
-    )
-    size = text.pick("batch_size=3 | 3 | batch_size=4 | batch_size=2 | batch_size=5 | batch_size=1")
-    return f"data, {size}{more}"
+    "data": "3* Squares(7) | Squares(count=8) | TensorDataset(torch.ones(9, 2))",
+    "call": "DataLoader(data, $size$more)",
+    "size": "batch_size=3 | 3 | batch_size=4 | batch_size=2 | batch_size=5 | batch_size=1",
+    "more": "2* | , shuffle=True | , shuffle=False | , drop_last=True | , sampler=[3, 1, 2]",
+    "role": "#!",
+    "epochs": "2* 1 | 2 | 0",
+    "inside": "4* | print(len(kept)) | if len(kept) == 2:\n    break | data.rate = len(kept)",
+    "sample": """
+        5* return torch.full((2,), index * 1.0) | return torch.ones(2) * index, index |
+        self.calls += 1\nreturn torch.tensor(self.calls) | return torch.rand(2) + index |
+        self.seen = index\nreturn torch.tensor(index) | return torch.tensor(self.rate * index) |
+        return torch.tensor(random.random()) | return torch.tensor(np.random.rand()) |
+        SEEN.append(index)\nreturn torch.tensor(index) | print(index)\nreturn torch.tensor(index) |
+        return torch.tensor(len(CACHE.setdefault(index, [1]) + list(CACHE))) |
+        if index == 5:\n    raise ValueError('bad')\nreturn torch.tensor(index)
+    """,
+}
+_DROPPED = {"more": "6* | , shuffle=True | , drop_last=True"}
+_WORKERS = {"call": "DataLoader(data, $size$more, num_workers=$count)", "count": "2* 2 | 1 | 4 | 8"}
+_PADDED: Rules = {
+    "program": """
+        import torch
+        import torch.nn.functional as F
+        from torch.nn.utils.rnn import pad_sequence
+        PAD, SEEN = 7, []
 
-
-def drop_last(text: Text) -> Program:
-    name = "test_data" if text.chance(6) else "data"
-    call = f"DataLoader({_size(text).replace('data', name, 1)})"
-    helpers = "test_data = Squares(8)" if name == "test_data" else ""
-    made = _loaded(text, call, helpers=helpers)
-    line = (
-        made.splitlines().index(next(each for each in made.splitlines() if "#! made" in each)) + 1
-    )
-    where = {"file": str(FILE), "line": line}
-    return program(text, made, "torch_xla", 0, ("numbers", "lines", "parts"), loaders=[where])
-
-
-_SAMPLES = (
-    *(["return torch.full((2,), index * 1.0)"] * 4),
-    "self.calls += 1\nreturn torch.tensor(self.calls)",
-    "self.seen = index\nreturn torch.tensor(index)",
-    "return torch.rand(2) + index",
-    "return torch.tensor(random.random())",
-    "return torch.tensor(np.random.rand())",
-    "SEEN.append(index)\nreturn torch.tensor(index)",
-    "print('sample', index)\nreturn torch.tensor(index)",
-    "return torch.tensor(len(CACHE.setdefault(index, [1]) + list(CACHE)))",
-    "return torch.tensor(self.rate * index)",
-    "if index == 5:\n    raise ValueError('bad sample')\nreturn torch.tensor(index)",
-)
-
-
-def loader_workers(text: Text) -> Program:
-    text.helpers.append("SEEN, CACHE = [], {}\nSquares.rate = 1.0")
-    inside = text.maybe("print(len(kept)) | Squares.rate = 2.0 | data.rate = len(kept)", 2)
-    made = _loaded(
-        text,
-        f"DataLoader({_size(text)})",
-        text.one_of(*_SAMPLES),
-        inside=inside,
-        shown="SEEN, sorted(CACHE), vars(data).get('calls')",
-    )
-    made = made.replace("  #! made", "  #!").replace(
-        "for batch in loader:  #!", "for batch in loader:"
-    )
-    return program(text, made, "torch_xla", 0, ("numbers",))
-
-
-def more_workers(text: Text) -> Program:
-    count = text.pick("2 | 1 | 4 | 2 | 8")
-    made = _loaded(text, f"DataLoader({_size(text)}, num_workers={count})", text.one_of(*_SAMPLES))
-    made = made.replace("data = ", "SEEN, CACHE = [], {}\nSquares.rate = 1.0\ndata = ", 1)
-    return program(text, made, "torch_xla", 0, ("numbers",))
-
-
-def samples_in_threads(text: Text) -> Program:
-    text.helpers.append("SEEN, CACHE = [], {}\nSquares.rate = 1.0")
-    made = _loaded(
-        text,
-        f"DataLoader({_size(text)})",
-        text.one_of(*_SAMPLES),
-        data="Squares(7)",
-        shown="sorted(SEEN), sorted(CACHE), data.calls",
-    )
-    made = made.replace("  #! made", "  #!").replace(
-        "for batch in loader:  #!", "for batch in loader:"
-    )
-    return program(text, made, "jax", 0)
-
-
-_PADDED = """
-    import torch
-    from torch.nn.utils.rnn import pad_sequence
-    PAD = 7
-    SEEN = []
-
-    def collate(batch):  #! collated
-        $first
-        $padded
-        $last
-        return x
-
-    kept = []
-    for n in range($count):
-        batch = [torch.ones(n + k + 1$rank) for k in range(3)]
-        x = collate(batch)  #!
-        kept.append($shown)
-    result = (kept, SEEN)
-    """
-
-
-def padded_to_buckets(text: Text) -> Program:
-    rank = text.chance(2)
-    padded = text.one_of(
-        "x = pad_sequence(batch, batch_first=True)",
-        "x = pad_sequence(batch, batch_first=True, padding_value=PAD)",
-        "longest = max(len(each) for each in batch)\nx = torch.stack([torch.nn.functional.pad("
-        f"each, ({'0, 0, ' * rank}0, longest - len(each))) for each in batch])",
-        "SEEN.append(pad_sequence(batch, batch_first=True).shape[0])\nx = torch.zeros(3)",
-        "x = pad_sequence(batch, batch_first=True) * 2",
-    )
-    made = fill(
-        _PADDED,
-        first=text.maybe("SEEN.append(len(batch)) | batch = batch[:2]", 2),
-        padded=padded,
-        last=text.maybe("x = x * 2 | x = x.sum()", 2),
-        count=text.pick("3 | 2 | 0"),
-        rank=", 2" if rank else "",
-        shown=text.pick("x.sum() | x.sum() | x.mean()"),
-    )
-    shape = "f32[3,5,2]" if rank else "f32[3,5]"
-    return program(
-        text,
-        made + "\n",
-        "torch_xla",
-        0,
-        ("numbers",),
-        kind="input_shape",
-        to_shape=shape,
-        dimension=1,
-    )
-
-
-_CALLBACK = """
-    import torch
-    $imports
-    class History:
-        def __init__(self):
-            self.losses = $start
-            self.n = 0
-
-        def on_step_end(self, loss):
+        def collate(batch):  #! collated
             $first
-            self.losses.append($read)  #!
-            $more
+            $padded
+            $last
+            return x
 
-        def $end(self):
-            $shown
+        kept = []
+        for n in range($count):
+            batch = [torch.ones(n + k + 1) for k in range(3)]
+            x = collate(batch)  #!
+            kept.append($shown)
+        result = (kept, SEEN)
+    """,
+    "first": "2* | SEEN.append(len(batch)) | batch = batch[:2]",
+    "padded": """
+        x = pad_sequence(batch, batch_first=True) | x = pad_sequence(batch, batch_first=True) * 2 |
+        x = pad_sequence(batch, batch_first=True, padding_value=PAD) | $stacked |
+        SEEN.append(pad_sequence(batch, batch_first=True).shape[0])\nx = torch.zeros(3, 5)
+    """,
+    "stacked": "longest = max(len(each) for each in batch)\n"
+    "x = torch.stack([F.pad(each, (0, longest - len(each))) for each in batch])",
+    "last": "2* | x = x * 2 | x = x.sum()",
+    "count": "3 | 2 | 0",
+    "shown": "2* x.sum() | x.mean()",
+}
+_CALLBACK: Rules = {
+    "program": """
+        import torch
 
-    history = History()
-    state = torch.ones(2)
-    $after
-    for step in range($count):
-        loss = $loss
-        history.on_step_end(loss)
-        $change
-    history.$end()
-    result = (history.n, $result)
-    """
+        class History:
+            def __init__(self):
+                self.losses = $start
+                self.n = 0
 
+            def on_step_end(self, loss):
+                $first
+                self.losses.append($read)  #!
+                $more
 
-def keep_in_attribute(text: Text) -> Program:
-    made = fill(
-        _CALLBACK,
-        imports="",
-        start=text.pick("[] | [] | [] | [] | [] | [] | [] | [0.0] | list()"),
-        first=text.maybe("self.n += 1 | print('step')", 2),
-        read=text.pick("""
-            loss.item() | loss.item() | float(loss) | int(loss) | loss.mean().item()
-        """),
-        more=text.maybe("print(self.losses[-1]) | print(len(self.losses))", 7),
-        end=text.pick("""
-            on_train_end | on_train_end | on_fit_end | on_train_end | on_epoch_end
-        """),
-        shown=text.pick("""
-            print(sum(self.losses)) | print(self.losses) | self.n = list(self.losses) |
-            print(max(self.losses, default=0))
-        """),
-        after=text.maybe("alias = history.losses | seen = vars(history)", 5),
-        count=text.pick("3 | 3 | 0 | 5"),
-        loss=text.pick("""
-            torch.tensor(step * 0.5) | torch.rand(()) | state.sum() | state[0] |
-            torch.tensor([step * 0.1]) | torch.tensor(step) | state.sum() > 1
-        """),
-        change=text.maybe("state += 1 | loss.mul_(0) | state = state + 1", 2),
-        result=text.pick("0 | 0 | history.losses | list(vars(history).values())"),
-    )
-    return program(text, made + "\n", "torch_xla", 0)
+            def $end(self):
+                $shown
 
+        history = History()
+        state = torch.ones(2)
+        $alias
+        for step in range($count):
+            loss = $loss
+            history.on_step_end(loss)
+            $change
+        history.$end()
+        result = (history.n, $result)
+    """,
+    "start": "7* [] | [0.0] | list()",
+    "first": "2* | self.n += 1 | print('step')",
+    "read": "2* loss.item() | float(loss) | int(loss) | loss.mean().item()",
+    "more": "7* | print(self.losses[-1]) | print(len(self.losses))",
+    "end": "4* on_train_end | on_fit_end | on_epoch_end",
+    "shown": """
+        print(sum(self.losses)) | print(self.losses) | self.n = list(self.losses) |
+        print(max(self.losses, default=0))
+    """,
+    "alias": "5* | same = history.losses | seen = vars(history)",
+    "count": "2* 3 | 0 | 5",
+    "loss": """
+        torch.tensor(step * 0.5) | torch.rand(()) | state.sum() | state[0] | state.sum() > 1 |
+        torch.tensor([step * 0.1]) | torch.tensor(step)
+    """,
+    "change": "2* | state += 1 | loss.mul_(0) | state = state + 1",
+    "result": "2* 0 | history.losses | list(vars(history).values())",
+}
 
 # -- single calls ----------------------------------------------------------------------------
 
-_VALUES = {
-    "x": (
-        "a",
-        "a",
-        "a[0]",
-        "a.long()",
-        "a.double()",
-        "flip(a)",
-        "a / 0",
-        "a[:0]",
-        "a.T",
-        "(a + b)",
-    ),
-    "y": ("b", "b", "b.double()", "b[0]", "b * 2"),
-    "dim": ("0", "1", "-1", "dim=0", "dim=1"),
-    "indices": ("torch.tensor([1, 2, 2, 0])", "i", "i", "i[:0]", "torch.arange(4).reshape(2, 2)"),
-    "n": ("4", "5", "2", "n"),
-    "low": ("-1.0", "0", "0.0"),
-    "high": ("1.0", "2", "1"),
-    "boundaries": ("edges", "edges", "edges[:1]"),
-    "some": ("torch.tensor([1, 2])", "i[:2]", "torch.tensor(1)"),
-    "delta": ("1.0", "0.5", "n"),
-    "mask": ("a > 0", "m", "a[0] > 0", "a.isfinite()"),
-    "signal": ("a.reshape(1, 4, 4)", "a.reshape(1, 4, 4)[:, :, :2]"),
-    "image": ("a.reshape(1, 4, 2, 2)", "b.reshape(1, 4, 2, 2)"),
-    "scale": ("2", "3", "1.5", "n"),
-    "size": ("2", "1", "(2, 2)"),
-    "groups": ("2", "4", "1"),
-    "bags": ("i.reshape(2, 2)", "i.reshape(1, 4)"),
-    "table": ("b", "b.double()"),
-    "matrix": ("a + torch.eye(4)", "b @ b.T + torch.eye(4)", "torch.zeros(4, 4)"),
-}
-_CALLS = """
-    import torch
-    import torch_xla
-    import torch.nn.functional as F
-    from torch.nn.functional import $bare
-    CALLS = []
-
-    def flip(x):
-        CALLS.append(1)
-        return x.flip(0)
-
-    def compute(n=4):
-        torch.manual_seed(n)
-        a, b = torch.randn(4, 4), torch.randn(4, 4)
-        i, m = torch.tensor([0, 3, 1, 1]), torch.rand(4, 4) > 0.5
-        edges = torch.tensor([-1.0, 0.0, 1.0])
-        $taken
-        $line
-        return out
-
-    result = (compute(), CALLS)
-    """
+_REPLACED = vocabulary("torch_xla").replacements
 #: Which no call in their templates is of.
 _SELECTS = {"aten::nonzero", "aten::masked_select"}
-_BARE = ("huber_loss", "glu", "embedding_bag", "interpolate", "unfold", "channel_shuffle")
+_OPERATORS = sorted(_REPLACED.keys() - _SELECTS)
+_BARE = "huber_loss, glu, embedding_bag, interpolate, unfold, channel_shuffle"
+_VALUES: Rules = {
+    "X": "3* a | a[0] | a.double() | flip(a) | a[:0] | a.T | (a + b)",
+    "Y": "2* b | b.double() | b[0] | b * 2",
+    "DIM": "0 | 1 | -1",
+    "INDICES": "2* i | i[:0] | torch.arange(4).reshape(2, 2)",
+    "N": "4 | 5 | 2 | n",
+    "LOW": "-1.0 | 0 | 0.0",
+    "HIGH": "1.0 | 2 | 1",
+    "BOUNDARIES": "2* edges | edges[:1]",
+    "SOME": "torch.tensor([1, 2]) | i[:2] | torch.tensor(1)",
+    "SIGNAL": "a.reshape(1, 4, 4) | a.reshape(1, 4, 4)[:, :, :2]",
+    "IMAGE": "a.reshape(1, 4, 2, 2) | b.reshape(1, 4, 2, 2)",
+    "SCALE": "2 | 3 | 1.5 | n",
+    "SIZE": "2 | 1 | (2, 2)",
+    "GROUPS": "2 | 4 | 1",
+    "BAGS": "i.reshape(2, 2) | i.reshape(1, 4)",
+    "TABLE": "b | b.double()",
+    "MATRIX": "a + torch.eye(4) | b @ b.T + torch.eye(4) | torch.zeros(4, 4)",
+}
 
 
-def equivalent(text: Text) -> Program:
-    replaced = vocabulary("torch_xla").replacements
-    name = text.draw(st.sampled_from(sorted(replaced.keys() - _SELECTS)))
-    each = replaced[name]
-    call = _written(text, each.call)
-    line = text.pick("""
-        out = {}  #! | out = {}  #! | out = 2 * {}  #! | out = -{}  #! | out = ({}, n)  #! |
-        out = [{} for _ in range(2)]  #! | out = flip(a), {}  #! | out = n and {}  #!
-    """)
-    if call.partition("(")[0] in _BARE and text.chance(2):
-        call = f"F.{call}"
-    made = fill(
-        _CALLS,
-        line=line.format(call),
-        bare=", ".join(_BARE),
-        taken=text.maybe("column = top = x = n | torch.n = n", 6),
-    )
-    cause = {"call": each.call, "instead": each.instead, "where": each.where}
-    return program(text, made + "\n", "torch_xla", 0, **cause)
-
-
-def _written(text: Text, template: str) -> str:
-    """A template's call with arguments of the program."""
+def _call(operator: str) -> str:
+    """The template of an operator's call, with names of values for its arguments."""
 
     def value(found: re.Match[str]) -> str:
-        word = found[0]
-        follows = template[found.end() : found.end() + 1]
-        before = template[: found.start()][-1:]
-        if word not in _VALUES or (before == "." and follows == "(") or follows == "=":
-            return word
-        chosen = str(text.one_of(*_VALUES[word]))
-        chosen = chosen.partition("=")[2] if "=" in chosen and before == "=" else chosen
-        return f"({chosen})" if follows == "." and " " in chosen else chosen
+        word = found[0].upper()
+        return f"${word}" if word in _VALUES else found[0]
 
-    return re.sub(r"(?<![\w])[a-z_]\w*", value, template).replace("dim=dim=", "dim=")
+    return re.sub(r"\b[a-z]+\b(?![(=])", value, _REPLACED[operator].call)
 
 
-_NUMBERS = """
-    import random
-    import torch
-    import torch_xla
-    from lab import Count
-    count, kept = Count(), []
-    t = torch.arange(40.0).reshape(10, 4)
+_CALLS: Rules = _VALUES | {
+    "program": f"""
+        import torch
+        import torch_xla
+        import torch.nn.functional as F
+        from torch.nn.functional import {_BARE}
+        CALLS = []
 
-    def train(t, g=2):
-        x = torch.ones(4) * 2
-        for n in range($range):
-            $first
-            $line
-            kept.append(y)
-            $last
+        def flip(x):
+            CALLS.append(1)
+            return x.flip(0)
 
-    $helpers
-    train(t)
-    result = (kept, t)
-    """
+        def compute(n=4):
+            torch.manual_seed(n)
+            a, b = torch.randn(4, 4), torch.randn(4, 4)
+            i, m = torch.tensor([0, 3, 1, 1]), torch.rand(4, 4) > 0.5
+            edges = torch.tensor([-1.0, 0.0, 1.0])
+            $taken
+            out = $out  #!
+            return out
+
+        result = (compute(), CALLS)
+    """,
+    "taken": "6* | column = top = x = n | torch.n = n",
+    "out": """
+        3* $called | 2 * $called | -$called | ($called, n) | flip(a), $called | n and $called |
+        [$called for _ in range(2)]
+    """,
+    "called": " | ".join(f"${name.rpartition('::')[2]}" for name in _OPERATORS),
+    **{name.rpartition("::")[2]: _call(name) for name in _OPERATORS},
+}
 
 
-def number_as_tensor(text: Text) -> Program:
-    line = text.pick("""
-        y = x**g  #! | y = -(x**n * 2).mean()  #! | y = torch.pow(x, n)  #! | y = t[n]  #! |
-        y = t[n] * 2  #! | y = torch.roll(t, n, 0)  #! |
-        y = torch.roll(x, shifts=n, dims=0)  #! | y = torch.roll(t, g, 1)  #! |
-        y = x.long()**n  #! | y = x.sum()**g  #! | t[n] += 1  #!\ny = t.sum() |
-        t[n] = x  #!\ny = t.sum() | y = t[n].add_(1)  #! | y = t[n, 1]  #! | y = row(t[n])  #! |
-        y = s**g  #! | y = k**g  #! | y = t[n] is t  #! | y = torch.roll(t, n, -1)  #!
-    """)
-    starts = {"s**": "s = torch.tensor(2.0)", "k**": "k = torch.tensor([1, 2])", "row(": ""}
-    first = [start for word, start in starts.items() if word in line]
-    made = fill(
-        _NUMBERS,
-        range=text.pick("3 | 1, 4 | 0 | len(t) | 12 | 5, 0, -1 | -2, 2"),
-        first="\n".join(
-            [
-                *filter(None, first),
-                *filter(None, [text.maybe("g = n | x = x * 1.5 | n = n - 1", 2)]),
-            ]
-        ),
-        line=line,
-        last=text.maybe("if n == 2:\n    break | x = x + 1 | t[n] = 0 | y.mul_(2)", 2),
-        helpers="def row(each):\n    each[0] = 9\n    return each.sum()\n"
-        if "row(" in line
-        else "",
-    )
-    return program(text, made + "\n", "torch_xla", 0, op=text.maybe("", 2))
+def _of_call(parts: Mapping[str, str]) -> dict[str, Any]:
+    name = next(each for each in _OPERATORS if each.rpartition("::")[2] in parts)
+    found = _REPLACED[name]
+    return {"call": found.call, "instead": found.instead, "where": found.where}
 
+
+_NUMBERS: Rules = {
+    "program": """
+        import torch
+        import torch_xla
+        kept = []
+        t = torch.arange(40.0).reshape(10, 4)
+        s, k = torch.tensor(2.0), torch.tensor([1, 2])
+
+        def row(each):
+            each[0] = 9
+            return each.sum()
+
+        def train(t, g=2):
+            x = torch.ones(4) * 2
+            for n in range($range):
+                $first
+                $line
+                kept.append(y)
+                $last
+
+        train(t)
+        result = (kept, t)
+    """,
+    "range": "2* 3 | 1, 4 | 0 | len(t) | 12 | 5, 0, -1 | -2, 2",
+    "first": "3* | g = n | x = x * 1.5 | n = n - 1",
+    "line": """
+        y = x**g  #! | y = -(x**n * 2).mean()  #! | y = torch.pow(x, n)  #! | y = 2 * t[n]  #! |
+        y = torch.roll(t, n, 0)  #! | y = torch.roll(x, shifts=n, dims=0)  #! | y = t[n]  #! |
+        y = torch.roll(t, g, 1)  #! | y = x.long()**n  #! | y = x.sum()**g  #! | y = row(t[n])  #! |
+        t[n] += 1  #!\ny = t.sum() | t[n] = x  #!\ny = t.sum() | y = t[n].add_(1)  #! |
+        y = t[n, 1]  #! | y = s**g  #! | y = k**g  #! | y = torch.roll(t, n, -1)  #!
+    """,
+    "last": "3* | if n == 2:\n    break | x = x + 1 | t[n] = 0 | y.mul_(2)",
+}
 
 # -- settings --------------------------------------------------------------------------------
 
-_SET = """
-    $docstring
-    import os
-    $imports
-    $above
-    $line
-    $below
-    def compute(x):
-        return x * 2 / $by
+_SET: Rules = {
+    "program": """
+        $docstring
+        import os
+        import jax
+        import jax.numpy
+        value = '1'
+        $above
+        $line
+        $below
+        def compute(x):
+            return x * 2 / 3
 
-    $more
-    print(os.environ.get("OTHER", "none"))
-    result = $result
-    """
-
-
-def _settings(
-    text: Text, line: str, by: str = "3", more: str = "", imports: str = "import torch"
-) -> str:
-    return (
-        fill(
-            _SET,
-            docstring=text.one_of(
-                "", '"""A program."""', '"""A program."""\nfrom __future__ import annotations'
-            ),
-            imports=imports,
-            above=text.maybe("import random | print('begins') | value = '1'", 2),
-            line=line,
-            below=text.maybe("os.environ['OTHER'] = '2' | random_number = 4 | # done", 2),
-            by=by,
-            more=more,
-            result="(compute(3.0), 0)",
-        )
-        + "\n"
-    )
-
-
-def default_cache_size(text: Text) -> Program:
-    name = "XLA_COMPILATION_CACHE_SIZE"
-    line = text.one_of(
-        f"os.environ['{name}'] = '16'",
-        f"os.environ.setdefault('{name}', '16')",
-        f"if True:\n    os.environ['{name}'] = '16'",
-        f"os.putenv('{name}', '4')",
-        f"os.environ['{name}'] = os.environ['B'] = '16'",
-        f"os.environ['{name}'] = str(16)",
-    )
-    more = text.one_of(
-        "",
-        "",
-        "size = 3",
-        f"print(os.environ['{name}'])",
-        f"size = int(os.environ['{name}'])",
-        "print(len([each for each in os.environ if each.startswith('XLA')]))",
-    )
-    return program(
-        text, _settings(text, line, more=f"compute(1)  #!\n{more}".strip()), "torch_xla", 0
-    )
-
-
-def setting_removed(text: Text) -> Program:
-    setting, line = text.one_of(
-        ("XLA_IR_DEBUG", "os.environ['XLA_IR_DEBUG'] = '1'  #!"),
-        ("XLA_IR_DEBUG", "os.environ.setdefault('XLA_IR_DEBUG', '1')  #!"),
-        ("XLA_SYNC_WAIT", "os.environ['XLA_SYNC_WAIT'] = value  #!"),
-        ("jax_debug_nans", "jax.config.update('jax_debug_nans', True)  #!"),
-        ("jax_log_compiles", "jax.config.update('jax_log_compiles', False)  #!"),
-        ("XLA_IR_DEBUG", "if True:\n    os.environ['XLA_IR_DEBUG'] = '1'  #!"),
-        ("XLA_IR_DEBUG", "env = os.environ\nenv['XLA_IR_DEBUG'] = '1'  #!"),
-    )
-    more = text.maybe(
-        """
-        shown = os.environ.get('XLA_IR_DEBUG', '0') | print(os.environ.get('XLA_IR_DEBUG')) |
-        print(jax.numpy.log(-1.0)) | if 'XLA_IR_DEBUG' in os.environ:\n    print('on') |
-        mode = os.environ['XLA_IR_DEBUG']
+        compute(1)  $role
+        $more
+        print(os.environ.get("OTHER", "none"))
+        result = (compute(3.0), 0)
     """,
-        2,
-    )
-    imports = "import jax\nimport jax.numpy\nvalue = '1'"
-    made = _settings(text, line, more=more, imports=imports)
-    return program(text, made, "jax", 0, ("errors",), setting=setting)
+    "docstring": '2* | """A program.""" | """A program."""\nfrom __future__ import annotations',
+    "above": "2* | import random | print('begins')",
+    "below": "2* | os.environ['OTHER'] = '2' | random_number = 4 | # done",
+    "role": "",
+}
+_CACHE = {
+    "role": "#!",
+    "name": "'XLA_COMPILATION_CACHE_SIZE'",
+    "line": """
+        2* os.environ[$name] = '16' | os.environ.setdefault($name, '16') | os.putenv($name, '4') |
+        if True:\n    os.environ[$name] = '16' | os.environ[$name] = os.environ['B'] = '16' |
+        os.environ[$name] = str(16)
+    """,
+    "more": """
+        4* | size = 3 | print(os.environ[$name]) | size = int(os.environ[$name]) |
+        print(len([each for each in os.environ if each.startswith('XLA')]))
+    """,
+}
+_SETTING = {
+    "line": """
+        $mapping['$name'] = '1'  #! | $mapping.setdefault('$name', '1')  #! |
+        $mapping['$name'] = value  #! | jax.config.update('$jax', True)  #! |
+        if True:\n    os.environ['$name'] = '1'  #! | jax.config.$jax = True  #!
+    """,
+    "mapping": "5* os.environ | env",
+    "above": "env = os.environ",
+    "name": "2* XLA_IR_DEBUG | XLA_SYNC_WAIT | JAX_DEBUG_NANS",
+    "jax": "jax_debug_nans | jax_check_tracer_leaks",
+    "more": """
+        4* | shown = os.environ.get('$name', '0') | print(os.environ.get('$name')) |
+        print(jax.numpy.log(-1.0)) | mode = os.environ['$name'] |
+        if '$name' in os.environ:\n    print('on')
+    """,
+}
+
+
+def _of_setting(parts: Mapping[str, str]) -> dict[str, Any]:
+    return {"setting": parts["jax"] if "jax." in parts["line"] else parts["name"]}
+
+
+def _of_loader(parts: Mapping[str, str]) -> dict[str, Any]:
+    lines = parts["program"].split("\n")
+    line = next(number for number, each in enumerate(lines, 1) if "#!" in each)
+    return {"loaders": [{"file": str(FILE), "line": line}]}
+
+
+_SHAPE = cause(kind="input_shape", to_shape="f32[3,5]", dimension=1)
+_LEFT_OUT = ("numbers", "lines", "parts")
+KINDS = {
+    "drop_last": Kind(_LOADED | _DROPPED, declared=_LEFT_OUT, cause=_of_loader, needs={}),
+    "loader_workers": Kind(_LOADED, declared=("numbers",), needs={}),
+    "more_workers": Kind(_LOADED | _WORKERS, declared=("numbers",), needs={}),
+    "samples_in_threads": Kind(_LOADED, "jax", needs={}),
+    "padded_to_buckets": Kind(_PADDED, declared=("numbers",), cause=_SHAPE, needs={}),
+    "keep_in_attribute": Kind(_CALLBACK, needs={}),
+    "equivalent": Kind(_CALLS, cause=_of_call, needs={}),
+    "number_as_tensor": Kind(_NUMBERS, needs={}),
+    "default_cache_size": Kind(_SET | _CACHE, needs={}),
+    "setting_removed": Kind(_SET | _SETTING, "jax", (), ("errors",), _of_setting, {}),
+}

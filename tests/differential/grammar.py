@@ -1,17 +1,19 @@
-"""The grammar of generated programs: statements around a template, and what is around a loop.
+"""Programs from a grammar: templates, and for each ``$name`` in them the texts that it may be.
 
-A template is a text in which a line ``$name`` stands for statements, and ``$name`` within a line
-for a part of it. Marks (``#!``) are those of ``tests/fixes/harness.py``.
+Alternatives are separated by ``|``; ``3*`` before one makes it three times as likely, and alone
+stands for nothing. A line that is one name becomes the lines of its text, or none. A name is the
+same text wherever it stands in a program, unless it is in capitals. Marks (``#!``) are those of
+``tests/fixes/harness.py``.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from string import Template
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
@@ -19,136 +21,142 @@ from tests.differential.judge import Program
 from tests.fixes.harness import FILE, case
 from xladoctor.fixes.source import Source
 
-Draw = Callable[[st.SearchStrategy[Any]], Any]
+_NAME = re.compile(r"\$(\w+)")
+_WEIGHT = re.compile(r"(\d+)\*\s*(.*)", re.DOTALL)
+#: Names whose text depends on the rest of the program.
+_LATE = ("STARTS", "SHOWN", "MODULE", "MARK")
+Rules = dict[str, str]
+
+
+class Need(NamedTuple):
+    """What a word of a program needs.
+
+    Attributes:
+        start: a statement before the loop.
+        shown: what the program returns of it.
+        module: a line of the module.
+    """
+
+    start: str = ""
+    shown: str = ""
+    module: str = ""
+
+
+NEEDS = {
+    "buffer": Need("buffer = np.zeros(4, np.float32)", "buffer"),
+    "cache": Need("cache = {1: 2}", "cache"),
+    "count": Need("count = Count()", "count.number"),
+    "counted": Need(
+        "", "CALLS", "CALLS = []\n\n\ndef counted():\n    CALLS.append(1)\n    return True\n"
+    ),
+    "draws": Need("draws = []", "draws"),
+    "file": Need("file = open('out.txt', 'a', buffering=1)"),
+    "kept": Need("kept = []", "kept"),
+    "log": Need("log = logging.getLogger('train')", "", "import logging"),
+    "meter": Need("meter = Meter()", "meter"),
+    "numbers": Need("numbers = iter(range(99))", "next(numbers)"),
+    "queue": Need("queue = names()", "queue.qsize()"),
+    "random": Need(module="import random"),
+    "steps": Need("steps = list(range(9))", "steps"),
+    "table": Need("table = torch.zeros(3, device=device)", "table"),
+    "bar": Need("bar = Bar(data)"),
+    "views": Need("views = []", "views"),
+    "xm": Need(module="import torch_xla.core.xla_model as xm"),
+}
 
 
 @dataclass(frozen=True)
-class Effect:
-    """A statement that may stand anywhere, and what it needs.
+class Kind:
+    """How programs for a kind of fix are made.
 
     Attributes:
-        start: what has to be set before the loop.
-        shown: what it changes, for the program to return.
-        helper: a definition of the module.
+        declared: what a patch that says how it behaves may change, see :class:`Program`.
+        cause: of the finding; given the rules and the texts that were chosen.
+        needs: words that need something.
     """
 
-    code: str
-    start: str = ""
-    shown: str = ""
-    helper: str = ""
-    imports: str = ""
+    rules: Rules
+    frontends: str = "torch_xla"
+    counts: tuple[int, ...] = (4, 4, 11, 2, 1, 0)
+    declared: tuple[str, ...] = ()
+    cause: Callable[[Mapping[str, str]], dict[str, Any]] = lambda _: {}
+    needs: Mapping[str, Need] = field(default_factory=lambda: NEEDS)
+
+    def program(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> Program:
+        """Any program."""
+        frontend = draw(st.sampled_from(alternatives(self.frontends)))
+        expansion = _Expansion(draw, self.rules, frontend)
+        code = expansion.part("program")
+        needed = [need for word, need in self.needs.items() if re.search(rf"\b{word}\b", code)]
+        shown = [
+            expansion.part("shown"),
+            expansion.part("always"),
+            *(need.shown for need in needed),
+        ]
+        marked = "#! barrier" in code or frontend == "jax"
+        late = {
+            "STARTS": "\n".join(filter(None, (need.start for need in needed))),
+            "MODULE": "\n".join(filter(None, (need.module for need in needed))),
+            "SHOWN": ", ".join(filter(None, shown)),
+            "MARK": "" if marked else f"  #! {self.rules.get('mark', 'unbarred')}",
+        }
+        given = case(fill(code, late.__getitem__) + "\n", frontend, **self.cause(expansion.parts))
+        disguise = draw(st.sampled_from(_DISGUISES))
+        if disguise is not str:
+            given = replace(given, source=Source(FILE, disguise(given.source.text)))
+        count = draw(st.sampled_from(self.counts)) if self.counts else 0
+        return Program(given, count, frozenset(self.declared))
 
 
-@dataclass
-class Text:
-    """A program that is being put together."""
+class _Expansion:
+    """The texts that were chosen for the names of a program."""
 
-    draw: Draw
-    imports: list[str] = field(default_factory=list)
-    helpers: list[str] = field(default_factory=list)
-    starts: list[str] = field(default_factory=list)
-    shown: list[str] = field(default_factory=list)
+    def __init__(self, draw: Callable[..., Any], rules: Rules, frontend: str) -> None:
+        self._draw = draw
+        self._rules = rules
+        self._frontend = frontend
+        self.parts: dict[str, str] = {}
 
-    def one_of(self, *choices: Any) -> Any:
-        """Any of these."""
-        return self.draw(st.sampled_from(choices))
+    def text(self, template: str) -> str:
+        """A template with all names but the late ones replaced."""
+        return fill(template, self.part)
 
-    def pick(self, choices: str) -> str:
-        """Any of these, which ``|`` separates."""
-        return str(self.one_of(*(each.strip() for each in choices.split("|"))))
-
-    def maybe(self, choices: str, nothing: int) -> str:
-        """Any of these, or nothing, which is as likely as so many of them."""
-        return self.pick("|" * nothing + choices)
-
-    def chance(self, one_in: int) -> bool:
-        """True once in so many times."""
-        return bool(self.draw(st.integers(0, one_in - 1)) == one_in - 1)
-
-    def effect(self, pool: Sequence[Effect], one_in: int) -> str:
-        """A statement of a pool, or none."""
-        if not self.chance(one_in):
-            return ""
-        effect = self.draw(st.sampled_from(pool))
-        for listed, each in (
-            (self.imports, effect.imports),
-            (self.helpers, effect.helper),
-            (self.starts, effect.start),
-            (self.shown, effect.shown),
-        ):
-            if each and each not in listed:
-                listed.append(each)
-        return str(effect.code)
+    def part(self, name: str) -> str:
+        """The text of a name."""
+        if name in _LATE:
+            return f"${name}"
+        if name not in self.parts or name.isupper():
+            rule = self._rules.get(f"{name}_{self._frontend}", self._rules.get(name, ""))
+            self.parts[name] = self.text(self._draw(st.sampled_from(alternatives(rule))))
+        return self.parts[name]
 
 
-def fill(template: str, **parts: str) -> str:
-    """A template with its parts; a line that is one part becomes its lines, or none."""
+@cache
+def alternatives(rule: str) -> tuple[str, ...]:
+    """The texts that a rule allows, as often as they are likely."""
+    if "|" not in rule:
+        rule = textwrap.dedent(rule)
+    found: list[str] = []
+    for each in rule.split("|"):
+        weight = _WEIGHT.fullmatch(each.strip())
+        found += [weight[2]] * int(weight[1]) if weight else [each.strip()]
+    return tuple(found)
+
+
+def fill(template: str, part: Callable[[str], str]) -> str:
+    """A template with each of its names replaced."""
     lines = []
-    for line in textwrap.dedent(template).strip("\n").splitlines():
-        bare = line.strip()
-        if bare.startswith("$") and bare[1:] in parts:
-            text = parts[bare[1:]]
-            if text:
-                lines.append(textwrap.indent(text, line[: len(line) - len(bare)]))
-        else:
-            lines.append(Template(line).safe_substitute(parts))
+    for line in template.split("\n"):
+        whole = _NAME.fullmatch(line.strip())
+        text = part(whole[1]) if whole else _NAME.sub(lambda found: part(found[1]), line)
+        if whole and text:
+            text = textwrap.indent(text, line[: line.index("$")])
+        if text or not whole:
+            lines.append(text)
     return "\n".join(lines)
 
 
-def placed(text: Text, body: str, imports: Sequence[str], places: Sequence[str] = ()) -> str:
-    """A program whose body is in a function, a method, the module, …; ``result`` is what it
-    returns.
-    """
-    body = fill(body, starts="\n".join(text.starts))
-    shown = f"({', '.join(text.shown)},)"
-    place = text.one_of(*(places or ("function", "module", "function", "method", "generator")))
-    returned = f"{body}\nreturn {shown}"
-    if place == "module":
-        code = f"{body}\nresult = {shown}"
-    elif place == "method":
-        inner = textwrap.indent(f"def train(self):\n{textwrap.indent(returned, '    ')}", "    ")
-        code = f"class Trainer:\n{inner}\n\n\nresult = Trainer().train()"
-    elif place == "generator":
-        code = f"def train():\n{textwrap.indent(body, '    ')}\n    yield {shown}"
-        code += "\n\n\nresult = list(train())"
-    else:
-        code = f"def train():\n{textwrap.indent(returned, '    ')}\n\n\nresult = train()"
-    head = [*imports, *text.imports]
-    return "\n".join([*head, *text.helpers, "", code])
-
-
-#: What stands around a loop; ``$shown`` is a variable that it changes.
-AROUND = (
-    "$loop",
-    "$loop",
-    "$loop",
-    "if True:\n    $loop",
-    "for epoch in range(2):\n    $loop",
-    "try:\n    $loop\nexcept ValueError as error:\n    print('failed', error)",
-    "try:\n    $loop\nfinally:\n    print('over', $shown)",
-    "while True:\n    $loop\n    break",
-)
-
-
-def program(
-    text: Text,
-    code: str,
-    frontend: str,
-    count: int,
-    declared: Sequence[str] = (),
-    rule: str = "XD000",
-    **cause: Any,
-) -> Program:
-    """The program of a marked text, perhaps in a disguise that Python reads alike."""
-    given = case(code, frontend, rule, **cause)
-    disguise = text.one_of(*DISGUISES)
-    if disguise is not _plain:
-        given = replace(given, source=Source(FILE, disguise(given.source.text)))
-    return Program(given, count, frozenset(declared))
-
-
-def _plain(text: str) -> str:
-    return text
+# -- disguises, which Python reads alike -----------------------------------------------------
 
 
 def _windows(text: str) -> str:
@@ -163,4 +171,10 @@ def _feeds(text: str) -> str:
     return re.sub(r"^import \w+$", "\\g<0>  # a\x0cb\u2028c", text, count=1, flags=re.MULTILINE)
 
 
-DISGUISES = (*([_plain] * 9), _windows, _tabs, _feeds)
+def _micro(text: str) -> str:
+    """The sign and the letter are one identifier."""
+    first, *rest = re.split(r"\btotal\b", text)
+    return f"{first}µ{'μ'.join(rest)}" if rest else text
+
+
+_DISGUISES = (*[str] * 10, _windows, _tabs, _feeds, _micro)

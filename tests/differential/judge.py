@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from unittest import mock
 
+import libcst as cst
 import numpy as np
 
-from tests.differential.world import Outcome, run
+from tests.differential.world import History, Outcome, run
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.compose import applied
 from xladoctor.fixes.interface import Change, Refused
 
-Verdict = Literal["refused", "same", "as declared", "differs", "fails"]
+Verdict = Literal["refused", "same", "as declared", "differs", "fails", "void"]
+_NODES = 8
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf|nan)")
 
 
@@ -60,7 +64,8 @@ def judge(fix: Callable[[Case], Change], program: Program, real: bool = False) -
         real: by the frameworks themselves, not by stubs of their calls.
     """
     try:
-        change = fix(program.case)
+        with _kept_children():
+            change = fix(program.case)
         patched = applied(program.text, change.edits)
         compile(patched, "train.py", "exec", dont_inherit=True)
     except Refused as refused:
@@ -73,12 +78,29 @@ def judge(fix: Callable[[Case], Change], program: Program, real: bool = False) -
         run(text, program.case.frontend, program.count, real) for text in (program.text, patched)
     )
     raised = before.raised is not None
+    if before.line == program.case.line:  # no run would have led to the finding
+        return Judgement("void", "", patched, raised)
     reason = difference(before, after, frozenset())
     if not reason:
         return Judgement("same", "", patched, raised)
     allowed = program.declared if change.behaviour else frozenset()
     reason = difference(before, after, allowed)
     return Judgement("differs" if reason else "as declared", reason, patched, raised)
+
+
+@contextlib.contextmanager
+def _kept_children() -> Iterator[None]:
+    """A node's children are found anew at each look, which would take most of the time here."""
+    kept: dict[int, tuple[cst.CSTNode, Sequence[cst.CSTNode]]] = {}
+    found = cst.CSTNode.children.fget  # type: ignore[attr-defined]
+
+    def children(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
+        if id(node) not in kept:
+            kept[id(node)] = node, found(node)  # and the node, or its id might be another's
+        return kept[id(node)][1]
+
+    with mock.patch.object(cst.CSTNode, "children", property(children)):
+        yield
 
 
 def difference(before: Outcome, after: Outcome, allowed: frozenset[str]) -> str:
@@ -151,6 +173,8 @@ def _alike(one: Any, other: Any, exact: bool) -> bool:
         return False
     if isinstance(one, np.ndarray):
         return one.shape == other.shape and (not exact or _close(one, other))
+    if isinstance(one, History):  # that of a loop is longer with each iteration
+        return bool(one) == bool(other) and other <= 2 * one + _NODES
     if isinstance(one, float):
         return not exact or _close(one, other)
     return bool(one == other) or (not exact and isinstance(one, int))

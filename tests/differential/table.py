@@ -88,6 +88,8 @@ def row(
             return
         seen.add(program.text)
         judgement = judge(fix or registry.kind(kind), program, real)
+        if judgement.verdict == "void":
+            return
         found.verdicts[judgement.verdict] += 1
         found.raised += judgement.raised
         if judgement.verdict in ("differs", "fails"):

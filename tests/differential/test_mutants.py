@@ -6,11 +6,10 @@ from itertools import count
 
 import pytest
 
+from tests.differential.kinds import KINDS
 from tests.differential.mutants import Fix, careless
 from tests.differential.table import row
-from xladoctor.fixes import registry
 
-KINDS = sorted(registry.names())
 #: Kinds without an edit that could be left out or misplaced and be missed in what a program does.
 _BATCH, _LIMIT = 10, 8
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib.machinery
 import io
 import logging
 import os
 import random
 import re
-import sys
 import tempfile
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from unittest import mock
 import numpy as np
 
 from tests.differential.lab import jax_lab, torch_lab
+from tests.differential.stubs import imported, on_torch
 
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 _DEPTH = 6  # of lists in lists
@@ -39,6 +39,7 @@ class Outcome:
 
     Attributes:
         state: the program's variable ``result``, as plain values.
+        line: of the program, in which the error was raised.
         races: arrays of NumPy that changed while a function of JAX may still have read them.
     """
 
@@ -46,6 +47,7 @@ class Outcome:
     files: dict[str, list[str]] = field(default_factory=dict)
     state: Any = None
     raised: tuple[str, str] | None = None
+    line: int = 0
     random: Any = None
     races: int = 0
 
@@ -59,16 +61,18 @@ def run(text: str, frontend: str, count: int, real: bool = False) -> Outcome:
         enter = stack.enter_context
         folder = Path(enter(tempfile.TemporaryDirectory()))
         enter(contextlib.chdir(folder))
-        enter(_imported({"lab": lab}))
+        enter(imported({"lab": lab}))
         enter(mock.patch.dict(os.environ))
         enter(contextlib.redirect_stdout(printed))
         enter(_logged(printed))
         enter(_seeded())
-        races = enter(_jax(lab) if frontend == "jax" else _torch(real))
+        races = enter(_jax(lab) if frontend == "jax" else on_torch(real))
         try:
             exec(compile(text, "train.py", "exec", dont_inherit=True), space)
         except Exception as error:
             outcome.raised = type(error).__name__, _ADDRESS.sub("", str(error))
+            frames = traceback.extract_tb(error.__traceback__)
+            outcome.line = [each.lineno or 0 for each in frames if each.filename == "train.py"][-1]
         outcome.state = plain(space.get("result"))
         outcome.random = _drawn()
         outcome.races = races()
@@ -106,15 +110,18 @@ def _array(value: Any) -> tuple[Any, ...]:
     return str(value.dtype), np.asarray(value)
 
 
-def _history(tensor: Any) -> int:
+class History(int):
     """How many operations a gradient would go back through."""
+
+
+def _history(tensor: Any) -> History:
     pending, seen = [tensor.grad_fn], set[Any]()
     while pending and len(seen) < _DEEP:
         node = pending.pop()
         if node is not None and node not in seen:
             seen.add(node)
             pending += [each for each, _ in node.next_functions]
-    return len(seen)
+    return History(len(seen))
 
 
 def _contents(file: Path) -> list[str]:
@@ -123,19 +130,6 @@ def _contents(file: Path) -> list[str]:
 
         return [repr(torch.load(file, weights_only=False))]
     return file.read_text("utf-8", "replace").splitlines()
-
-
-@contextlib.contextmanager
-def _imported(modules: dict[str, ModuleType]) -> Iterator[None]:
-    """Have ``import`` find these; what the program imports besides stays imported."""
-    hidden = {name: sys.modules[name] for name in modules if name in sys.modules}
-    sys.modules.update(modules)
-    try:
-        yield
-    finally:
-        for name in modules:
-            del sys.modules[name]
-        sys.modules.update(hidden)
 
 
 @contextlib.contextmanager
@@ -177,147 +171,6 @@ def _drawn() -> Any:
 
     state: Any = np.random.get_state()
     return hash(random.getstate()), state[1].tobytes(), state[2], bytes(torch.get_rng_state())
-
-
-# -- PyTorch ---------------------------------------------------------------------------------
-
-
-def _module(name: str, **members: Any) -> ModuleType:
-    made = ModuleType(name)
-    made.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
-    vars(made).update(members)
-    return made
-
-
-def _torch_xla(torch: Any) -> dict[str, ModuleType]:
-    """The modules of torch_xla, of which a device is the CPU."""
-
-    def device(*_: Any) -> Any:
-        return torch.device("cpu", 0)
-
-    def ends(*_: Any, **__: Any) -> None:
-        return None
-
-    def update(optimizer: Any, barrier: bool = False, **_: Any) -> None:
-        optimizer.step()
-
-    class MpDeviceLoader:
-        def __init__(self, loader: Any, device: Any, **_: Any) -> None:
-            self._loader, self._device = loader, device
-
-        def __len__(self) -> int:
-            return len(self._loader)
-
-        def __iter__(self) -> Iterator[Any]:
-            for each in [*self._loader]:  # ahead of the loop
-                yield _sent(each, self._device)
-
-    def save(value: Any, file: Any) -> None:
-        torch.save(value, file)
-
-    model = _module(
-        "torch_xla.core.xla_model",
-        xla_device=device,
-        mark_step=ends,
-        optimizer_step=update,
-        save=save,
-        master_print=print,
-    )
-    core = _module("torch_xla.core", xla_model=model)
-    loader = _module("torch_xla.distributed.parallel_loader", MpDeviceLoader=MpDeviceLoader)
-    distributed = _module("torch_xla.distributed", parallel_loader=loader)
-    experimental = _module("torch_xla.experimental", eager_mode=ends)
-    top = _module(
-        "torch_xla",
-        device=device,
-        sync=ends,
-        core=core,
-        distributed=distributed,
-        experimental=experimental,
-    )
-    return {each.__name__: each for each in (top, core, model, distributed, loader, experimental)}
-
-
-def _sent(value: Any, device: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return type(value)(_sent(each, device) for each in value)
-    return value.to(device)
-
-
-@contextlib.contextmanager
-def _torch(real: bool) -> Iterator[Callable[[], int]]:
-    import torch
-
-    if real:
-        with mock.patch.object(torch, "compile", functools.partial(torch.compile, backend="eager")):
-            yield lambda: 0
-        torch.compiler.reset()
-        return
-
-    to, parameters_to = torch.Tensor.to, torch.nn.Module.to
-
-    def copied(self: Any, *args: Any, **kwargs: Any) -> Any:
-        moved = to(self, *args, **kwargs)
-        is_device = any(isinstance(each, torch.device) for each in (*args, *kwargs.values()))
-        return moved.clone() if moved is self and is_device else moved
-
-    def module_moved(self: Any, *args: Any, **kwargs: Any) -> Any:
-        parameters_to(self, *args, **kwargs)
-        for module in self.modules():
-            for name, each in module.named_parameters(recurse=False):
-                setattr(module, name, torch.nn.Parameter(each.detach().clone()))
-        return self
-
-    compiled = functools.partial(lambda function=None, **_: function or (lambda each: each))
-    with contextlib.ExitStack() as stack:
-        for target, name, value in (
-            (torch.Tensor, "to", copied),
-            (torch.Tensor, "cpu", lambda self: self.clone()),
-            (torch.nn.Module, "to", module_moved),
-            (torch, "compile", compiled),
-            (torch.utils.data, "DataLoader", _loader(torch)),
-        ):
-            stack.enter_context(mock.patch.object(target, name, value))
-        stack.enter_context(_imported(_torch_xla(torch)))
-        yield lambda: 0
-
-
-def _loader(torch: Any) -> Any:
-    """A loader whose workers are copies of the data set, as forked processes have, that make the
-    first batches ahead of the loop.
-    """
-    import copy
-
-    class Loader(torch.utils.data.DataLoader):  # type: ignore[misc]
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            self.copies = int(kwargs.pop("num_workers", 0))
-            kwargs.pop("persistent_workers", None)
-            super().__init__(*args, **kwargs)
-
-        def __iter__(self) -> Iterator[Any]:
-            if not self.copies:
-                yield from super().__iter__()
-                return
-            sets = [copy.deepcopy(self.dataset) for _ in range(self.copies)]
-            torch.empty((), dtype=torch.int64).random_()  # as a loader without workers draws
-            places = [*self.batch_sampler]
-            with torch.random.fork_rng():
-                kept, kept_np = random.getstate(), np.random.get_state()
-                torch.manual_seed(1)
-                batches = [
-                    self.collate_fn(self._fetched(sets[number % self.copies], indices))
-                    for number, indices in enumerate(places)
-                ]
-                random.setstate(kept)
-                np.random.set_state(kept_np)
-            yield from batches
-
-        def _fetched(self, data: Any, indices: Any) -> list[Any]:
-            fetch = getattr(data, "__getitems__", None)
-            return list(fetch(indices)) if fetch else [data[each] for each in indices]
-
-    Loader.__name__ = "DataLoader"
-    return Loader
 
 
 # -- JAX -------------------------------------------------------------------------------------
@@ -368,5 +221,5 @@ def _jax(lab: ModuleType) -> Iterator[Callable[[], int]]:
         try:
             yield waited
         finally:
-            for name in ("jax_debug_nans", "jax_log_compiles"):
+            for name in ("jax_debug_nans", "jax_check_tracer_leaks"):
                 jax.config.update(name, False)
