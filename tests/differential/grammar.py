@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from tests.differential.judge import Program
 from tests.fixes.harness import FILE, case
+from xladoctor.fixes.interface import Refused
 from xladoctor.fixes.source import Source
 
 _NAME = re.compile(r"\$(\w+)")
@@ -101,11 +102,14 @@ class Kind:
             "MARK": "" if marked else f"  #! {self.rules.get('mark', 'unbarred')}",
         }
         given = case(fill(code, late.__getitem__) + "\n", frontend, **self.cause(expansion.parts))
-        disguise = draw(st.sampled_from(_DISGUISES))
+        disguise, refusal = draw(st.sampled_from(_DISGUISES)), ""
         if disguise is not str:
-            given = replace(given, source=Source(FILE, disguise(given.source.text)))
+            try:
+                given = replace(given, source=Source(FILE, disguise(given.source.text)))
+            except Refused as refused:
+                refusal = refused.reason
         count = draw(st.sampled_from(self.counts)) if self.counts else 0
-        return Program(given, count, frozenset(self.declared))
+        return Program(given, count, frozenset(self.declared), refusal)
 
 
 class _Expansion:

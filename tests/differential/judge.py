@@ -28,6 +28,7 @@ class Program:
 
     Attributes:
         count: batches that ``lab`` has for it.
+        refusal: why its file is refused for any kind.
         declared: what a patch that says how it behaves may change: ``lines`` that are left out,
             ``numbers``, ``files`` or ``parts`` that differ, ``errors`` that are not raised.
     """
@@ -35,6 +36,7 @@ class Program:
     case: Case = field(repr=False)
     count: int
     declared: frozenset[str] = frozenset()
+    refusal: str = ""
 
     @property
     def text(self) -> str:
@@ -64,14 +66,9 @@ def judge(fix: Callable[[Case], Change], program: Program, real: bool = False) -
         real: by the frameworks themselves, not by stubs of their calls.
     """
     try:
-        with _kept_children():
-            change = fix(program.case)
-        patched = applied(program.text, change.edits)
-        compile(patched, "train.py", "exec", dont_inherit=True)
+        change, patched = _patched(fix, program)
     except Refused as refused:
         return Judgement("refused", refused.reason)
-    except (SyntaxError, ValueError) as error:  # a plan refuses these too
-        return Judgement("refused", f"does not compile: {error}")
     except Exception as error:
         return Judgement("fails", f"{type(error).__name__}: {error}")
     before, after = (
@@ -86,6 +83,20 @@ def judge(fix: Callable[[Case], Change], program: Program, real: bool = False) -
     allowed = program.declared if change.behaviour else frozenset()
     reason = difference(before, after, allowed)
     return Judgement("differs" if reason else "as declared", reason, patched, raised)
+
+
+def _patched(fix: Callable[[Case], Change], program: Program) -> tuple[Change, str]:
+    """The change of a program, and its text after it."""
+    if program.refusal:
+        raise Refused(program.refusal)
+    with _kept_children():
+        change = fix(program.case)
+    try:
+        patched = applied(program.text, change.edits)
+        compile(patched, "train.py", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        raise Refused(f"does not compile: {error}") from error  # as in a plan
+    return change, patched
 
 
 @contextlib.contextmanager
