@@ -109,7 +109,7 @@ def _measured(proof: dict[str, Any]) -> list[str]:
     seconds = [duration(proof[key]) for key in ("before_s", "after_s")]
     high = "∞" if times["high"] is None else f"{times['high']:.3g}"
     interval = f"{times['value']:.3g} ({times['low']:.3g} to {high})"
-    unclear = ", the time is within the spread" if "spread" in (proof["note"] or "") else ""
+    unclear = ", the time is within the spread" if "not proven" in (proof["note"] or "") else ""
     return [*seconds, interval, f"{proof['outcome']}{unclear}"]
 
 

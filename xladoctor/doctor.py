@@ -398,6 +398,7 @@ def plan_fixes(
     """
     from xladoctor.fixes.interface import FixError
     from xladoctor.fixes.plan import plan
+    from xladoctor.fixes.proof.record import held
 
     if pod := _large_pod(path, None):
         raise FixError(
@@ -411,7 +412,8 @@ def plan_fixes(
             "run the program with `xladoctor run`",
         )
     diagnosis = diagnose(evidence, selection)
-    return diagnosis, plan(evidence, diagnosis, root or Path(evidence.root))
+    made = plan(evidence, diagnosis, root or Path(evidence.root))
+    return diagnosis, replace(made, held=held(made.patches, evidence))
 
 
 def with_suggestions(diagnosis: Diagnosis) -> Diagnosis:

@@ -99,4 +99,6 @@ def test_a_small_saving_is_within_the_spread_where_the_finding_is_gone(
     pairs = [(_run(one, rules=("XD301",)), _run(two)) for one, two in loops]
     found = judged(_proof(predicted_s=predicted_s), pairs, 1e-3)
     assert found.outcome == outcome
-    assert ("spread" in found.note) is (outcome == "holds")
+    assert (found.note == "finding gone; speed-up not proven, runs vary more") is (
+        outcome == "holds"
+    )

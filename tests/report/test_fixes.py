@@ -83,6 +83,8 @@ def _proofs(plan: Plan) -> list[Proof]:
             Interval(6.77, 4.84, 9.48),
             predicted_s=1.272,
             counts=(("barriers_per_step", 0.0, 1.0), ("compilations_after_warmup", 21.0, 0.0)),
+            same=("standard output", "out/metrics.json", "final parameters"),
+            others=(unset,),
         ),
         Proof(
             summed,
@@ -91,7 +93,7 @@ def _proofs(plan: Plan) -> list[Proof]:
             1.9,
             Interval(1.05, 0.9, 1.2),
             predicted_s=0.4,
-            reason="with the patch the program prints something else",
+            reason="with the patch the results are others: standard output",
             differs=("- total 3.25", "+ total 3.5"),
             new=("XD204",),
         ),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +21,7 @@ from xladoctor.report.output import Color, Format, Output, say, write_each
 
 if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis
-    from xladoctor.fixes.interface import Plan
+    from xladoctor.fixes.interface import Patch, Plan
     from xladoctor.fixes.proof.interface import Proof
     from xladoctor.fixes.proof.trial import Trials
 
@@ -32,17 +34,18 @@ class VerifyOptions:
         bool,
         typer.Option(
             "--verify",
-            help="Try each patch: run the program with and without it, in copies of the project.",
+            help="Try the patches: run the program with and without them, in copies of the project,"
+            " and compare results and time.",
         ),
     ] = False
     pairs: Annotated[
         int,
-        typer.Option(min=1, metavar="N", help="How often to run with and without each patch."),
+        typer.Option(min=1, metavar="N", help="How often to run with and without patches."),
     ] = 3
     rtol: Annotated[
         float,
         typer.Option(
-            min=0, metavar="X", help="Relative tolerance for numbers in the program's output."
+            min=0, metavar="X", help="Relative tolerance for numbers in the program's results."
         ),
     ] = 1e-3
     budget: Annotated[
@@ -66,7 +69,7 @@ class VerifyOptions:
         ),
     ] = field(default_factory=list)
 
-    def trials(self, diagnosis: Diagnosis, quiet: bool) -> Trials:
+    def trials(self, diagnosis: Diagnosis, progress: _Progress) -> Trials:
         """The same, for a program that was run."""
         from xladoctor.fixes.proof.trial import Trials
 
@@ -78,9 +81,47 @@ class VerifyOptions:
             parse_duration(self.budget) if self.budget else 0.0,
             self.stop_after,
             self.include,
-            (lambda text: None) if quiet else say,
+            progress.tell,
+            progress.show,
             diagnosis.time.loop_s or diagnosis.time.total_s,
+            None if self.stop_after else diagnosis.time.total_s,
         )
+
+
+class _Progress:
+    """Says on standard error what is being done: on a terminal in one line."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._drawn = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+        self._shown = ""
+
+    def tell(self, text: str) -> None:
+        """A line that stays."""
+        if not self._quiet:
+            self.clear()
+            say(text)
+
+    def show(self, text: str) -> None:
+        """What takes the place of what was shown before; elsewhere a line for each run."""
+        if self._quiet or text == self._shown:
+            return
+        if self._drawn:
+            self._draw(f"xladoctor: {text}")
+        elif text.partition(",")[0] != self._shown.partition(",")[0]:
+            say(text)
+        self._shown = text
+
+    def clear(self) -> None:
+        """Leave nothing behind on a terminal."""
+        if self._drawn and self._shown:
+            self._draw("")
+
+    @staticmethod
+    def _draw(text: str) -> None:
+        terminal = sys.__stderr__ or sys.stderr  # sys.stderr may refuse to move the cursor
+        terminal.write(f"\r\x1b[2K{text}")
+        terminal.flush()
 
 
 @grouped
@@ -94,7 +135,12 @@ def fix(
     ],
     write: Annotated[
         bool,
-        typer.Option("--write", help="Apply the patches; with --verify, only those that hold."),
+        typer.Option(
+            "--write", help="Apply the patches that --verify, now or before, has found to hold."
+        ),
+    ] = False,
+    unverified: Annotated[
+        bool, typer.Option("--unverified", help="With --write: also patches that were not tried.")
     ] = False,
     root: Annotated[
         Path | None,
@@ -113,7 +159,8 @@ def fix(
 ) -> None:
     """Show patches for a run's findings; try them, or write them.
 
-    Exit status: 0 there are patches, 1 there are none or none holds, 2 the input cannot be used.
+    Exit status: 0 there are patches (with --write: some were written), 1 there are none, or none
+    that holds, 2 the input cannot be used.
     """
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar
@@ -123,34 +170,64 @@ def fix(
     with progress_bar() as bar:
         chosen = doctor.selection(configured(config))
         diagnosis, plan = doctor.plan_fixes(path, chosen, root, bar)
-    proofs = _proofs(plan, diagnosis, options, quiet)
     form = Output(Format(output.value))
-    write_each(
-        [form], color, lambda name, text, style: fixes.render(name, plan, proofs, text, style)
-    )
-    kept = (
-        [proof.patch for proof in proofs if proof.is_kept] if proofs is not None else plan.patches
-    )
-    if write:
-        from xladoctor.fixes.write import written
 
-        for line in written(kept):
-            say(line)
+    def shown(proofs: list[Proof] | None) -> None:
+        write_each(
+            [form], color, lambda name, text, style: fixes.render(name, plan, proofs, text, style)
+        )
+
+    proofs = _proofs(plan, diagnosis, options, _Progress(quiet), shown)
+    shown(proofs)
+    kept = plan.patches
+    if proofs is not None:
+        kept = [proof.patch for proof in proofs if proof.is_kept]
+    elif write and not unverified:
+        kept = plan.held
+    if write:
+        _write(kept, plan)
     if not kept:
         raise typer.Exit(1)
 
 
 def _proofs(
-    plan: Plan, diagnosis: Diagnosis, options: VerifyOptions, quiet: bool
+    plan: Plan,
+    diagnosis: Diagnosis,
+    options: VerifyOptions,
+    progress: _Progress,
+    shown: Callable[[list[Proof]], None],
 ) -> list[Proof] | None:
-    """What came of trying the patches; None if that was not asked for."""
+    """What came of trying the patches; None if that was not asked for. If it is interrupted, what
+    came of them so far is shown and kept.
+    """
     if not options.verify:
         return None
     from xladoctor import doctor
-    from xladoctor.fixes.proof.trial import prove
+    from xladoctor.fixes.proof.trial import Course
 
     for number in (signal.SIGTERM, signal.SIGHUP):  # copies are deleted, as with Ctrl-C
         signal.signal(number, lambda number, _: sys.exit(128 + number))
-    proofs = prove(plan, options.trials(diagnosis, quiet)) if plan.patches else []
-    doctor.keep_proofs(diagnosis, proofs)
-    return proofs
+    course = Course(plan, options.trials(diagnosis, progress))
+    try:
+        course.run()
+    except BaseException:
+        if course.has_begun:
+            progress.clear()
+            doctor.keep_proofs(diagnosis, course.proofs)
+            shown(course.proofs)
+        raise
+    finally:
+        progress.clear()
+    doctor.keep_proofs(diagnosis, course.proofs)
+    return course.proofs
+
+
+def _write(kept: Sequence[Patch], plan: Plan) -> None:
+    from xladoctor.fixes.write import written
+
+    for line in written(kept):
+        say(line)
+    if left := len(plan.patches) - len(kept):
+        them = "1 patch is" if left == 1 else f"{left} patches are"
+        say(f"{them} not written: not verified, or found not to hold")
+        say("to try and write: --verify --write; to write without trying: --write --unverified")

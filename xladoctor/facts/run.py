@@ -162,6 +162,7 @@ class TriedPatch(
     kind: Annotated[str, "kind of fix"]
     title: Annotated[str, "what it does"]
     outcome: Annotated[str, "holds, helps less than predicted, does not help, …"]
+    digest: Annotated[str | None, "digest of the file and of what the patch changes"] = None
     predicted_s: Annotated[float | None, "seconds of the run that it was predicted to save"] = None
     before_s: Annotated[float | None, "seconds of the loop without it, median"] = None
     after_s: Annotated[float | None, "seconds of the loop with it, median"] = None

@@ -91,6 +91,11 @@ class Patch:
         """Whether the program computes the same afterwards."""
         return "changes behaviour" if self.change.behaviour else "safe"
 
+    @property
+    def digest(self) -> str:
+        """By which a patch that was tried is recognised: of the file, and of what is changed."""
+        return sha256_of(repr((str(self.file), self.sha256, sorted(self.change.edits))).encode())
+
 
 @dataclass(frozen=True, slots=True)
 class Skip:
@@ -112,11 +117,13 @@ class Plan:
 
     Attributes:
         root: the project: no file outside of it is changed.
+        held: the patches that were tried before, and hold.
     """
 
     root: Path
     patches: list[Patch] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
+    held: list[Patch] = field(default_factory=list)
 
 
 def sha256_of(text: bytes) -> str:

@@ -21,12 +21,14 @@ from xladoctor.report.output import Format
 from xladoctor.report.text import plain, write
 
 SCHEMA_VERSION = 1
+_FEW = 5  # names in a line
 _COLORS = {"+": "green", "-": "red", "@": "cyan"}
 _OUTCOMES = {
     "holds": "green",
     "helps less than predicted": "yellow",
     "does not help": "yellow",
     "changes the results": "red",
+    "not comparable": "yellow",
     "fails": "red",
     "not tried": "yellow",
 }
@@ -88,17 +90,33 @@ def _labelled(label: str, text: str, style: Style) -> RenderableType:
 
 def _proof(proof: Proof, style: Style) -> Iterator[RenderableType]:
     text = Text(proof.outcome, style=f"bold {_OUTCOMES[proof.outcome]}")
+    if proof.others:
+        text.append(f", together with {_titles(proof)}", style="not bold default")
     if proof.times and proof.before_s and proof.after_s:
         text.append(plain(f": {_times(proof)}", style), style="not bold default")
     yield Padding(text, (0, 0, 0, 2))
     for sentence in filter(None, (proof.reason, proof.note)):
         yield Padding(Text(f"{sentence[:1].upper()}{sentence[1:]}."), (0, 0, 0, 2))
+    if proof.same:
+        yield _labelled("same", _some(proof.same), style)
     for name, was, now in proof.counts:
         yield Text(plain(f"  {name.replace('_', ' ')}: {was:g} → {now:g}", style))
     if proof.new:
         yield Text(f"  new findings: {', '.join(proof.new)}", style="yellow")
     for line in proof.differs:
         yield _folded(line, "    ", style)
+
+
+def _titles(proof: Proof) -> str:
+    """The patches that were tried with one."""
+    return _some(
+        [f"{each.finding.rule} line {each.finding.locations[0].line}" for each in proof.others]
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _FEW
+    return ", ".join(names[:_FEW]) + f" and {more} more" * (more > 0)
 
 
 def _times(proof: Proof) -> str:
@@ -134,11 +152,8 @@ def _summary(plan: Plan, proofs: Sequence[Proof] | None) -> str:
     if left:
         text += f", {left} finding{'s' * (left != 1)} without one"
     if proofs is None:
-        return (
-            f"{text}; --verify tries {'it' if count == 1 else 'them'}, --write makes the changes"
-            if count
-            else text
-        )
+        it = "it" if count == 1 else "them"
+        return f"{text}; --verify tries {it}, --write makes what holds" if count else text
     outcomes = Counter(proof.outcome for proof in proofs)
     return ": ".join([text, ", ".join(f"{n} {name}" for name, n in outcomes.items())]).rstrip(": ")
 
@@ -202,7 +217,9 @@ def _proof_record(proof: Proof) -> dict[str, Any]:
         "note": proof.note or None,
         "counts": {name: {"before": was, "after": now} for name, was, now in proof.counts},
         "new_findings": list(proof.new),
+        "same": list(proof.same),
         "differs": list(proof.differs),
+        "together_with": [each.finding.fingerprint for each in proof.others],
     }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from xladoctor.fixes.interface import Patch
@@ -12,9 +14,13 @@ Outcome = Literal[
     "helps less than predicted",
     "does not help",
     "changes the results",
+    "not comparable",
     "fails",
     "not tried",
 ]
+
+#: Outcomes of patches that are worth making.
+KEPT = ("holds", "helps less than predicted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,11 @@ class Run:
         findings: ids of the rules with a finding at warning or above.
         rules: the rule of each finding.
         fault: the end of its standard error, if it failed.
+        errors: its standard error.
+        logged: the number of its log records, by level, as texts.
+        written, removed: the files below the project that it wrote, each with where it is kept, and
+            those that it removed.
+        state: what it had computed at its end, each with the file that holds it.
     """
 
     status: int | None
@@ -49,6 +60,11 @@ class Run:
     findings: frozenset[str] = frozenset()
     rules: tuple[str, ...] = ()
     fault: str = ""
+    errors: str = ""
+    logged: tuple[str, ...] = ()
+    written: Mapping[str, Path] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+    state: Mapping[str, Path] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +72,14 @@ class Proof:
     """A patch, and what its program did with and without it.
 
     Attributes:
+        others: patches that were tried together with it, which all below is about as well.
         before_s, after_s: medians of the loop's seconds.
         times: how many times as fast the loop is with the patch.
         after_warmup: whether these three leave out the compiling of warm-up.
         predicted_s: what the report said that the patch saves; None if it said nothing.
         bound: whether that was "at most".
-        differs: what of the output or the counts differs, as lines.
+        same: results that were compared and are the same.
+        differs: what of the results differs, as lines.
         reason: why the outcome is what it is, as a sentence; empty if it holds.
         new: rules that have a finding at warning or above only with the patch.
         counts: what differs: its name, and its values without and with the patch.
@@ -76,13 +94,15 @@ class Proof:
     after_warmup: bool = False
     predicted_s: float | None = None
     bound: bool = False
+    same: tuple[str, ...] = ()
     differs: tuple[str, ...] = ()
     reason: str = ""
     new: tuple[str, ...] = ()
     counts: tuple[tuple[str, float, float], ...] = ()
     note: str = ""
+    others: tuple[Patch, ...] = ()
 
     @property
     def is_kept(self) -> bool:
         """Whether the patch is worth making."""
-        return self.outcome in ("holds", "helps less than predicted")
+        return self.outcome in KEPT

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 
 from xladoctor.fixes.interface import Patch
 from xladoctor.fixes.proof.interface import Interval, Proof, Run
-from xladoctor.fixes.proof.output import differences, leaves_out
+from xladoctor.fixes.proof.output import leaves_out
+from xladoctor.fixes.proof.results import PRINTED, results
 from xladoctor.fixes.proof.statistics import times
 
+_FEW = 4  # names of results in a sentence
 _PART = 0.5  # of the predicted saving, from which on a patch holds
 _WIDELY = 2  # times as fast in each run, where a few runs have no interval to speak of
 _SLOWER = 0.95  # times as fast: what is slower in a few runs by no more than that may be chance
@@ -21,12 +22,15 @@ _COSTLY = ("compilations_after_warmup", "host_syncs_per_step", "fallbacks_per_st
 _UNEVEN = ("step_ms", "peak_memory")
 
 
-def judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proof:
+def judged(
+    blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float, more: Sequence[Run] = ()
+) -> Proof:
     """What pairs of runs show.
 
     Args:
         blank: the proof without an outcome.
-        rtol: relative tolerance of the numbers that the program prints.
+        rtol: relative tolerance of the numbers in the program's results.
+        more: further runs without a patch.
     """
     before, after = pairs[-1]
     if after.status != before.status or after.loop_s is None:
@@ -46,15 +50,28 @@ def judged(blank: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proof
         counts=_changed_counts(before, after),
         new=tuple(sorted(after.findings - before.findings)),
     )
-    proof = _by_output(proof, pairs, rtol)
+    proof = _by_results(proof, pairs, rtol, more)
     if proof.outcome == "changes the results":
         return proof
-    rule = proof.patch.finding.rule
-    is_gone = after.rules.count(rule) < before.rules.count(rule)
+    is_gone = all(is_cured(patch, before, after) for patch in (proof.patch, *proof.others))
     if not proof.predicted_s and is_gone and faster.high >= 1.0:
-        return replace(proof, outcome="holds")
+        return _if_comparable(replace(proof, outcome="holds"))
     widely = all(one > _WIDELY * max(two for _, two in seconds) for one, _ in seconds)
-    return _by_times(proof, faster, widely=widely, is_gone=is_gone)
+    return _if_comparable(_by_times(proof, faster, widely=widely, is_gone=is_gone))
+
+
+def is_cured(patch: Patch, before: Run, after: Run) -> bool:
+    """Whether the patched program has fewer findings of the patch's rule."""
+    rule = patch.finding.rule
+    return after.rules.count(rule) < before.rules.count(rule)
+
+
+def _if_comparable(proof: Proof) -> Proof:
+    """The proof, unless there was no result to compare."""
+    if not proof.is_kept or proof.same or proof.differs:
+        return proof
+    why = "it leaves no result that is the same in each run: set a seed, or have it write results"
+    return replace(proof, outcome="not comparable", reason=why, note="")
 
 
 def _is_plainer(steady: Interval, whole: Interval) -> bool:
@@ -64,32 +81,37 @@ def _is_plainer(steady: Interval, whole: Interval) -> bool:
     return whole.low <= 1.0 < steady.low and whole.high > 1.0
 
 
-def _by_output(proof: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float) -> Proof:
-    """The proof with what the outputs show: another result is its outcome."""
-    before, after = (run.printed for run in pairs[-1])
-    varies = any(differences(before, one.printed, rtol) for one, _ in pairs)
-    tolerance = math.inf if varies else rtol
-    if differs := tuple(differences(before, after, tolerance)):
-        behaviour = proof.patch.change.behaviour.rstrip(".")
-        if not behaviour:
-            why = "with the patch the program prints something else"
-            return replace(proof, outcome="changes the results", reason=why, differs=differs)
-        if leaves_out(before, after, tolerance):
-            lines = len(before.splitlines()) - len(after.splitlines())
-            proof = _noted(proof, f"it prints the same without {lines} lines: {behaviour}")
-        else:
-            said = f"the program prints something else, as was to be expected: {behaviour}"
-            proof = _noted(replace(proof, differs=differs), said)
-    if varies:
-        proof = _noted(proof, "its numbers differ in each run: only words were compared")
-    return proof
+def _by_results(
+    proof: Proof, pairs: Sequence[tuple[Run, Run]], rtol: float, more: Sequence[Run]
+) -> Proof:
+    """The proof with what the results show: other results are its outcome."""
+    before = [*(run for run, _ in pairs), *more]
+    found = [results(before, after, rtol) for _, after in pairs]
+    last = next((each for each in found if each.other), found[-1])
+    proof = replace(proof, same=last.same)
+    if last.varies:
+        them = ", ".join(last.varies[:_FEW]) + ", …" * (len(last.varies) > _FEW)
+        proof = _noted(proof, f"what differs in each run was not compared: {them}")
+    if not last.other:
+        return proof
+    behaviours = [patch.change.behaviour.rstrip(".") for patch in (proof.patch, *proof.others)]
+    if not all(behaviours):
+        them = ", ".join(last.other[:_FEW]) + ", …" * (len(last.other) > _FEW)
+        why = f"with the patch the results are others: {them}"
+        return replace(proof, outcome="changes the results", reason=why, differs=last.differs)
+    behaviour = "; ".join(dict.fromkeys(behaviours))
+    lines = leaves_out([run.printed for run in before], pairs[-1][1].printed, rtol)
+    if lines and last.other == (PRINTED,):
+        return _noted(proof, f"it prints the same without {lines} lines: {behaviour}")
+    said = f"the results are others, as was to be expected: {behaviour}"
+    return _noted(replace(proof, differs=last.differs), said)
 
 
 def _by_times(proof: Proof, faster: Interval, *, widely: bool, is_gone: bool) -> Proof:
     if faster.low <= 1.0 and not widely:
         if _is_plausible(proof, faster) and (is_gone or _has_fewer(proof)):
-            shown = "the finding is gone" if is_gone else "the counts show it"
-            said = f"the saving is within the spread of these runs, but {shown}"
+            shown = "finding gone" if is_gone else "counts lower"
+            said = f"{shown}; speed-up not proven, runs vary more"
             return replace(_noted(proof, said), outcome="holds")
         known = "" if proof.counts else "; nor do the counts differ"
         why = f"the loop is {faster.value:.2f} times as fast, which may be chance{known}"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from xladoctor.fixes.proof.interface import Proof
+from xladoctor.evidence.interface import Evidence
+from xladoctor.fixes.interface import Patch
+from xladoctor.fixes.proof.interface import KEPT, Proof
 
 
 def tried(proof: Proof) -> dict[str, Any]:
@@ -15,6 +18,7 @@ def tried(proof: Proof) -> dict[str, Any]:
         "fingerprint": patch.finding.fingerprint,
         "kind": patch.kind,
         "title": patch.change.title,
+        "digest": patch.digest,
         "outcome": proof.outcome,
         "predicted_s": proof.predicted_s,
         "before_s": proof.before_s,
@@ -22,3 +26,10 @@ def tried(proof: Proof) -> dict[str, Any]:
         "times_as_fast": times and times.value,
         "least": (times and times.low) or None,
     }
+
+
+def held(patches: Sequence[Patch], evidence: Evidence) -> list[Patch]:
+    """The patches that were tried after the run, as they are now, and hold."""
+    rows = evidence.database.rows("SELECT digest, outcome FROM tried_patch")
+    found = {row["digest"] for row in rows if row["outcome"] in KEPT}
+    return [patch for patch in patches if patch.digest in found]

@@ -1,25 +1,19 @@
-"""Runs a project's program with and without patches, in turn, and judges each patch."""
+"""Tries patches: all together first and, where that does not hold, parts of them."""
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from xladoctor.fixes.interface import FixError, Patch, Plan
-from xladoctor.fixes.plan import patched
 from xladoctor.fixes.proof.interface import Proof, Run
-from xladoctor.fixes.proof.judging import ending, judged, predicted
-from xladoctor.fixes.proof.workspace import Workspace, workspace
+from xladoctor.fixes.proof.judging import ending, is_cured, judged, predicted
+from xladoctor.fixes.proof.runner import Runner
+from xladoctor.fixes.proof.workspace import workspace
+from xladoctor.quantities import duration
 
-_HURTS = ("warning", "error")
-_LAST = 400  # characters of what a failed program wrote
 _TWICE = 2
 
 
@@ -30,13 +24,15 @@ class Trials:
     Attributes:
         command: the program and its arguments, as they were recorded.
         cwd: the folder in which it ran.
-        pairs: how often the program runs with and without each patch.
-        rtol: relative tolerance of the numbers that it prints.
+        pairs: how often the program runs without patches, and with each set of them.
+        rtol: relative tolerance of the numbers in its results.
         budget_s: seconds for everything; 0 for no limit.
         stop_after: steps after which each run is ended; 0 for none.
         include: files and folders of the project that are copied although git ignores them.
-        tell: receives what is being done.
+        tell: receives what is being done, as a line.
+        show: receives how far it is, each time in place of what it received before.
         recorded_s: seconds of the loop, or of a program without one, when it was recorded.
+        whole_s: seconds of the whole program when it was recorded.
     """
 
     command: Sequence[str]
@@ -47,181 +43,170 @@ class Trials:
     stop_after: int = 0
     include: Sequence[Path] = ()
     tell: Callable[[str], None] = lambda text: None
+    show: Callable[[str], None] = lambda text: None
     recorded_s: float | None = None
+    whole_s: float | None = None
 
 
-def prove(plan: Plan, trials: Trials) -> list[Proof]:
-    """Try the patches of a plan, each on top of those before it that hold.
-
-    Raises:
-        FixError: the project cannot be copied, or the program fails as it is.
-    """
-    if not trials.cwd.resolve().is_relative_to(plan.root.resolve()):
-        raise FixError(
-            f"the program ran in {trials.cwd}, outside of the project {plan.root}",
-            "name a project around it with --root",
-        )
-    with workspace(plan.root, trials.include) as copies:
-        return _Course(plan, trials, copies).proofs()
-
-
-class _Course:
-    """The trials of one plan.
+class Course:
+    """The trials of a plan. What came of them so far is there also if they are interrupted.
 
     Programs never run at once: they may use the same port or file, and they take each other's time.
     """
 
-    def __init__(self, plan: Plan, trials: Trials, copies: Workspace) -> None:
+    def __init__(self, plan: Plan, trials: Trials) -> None:
         self._plan = plan
         self._trials = trials
-        self._copies = copies
+        self._settled = dict[int, Proof]()
+        self._runs = dict[tuple[int, ...], list[Run]]()
         self._until = time.monotonic() + trials.budget_s if trials.budget_s else 0.0
-        self._longest = 0.0  # seconds of a run
-        self._runs = 0
+        self._seconds = list[float]()  # of each run
+        self._expected = _TWICE * trials.pairs  # runs, if nothing else turns up
         self._pace = 1.0
 
+    @property
     def proofs(self) -> list[Proof]:
         """A proof of each patch, in their order."""
-        first, again = self._run(()), self._run(())
+        why = "the time that --budget gives is over" if self._is_over() else "it was interrupted"
+        return [
+            self._settled.get(id(patch)) or Proof(patch, "not tried", reason=why)
+            for patch in self._plan.patches
+        ]
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the program has run."""
+        return bool(self._seconds)
+
+    def run(self) -> None:
+        """Try the patches.
+
+        Raises:
+            FixError: the project cannot be copied, the program fails as it is, or it would write
+                into the project itself.
+        """
+        patches, trials = self._plan.patches, self._trials
+        if not patches:
+            return
+        if not trials.cwd.resolve().is_relative_to(self._plan.root.resolve()):
+            raise FixError(
+                f"the program ran in {trials.cwd}, outside of the project {self._plan.root}",
+                "name a project around it with --root",
+            )
+        with workspace(self._plan.root, trials.include) as copies:
+            self._runner = Runner(copies, trials.command, trials.cwd.resolve(), trials.stop_after)
+            self._runner.refuse_paths()
+            trials.tell(self._extent(len(patches)))
+            self._first_runs()
+            self._settle([], patches)
+
+    def _extent(self, patches: int) -> str:
+        """What it takes, before it begins."""
+        few, most = self._expected, _TWICE * self._trials.pairs * _TWICE * patches
+        each = self._trials.whole_s
+        lasts = [f" ({duration(each * runs)})" if each else "" for runs in (few, most)]
+        them = "1 patch" if patches == 1 else f"{patches} patches, tried together first"
+        limit = f"; --budget ends it after {duration(self._trials.budget_s)}" * bool(self._until)
+        return f"{them}: {few} runs{lasts[0]}, {most} at most{lasts[1]}{limit}"
+
+    def _first_runs(self) -> None:
+        """Run the program twice as it is, which shows what differs from run to run."""
+        first, again = self._run([]), self._run([])
         if first.status is None or first.status != again.status or first.loop_s is None:
             hint = first.fault or again.fault or "what it printed says why"
+            if not self._trials.include:
+                hint += "\nfiles that git ignores are not copied; --include PATH copies one"
             raise FixError(f"the program cannot be run again in a copy: {ending(first)}", hint)
         if self._trials.recorded_s:
             self._pace = min(first.loop_s, again.loop_s or first.loop_s) / self._trials.recorded_s
-        kept: list[Patch] = []
-        base = [first, again]
-        proofs = []
-        for number, patch in enumerate(self._plan.patches, 1):
-            title = f"{patch.finding.rule} {patch.file.name}:{patch.finding.locations[0].line}"
-            self._trials.tell(f"{number} of {len(self._plan.patches)}: {title}")
-            proof = self._proof(patch, kept, base)
-            proofs.append(proof)
-            if proof.is_kept:
-                kept.append(patch)
-                base = []
-        return proofs
 
-    def _proof(self, patch: Patch, kept: Sequence[Patch], base: list[Run]) -> Proof:
-        """Try a patch on top of others: pairs of runs, in turn which of the two comes first."""
-        seconds, bound = predicted(patch, self._pace)
-        blank = Proof(patch, "not tried", predicted_s=seconds, bound=bound)
-        pairs: list[tuple[Run, Run]] = []
-        spare = list(base)  # runs that were made without any patch
-        while not self._is_over():
-            enough = len(pairs) >= self._trials.pairs
-            if enough and not self._may_be_shown(judged(blank, pairs, self._trials.rtol), pairs):
-                break
-            later = len(pairs) % _TWICE == 1
-            after = self._run([*kept, patch]) if later else None
-            before = spare.pop() if spare else self._run(kept)
-            after = after or self._run([*kept, patch])
-            pairs.append((before, after))
-            if after.status != before.status or after.loop_s is None:
-                break
-        if not pairs:
-            return replace(blank, reason="the time that --budget gives is over")
-        return judged(blank, pairs, self._trials.rtol)
+    def _settle(self, kept: list[Patch], patches: list[Patch]) -> list[Patch]:
+        """Find which patches hold on top of others that do; return all that are kept."""
+        proof = self._proof(kept, patches)
+        if proof.is_kept or len(patches) == 1:
+            for patch in patches:
+                self._settled[id(patch)] = self._of(patch, patches, proof, kept)
+            return [*kept, *patches] if proof.is_kept else kept
+        if proof.outcome == "not tried":
+            return kept
+        safe = [patch for patch in patches if patch.effect == "safe"]
+        part = safe if 0 < len(safe) < len(patches) else patches[: len(patches) // 2]
+        for some in (part, [patch for patch in patches if patch not in part]):
+            self._expected += self._trials.pairs
+            kept = self._settle(kept, some)
+        return kept
 
-    def _may_be_shown(self, proof: Proof, pairs: Sequence[tuple[Run, Run]]) -> bool:
+    def _of(self, patch: Patch, together: list[Patch], proof: Proof, kept: list[Patch]) -> Proof:
+        """The proof of patches that were tried together as that of one of them."""
+        others = tuple(each for each in together if each is not patch)
+        own = replace(proof, patch=patch, others=others)
+        runs = [self._runs[_key(each)] for each in (kept, [*kept, *together])] if others else []
+        if others and not is_cured(patch, runs[0][-1], runs[1][-1]):
+            why = "its finding is still there, though the patches together help"
+            return replace(own, outcome="helps less than predicted", reason=why)
+        return own
+
+    def _proof(self, kept: list[Patch], patches: list[Patch]) -> Proof:
+        """Try patches on top of others: pairs of runs, in turn which of the two comes first."""
+        savings = [predicted(patch, self._pace) for patch in patches]
+        seconds = sum(each or 0.0 for each, _ in savings) or None
+        blank = Proof(
+            patches[0],
+            "not tried",
+            predicted_s=seconds,
+            bound=any(bound for _, bound in savings),
+            others=tuple(patches[1:]),
+        )
+        before = self._runs.setdefault(_key(kept), [])
+        after = self._runs.setdefault(_key([*kept, *patches]), [])
+        proof, count = blank, 0
+        while count < self._trials.pairs or self._may_be_shown(proof, count):
+            sides = [(before, kept), (after, [*kept, *patches])]
+            for runs, those in sides if count % _TWICE == 0 else reversed(sides):
+                if len(runs) <= count and not self._is_over():
+                    self._run(those)
+            if min(len(before), len(after)) <= count:
+                break
+            count += 1
+            pairs = [*zip(before[:count], after[:count], strict=True)]
+            proof = judged(blank, pairs, self._trials.rtol, before[count:])
+            if proof.outcome in ("fails", "changes the results"):
+                break
+        return proof if count else replace(blank, reason="the time that --budget gives is over")
+
+    def _may_be_shown(self, proof: Proof, count: int) -> bool:
         """Whether more pairs, at most as many again, may show a gain that these only suggest."""
         suggested = proof.times is not None and proof.times.value > 1.0
-        few = len(pairs) < _TWICE * self._trials.pairs
+        few = count < _TWICE * self._trials.pairs
         return few and suggested and proof.outcome == "does not help"
 
     def _is_over(self) -> bool:
-        return bool(self._until) and time.monotonic() + _TWICE * self._longest > self._until
+        longest = max(self._seconds, default=0.0)
+        return bool(self._until) and time.monotonic() + longest > self._until
 
-    def _run(self, patches: Sequence[Patch]) -> Run:
-        """Run the program in a copy with these patches, under light capture: without a timeline,
-        which would take most.
-        """
-        self._copies.fresh(patched(patches))
-        self._runs += 1
-        directory = self._copies.runs / str(self._runs)
+    def _run(self, patches: list[Patch]) -> Run:
+        """Run the program with patches, and add it to the runs with these."""
         began = time.monotonic()
-        cwd = self._copies.within(self._trials.cwd.resolve())
-        done = self._captured(self._command(directory), cwd, Path(f"{directory}-caches"))
-        self._longest = max(self._longest, time.monotonic() - began)
-        report = _report(directory)
-        shutil.rmtree(directory, ignore_errors=True)
-        self._refuse_the_original(report)
-        if done is None:
-            return Run(None, "", fault="it took longer than --budget allows")
-        return _run_of(done, report)
+        self._expected = max(self._expected, len(self._seconds) + 1)
+        left = max(1.0, self._until - began) if self._until else None
+        run = self._runner.run(patches, left, lambda: self._trials.show(self._progress(began)))
+        self._seconds.append(time.monotonic() - began)
+        self._runs.setdefault(_key(patches), []).append(run)
+        return run
 
-    def _captured(
-        self, command: Sequence[str], cwd: Path, caches: Path
-    ) -> subprocess.CompletedProcess[str] | None:
-        """Run a command without standard input; None if it takes too long."""
-        process = subprocess.Popen(
-            command,
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            env=self._copies.environment(caches),
-        )
-        try:
-            output, errors = process.communicate(timeout=self._left_s())
-        except subprocess.TimeoutExpired:
-            process.terminate()
-            process.communicate()
-            return None
-        except BaseException:
-            process.terminate()
-            process.wait()
-            raise
-        return subprocess.CompletedProcess(list(command), process.returncode, output, errors)
-
-    def _refuse_the_original(self, report: dict[str, Any] | None) -> None:
-        """Raise FixError if the program imports the project itself rather than the copy."""
-        root = f"{self._copies.root}/"
-        for finding in report["findings"] if report else ():
-            for place in finding["locations"]:
-                if place["file"].startswith(root):
-                    raise FixError(
-                        f"in a copy of the project the program still imports {place['file']}",
-                        "the project is installed in editable mode, or sets sys.path: run it so"
-                        " that it imports its modules from the folder that it runs in",
-                    )
-
-    def _left_s(self) -> float | None:
-        return max(1.0, self._until - time.monotonic()) if self._until else None
-
-    def _command(self, directory: Path) -> list[str]:
-        words = [self._copies.word(word) for word in self._trials.command]
-        stop = ["--stop-after", str(self._trials.stop_after)] if self._trials.stop_after else []
-        return [
-            *(sys.executable, "-m", "xladoctor", "run", "--quiet", "--output", str(directory)),
-            *("--trace-steps", "0", "--format", f"json={directory}.json", *stop, "--", *words),
-        ]
+    def _progress(self, began: float) -> str:
+        """How far it is."""
+        done, spent = len(self._seconds), time.monotonic() - began
+        each = sum(self._seconds) / done if done else self._trials.whole_s
+        text = f"run {done + 1} of {self._expected}"
+        if not each:
+            return text
+        left = each * (self._expected - done - 1) + max(0.0, each - spent)
+        if self._until:
+            left = min(left, self._until - time.monotonic())
+        return f"{text}, about {duration(max(1.0, round(left)))} left"
 
 
-def _report(directory: Path) -> dict[str, Any] | None:
-    """The diagnosis in a run directory."""
-    try:
-        report = json.loads((directory / "diagnosis.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return report if isinstance(report, dict) else None
-
-
-def _run_of(done: subprocess.CompletedProcess[str], report: dict[str, Any] | None) -> Run:
-    fault = done.stderr.strip()[-_LAST:] if done.returncode else ""
-    if report is None:
-        return Run(done.returncode, done.stdout, fault=fault)
-    spent = report["time"]
-    return Run(
-        done.returncode,
-        done.stdout,
-        spent["loop_s"] or spent["total_s"],
-        spent["loop_s"] and spent["loop_s"] - (spent["warmup_compile_s"] or 0.0),
-        tuple(
-            (each["name"], each["value"]) for each in report["counts"] if each["value"] is not None
-        ),
-        frozenset(each["rule"] for each in report["findings"] if each["severity"] in _HURTS),
-        tuple(each["rule"] for each in report["findings"]),
-        fault,
-    )
+def _key(patches: Sequence[Patch]) -> tuple[int, ...]:
+    """By which the runs with these patches are found."""
+    return tuple(sorted(id(patch) for patch in patches))

@@ -6,6 +6,7 @@ goes wrong is written to ``faults.log`` in the process folder and switches the c
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,10 @@ def install(run_directory: str) -> None:
     from .import_hook import Capture
 
     announce(run_directory, "started")
+    if "XLADOCTOR_RESULTS" in os.environ:
+        from .results import begin
+
+        begin()
     Capture(run_directory).install()
 
 

@@ -26,6 +26,7 @@ from . import (
     options,
     other_names,
     process,
+    results,
     settings,
     termination,
 )
@@ -402,6 +403,7 @@ class Session:
             self._note(self._unnoted)
         give_room_back(self._folder)
         if all(session._finished for session in captures if session.awake):
+            results.write()
             termination.release()
 
     def _note_names(self) -> None:

@@ -22,6 +22,7 @@ from .executable import function_of
 from .modules import Modules
 from .origins import Origins
 from .reads import Reads
+from .results import begin
 from .settings import ENTRIES, WRAPPERS
 from .transfers import Transfers
 
@@ -55,6 +56,7 @@ class Adapter:
         self._origins = Origins(module.tree_util.tree_leaves, sites.launches)
         sites.origins = self._origins.reads
         calls.looks = self._origins.read
+        self._results = begin(module.tree_util.tree_leaves)
         self._array: Any = None  # the class of arrays on a device
 
     def install(self) -> None:
@@ -125,11 +127,10 @@ class Adapter:
         counters, thread, here, frame = self._counters, recorder.thread, sites.here, sys._getframe
         launching, launch, sent, work = (
             sites.launching,
-            self._launch,
+            self._launched,
             self._transfers.sent,
             self._work,
         )
-        made = self._origins.made
 
         def launched(function: Any, args: Any, kwargs: Any, out: Any) -> None:
             if recorder.off:
@@ -152,8 +153,7 @@ class Adapter:
                     if type(arg) is not self._array:
                         sent(site, args)
                         break
-                launch(state, site, getattr(function, "__name__", ""))
-                made(state.index, site, out)
+                launch(state, site, getattr(function, "__name__", ""), out)
                 state.leave_out(_clock() - begin, step)
             except Exception as fault:
                 events.fail(fault)
@@ -183,8 +183,13 @@ class Adapter:
         if site not in self._work:
             self._compiling.launched_elsewhere(site, getattr(executable, "xla_executable", None))
         state.step.barrier_ns += _clock() - max(begin, state.step.begin)
-        self._launch(state, site, function_of(str(getattr(executable, "name", ""))))
+        self._launched(state, site, function_of(str(getattr(executable, "name", ""))), out)
+
+    def _launched(self, state: ThreadState, site: int | None, function: str, out: Any) -> None:
+        self._launch(state, site, function)
         self._origins.made(state.index, site, out)
+        if self._results is not None and site not in self._calls.sites.operations:
+            self._results.keep(function, out)
 
     def _launch(self, state: ThreadState, site: int | None, function: str) -> None:
         self._counters.launches += 1

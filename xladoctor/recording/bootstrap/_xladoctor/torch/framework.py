@@ -12,6 +12,7 @@ from ..event_counters import EventCounters
 from ..frontend import InJob
 from ..idle import NoModules, Probe, SourceLines
 from ..profiler import Profiler
+from ..pytorch.results import watch
 from ..recorder import Recorder
 from .adapter import Adapter
 from .profiles import Profiles
@@ -27,6 +28,7 @@ class ImportedTorch:
         self._adapter: Adapter | None = None
 
     def install(self, calls: Calls) -> None:
+        watch(self._module)
         self._adapter = Adapter(self._module, self.counters, calls)
         self._adapter.install()
 

@@ -1,0 +1,264 @@
+"""Runs a project's program with patches, in a copy of the project, and keeps what it leaves."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from xladoctor.fixes.interface import FixError, Patch
+from xladoctor.fixes.plan import patched
+from xladoctor.fixes.proof.interface import Run
+from xladoctor.fixes.proof.workspace import Workspace, outgoing
+from xladoctor.recording.bootstrap._xladoctor.results import LOGGED, VARIABLE
+
+_HURTS = ("warning", "error")
+_LAST = 400  # characters of what a failed program wrote
+_LARGEST = 200_000_000  # bytes of a file that is kept; of a larger one the digest is
+_LARGEST_TEXT = 50_000_000  # bytes of what a program prints
+_TICK_S, _ENDING_S = 0.5, 15.0
+#: Variables that name the project, and are set anew.
+_SET_ANEW = {"PWD", "OLDPWD", "PYTHONPATH", "PATH", "VIRTUAL_ENV", "_"}
+
+
+class Runner:
+    """Runs one program.
+
+    Args:
+        cwd: the folder of the project in which it runs.
+        stop_after: steps after which it is ended; 0 for none.
+    """
+
+    def __init__(
+        self, copies: Workspace, command: Sequence[str], cwd: Path, stop_after: int
+    ) -> None:
+        self._copies = copies
+        self._words = [copies.word(word) for word in command]
+        self._cwd = cwd
+        self._stop_after = stop_after
+        self._count = 0
+
+    def refuse_paths(self) -> None:
+        """Refuse what would leave the copy, where the copy is not seen in the project's place.
+
+        Raises:
+            FixError: a path that is used leads to the project itself, or a link out of it.
+        """
+        if self._copies.encloses:
+            return
+        found = next(self._ways_out(), None)
+        if found is not None:
+            raise FixError(
+                f"in a copy, the program would still use {found}",
+                "this system does not allow mount namespaces, which would lead such paths to the"
+                " copy: use relative paths, or run it where `unshare --user --mount true` works",
+            )
+
+    def _ways_out(self) -> Iterator[str]:
+        root = str(self._copies.root)
+        for word in self._words:
+            if root in word and not _is_interpreter(word):
+                yield word
+        for name, value in os.environ.items():
+            if root in value and name not in _SET_ANEW:
+                yield f"{value} ({name})"
+        for name in sorted(self._copies.files):
+            file = self._copies.origin / name
+            text = file.read_bytes() if file.is_file() and not file.is_symlink() else b""
+            for line, row in enumerate(text.splitlines(), 1) if root.encode() in text else ():
+                if root.encode() in row:
+                    yield f"{root} ({name}:{line})"
+        for name, there in outgoing(self._copies):
+            if os.access(there, os.W_OK):
+                yield f"{there} (the link {name})"
+
+    def run(self, patches: Sequence[Patch], limit_s: float | None, tick: Callable[[], None]) -> Run:
+        """Run the program in a copy with these patches, under light capture: without a timeline,
+        which would take most.
+
+        Args:
+            limit_s: seconds after which it is ended.
+            tick: is called twice a second.
+
+        Raises:
+            FixError: the copy cannot be made, or the program uses the project itself.
+        """
+        self._copies.fresh(patched(patches))
+        before = dict(_files(self._copies.copy))
+        self._count += 1
+        place = self._copies.runs / str(self._count)
+        state = Path(f"{place}-state")
+        try:
+            state.mkdir()
+            status = self._status(place, state, limit_s, tick)
+            if not self._cwd.is_dir():
+                raise FixError(f"{self._cwd} is gone")
+            report = _report(place)
+            shutil.rmtree(place, ignore_errors=True)
+            self._refuse_the_original(report)
+            written = _moved(self._copies.copy, before, Path(f"{place}-files"))
+            removed = tuple(
+                sorted(before.keys() - dict(_files(self._copies.copy)) - written.keys())
+            )
+            out, err = (_text(Path(f"{place}.{name}")) for name in ("out", "err"))
+        except OSError as error:
+            what = f"cannot keep what the program left: {error.strerror}: {error.filename}"
+            raise FixError(what) from error
+        if status is None:
+            return Run(None, "", fault="it took longer than --budget allows")
+        kept = (_logged(state), written, removed, {path.stem: path for path in _kept(state)})
+        return _run_of(status, out, err, report, *kept)
+
+    def _status(
+        self, place: Path, state: Path, limit_s: float | None, tick: Callable[[], None]
+    ) -> int | None:
+        """Run it without standard input; None if it takes too long. What it prints goes to files,
+        so that nobody has to wait for a process that keeps them open.
+        """
+        until = time.monotonic() + limit_s if limit_s else float("inf")
+        environment = self._copies.environment(Path(f"{place}-caches"), self._cwd)
+        with Path(f"{place}.out").open("wb") as out, Path(f"{place}.err").open("wb") as err:
+            process = subprocess.Popen(
+                self._copies.task(self._command(place), self._cwd),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=environment | {VARIABLE: str(state)},
+                start_new_session=True,
+            )
+        try:
+            while time.monotonic() < until:
+                tick()
+                with suppress(subprocess.TimeoutExpired):
+                    return process.wait(min(_TICK_S, max(0.01, until - time.monotonic())))
+            return None
+        finally:
+            _end(process)
+
+    def _refuse_the_original(self, report: dict[str, Any] | None) -> None:
+        """Raise FixError if the program imports the project itself rather than the copy."""
+        if self._copies.encloses or not report:
+            return
+        root = f"{self._copies.root}/"
+        for finding in report["findings"]:
+            for place in finding["locations"]:
+                if place["file"].startswith(root):
+                    raise FixError(
+                        f"in a copy of the project the program still imports {place['file']}",
+                        "the project is installed in editable mode, or sets sys.path: run it so"
+                        " that it imports its modules from the folder that it runs in",
+                    )
+
+    def _command(self, directory: Path) -> list[str]:
+        stop = ["--stop-after", str(self._stop_after)] if self._stop_after else []
+        return [
+            *(sys.executable, "-m", "xladoctor", "run", "--quiet", "--output", str(directory)),
+            *("--trace-steps", "0", "--format", f"json={directory}.json", *stop, "--"),
+            *self._words,
+        ]
+
+
+def _is_interpreter(word: str) -> bool:
+    return os.access(word, os.X_OK) and Path(word).name.startswith("python")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End what still runs: the process itself ends all that it has started."""
+    if process.poll() is None:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_ENDING_S)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _files(folder: Path) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    """The files below a folder, with what changes when they are written."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            if "__pycache__" not in place:
+                with suppress(OSError):
+                    found = os.lstat(f"{place}/{name}")
+                    relative = os.path.relpath(f"{place}/{name}", folder)
+                    yield relative, (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def _moved(copy: Path, before: dict[str, Any], target: Path) -> dict[str, Path]:
+    """The files that a run has written, moved out of the way; of large ones there is a digest."""
+    written = {}
+    for name, found in list(_files(copy)):
+        file, kept = copy / name, target / name
+        if before.get(name) == found or not (file.is_file() or file.is_symlink()):
+            continue
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        if file.is_symlink():
+            kept.write_text(str(file.readlink()), "utf-8", "surrogateescape")
+        elif found[1] > _LARGEST:
+            with file.open("rb") as read:
+                kept.write_text(hashlib.file_digest(read, "sha256").hexdigest())
+        else:
+            file.rename(kept)
+            kept.chmod(0o600)
+        written[name] = kept
+    return written
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(_LARGEST_TEXT).decode("utf-8", "replace")
+
+
+def _kept(state: Path) -> list[Path]:
+    return sorted(path for path in state.iterdir() if path.suffix in (".pt", ".npz"))
+
+
+def _logged(state: Path) -> tuple[str, ...]:
+    """The number of log records of each level, of all processes."""
+    counts = Counter[str]()
+    for path in state.glob(f"{LOGGED}*"):
+        with suppress(ValueError):
+            counts.update(json.loads(path.read_text(encoding="utf-8")))
+    return tuple(f"{counts[level]} {level}" for level in sorted(counts))
+
+
+def _report(directory: Path) -> dict[str, Any] | None:
+    """The diagnosis in a run directory."""
+    try:
+        report = json.loads((directory / "diagnosis.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return report if isinstance(report, dict) else None
+
+
+def _run_of(
+    status: int, printed: str, errors: str, report: dict[str, Any] | None, *left: Any
+) -> Run:
+    fault = errors.strip()[-_LAST:] if status else ""
+    if report is None:
+        return Run(status, printed, None, None, (), frozenset(), (), fault, errors, *left)
+    spent = report["time"]
+    return Run(
+        status,
+        printed,
+        spent["loop_s"] or spent["total_s"],
+        spent["loop_s"] and spent["loop_s"] - (spent["warmup_compile_s"] or 0.0),
+        tuple(
+            (each["name"], each["value"]) for each in report["counts"] if each["value"] is not None
+        ),
+        frozenset(each["rule"] for each in report["findings"] if each["severity"] in _HURTS),
+        tuple(each["rule"] for each in report["findings"]),
+        fault,
+        errors,
+        *left,
+    )
