@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.live.harness import LIVE, ON_DEVICE, capture, run, write
+from tests.live.harness import LIVE, ON_DEVICE, capture, environment, run, write
 from tests.schemas import SARIF, problems
 
 pytestmark = [*LIVE, pytest.mark.xdist_group("fix")]
@@ -75,8 +76,15 @@ def test_the_diff_applies_with_git(project: Path, tmp_path: Path) -> None:
     assert (tmp_path / "train.py").read_text() == PATCHED
 
 
-def test_the_patch_is_written_and_a_changed_file_is_refused_afterwards(project: Path) -> None:
+def test_an_untried_patch_is_written_on_demand_and_a_changed_file_is_refused_afterwards(
+    project: Path,
+) -> None:
     done = fix(project, "--write")
+    assert done.returncode == 1
+    assert "1 patch is not written: not verified" in done.stderr
+    assert "--verify --write" in done.stderr
+    assert (project / "train.py").read_text() == PROGRAM
+    done = fix(project, "--write", "--unverified")
     assert done.returncode == 0
     assert done.stderr == "xladoctor: train.py: changed for XD301\n"
     assert (project / "train.py").read_text() == PATCHED
@@ -121,15 +129,39 @@ def test_the_gate_suggests_safe_patches(project: Path, tmp_path: Path) -> None:
     assert "```diff\n--- a/train.py" in page.read_text()
 
 
+def test_ctrl_c_leaves_nothing(project: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "xladoctor", "fix", "out", "--verify"]
+    process = subprocess.Popen(
+        command,
+        cwd=project,
+        env=environment(TMPDIR=str(tmp_path)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("xladoctor: 1 patch: 6 runs (")
+    assert process.stderr.readline().startswith("xladoctor: run 1 of 6, about ")
+    assert [*tmp_path.glob("xladoctor-fix-*")]
+    process.send_signal(signal.SIGINT)
+    assert process.communicate()[1] == "xladoctor: interrupted\n"
+    assert process.returncode == 130
+    assert [*tmp_path.iterdir()] == []
+    assert (project / "train.py").read_text() == PROGRAM
+
+
 @pytest.mark.thorough
 def test_a_patch_that_was_tried_holds(project: Path) -> None:
     done = fix(project, "--verify", "--pairs", "3", "--format", "json")
     assert done.returncode == 0, done.stderr
     (patch,) = json.loads(done.stdout)["patches"]
     assert patch["proof"]["outcome"] in ("holds", "helps less than predicted")
+    assert patch["proof"]["same"] == ["standard output", "final parameters"]
     assert patch["proof"]["counts"]["barriers_per_step"]["after"] == 1
     assert patch["proof"]["times"]["value"] > 1
     assert (project / "train.py").read_text() == PROGRAM
     report = run(sys.executable, "-m", "xladoctor", "analyze", "out", cwd=project)
     assert "test A patch (end each iteration of the loop" in report.stdout
     assert "times as fast" in report.stdout
+    assert fix(project, "--write").returncode == 0
+    assert (project / "train.py").read_text() == PATCHED

@@ -46,8 +46,13 @@ def render(
 
 def _parts(plan: Plan, proofs: Sequence[Proof] | None, style: Style) -> Iterator[RenderableType]:
     by_patch = {id(proof.patch): proof for proof in proofs or ()}
+    described = set[int]()  # patches with which what follows was tried
     for patch in plan.patches:
-        yield from _patch(patch, plan, by_patch.get(id(patch)), style)
+        proof = by_patch.get(id(patch))
+        yield from _patch(patch, plan, None if id(patch) in described else proof, style)
+        if proof is not None and id(patch) in described:
+            yield from _verdict(proof, "", style)
+        described.update(id(each) for each in (proof.others if proof else ()))
         yield Text()
     if plan.skips:
         yield Text("no patch", style="bold")
@@ -89,14 +94,10 @@ def _labelled(label: str, text: str, style: Style) -> RenderableType:
 
 
 def _proof(proof: Proof, style: Style) -> Iterator[RenderableType]:
-    text = Text(proof.outcome, style=f"bold {_OUTCOMES[proof.outcome]}")
-    if proof.others:
-        text.append(f", together with {_titles(proof)}", style="not bold default")
-    if proof.times and proof.before_s and proof.after_s:
-        text.append(plain(f": {_times(proof)}", style), style="not bold default")
-    yield Padding(text, (0, 0, 0, 2))
-    for sentence in filter(None, (proof.reason, proof.note)):
-        yield Padding(Text(f"{sentence[:1].upper()}{sentence[1:]}."), (0, 0, 0, 2))
+    timed = proof.times and proof.before_s and proof.after_s
+    yield from _verdict(proof, f": {_times(proof)}" if timed else "", style)
+    if proof.note:
+        yield Padding(Text(_sentence(proof.note)), (0, 0, 0, 2))
     if proof.same:
         yield _labelled("same", _some(proof.same), style)
     for name, was, now in proof.counts:
@@ -105,6 +106,19 @@ def _proof(proof: Proof, style: Style) -> Iterator[RenderableType]:
         yield Text(f"  new findings: {', '.join(proof.new)}", style="yellow")
     for line in proof.differs:
         yield _folded(line, "    ", style)
+
+
+def _verdict(proof: Proof, more: str, style: Style) -> Iterator[RenderableType]:
+    text = Text(proof.outcome, style=f"bold {_OUTCOMES[proof.outcome]}")
+    together = f", together with {_titles(proof)}" if proof.others else ""
+    text.append(plain(f"{together}{more}", style), style="not bold default")
+    yield Padding(text, (0, 0, 0, 2))
+    if proof.reason:
+        yield Padding(Text(_sentence(proof.reason)), (0, 0, 0, 2))
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _titles(proof: Proof) -> str:

@@ -38,6 +38,10 @@ def judged(
         return replace(blank, outcome="fails", reason=ending(after), differs=lines)
     whole = [(one.loop_s, two.loop_s) for one, two in pairs if one.loop_s and two.loop_s]
     steady = [(one.steady_s, two.steady_s) for one, two in pairs if one.steady_s and two.steady_s]
+    if not whole:
+        return replace(
+            blank, outcome="not comparable", reason="runs without it end in several ways"
+        )
     seconds, faster = whole, times(whole)
     if len(steady) == len(whole) and _is_plainer(times(steady), faster):
         seconds, faster = steady, times(steady)

@@ -115,7 +115,7 @@ class Runner:
             what = f"cannot keep what the program left: {error.strerror}: {error.filename}"
             raise FixError(what) from error
         if status is None:
-            return Run(None, "", fault="it took longer than --budget allows")
+            return Run(None, "")
         kept = (_logged(state), written, removed, {path.stem: path for path in _kept(state)})
         return _run_of(status, out, err, report, *kept)
 

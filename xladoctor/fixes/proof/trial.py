@@ -15,6 +15,8 @@ from xladoctor.fixes.proof.workspace import workspace
 from xladoctor.quantities import duration
 
 _TWICE = 2
+#: How much longer than without it a program may take with a patch.
+_PATIENCE, _PATIENCE_S = 10, 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,7 @@ class Course:
             for runs, those in sides if count % _TWICE == 0 else reversed(sides):
                 if len(runs) <= count and not self._is_over():
                     self._run(those)
-            if min(len(before), len(after)) <= count:
+            if min(len(before), len(after)) <= count or self._is_cut(before[count], after[count]):
                 break
             count += 1
             pairs = [*zip(before[:count], after[:count], strict=True)]
@@ -180,6 +182,10 @@ class Course:
         few = count < _TWICE * self._trials.pairs
         return few and suggested and proof.outcome == "does not help"
 
+    def _is_cut(self, *runs: Run) -> bool:
+        """Whether --budget, rather than a patch, is why a run has no end."""
+        return self._is_over() and any(run.status is None for run in runs)
+
     def _is_over(self) -> bool:
         longest = max(self._seconds, default=0.0)
         return bool(self._until) and time.monotonic() + longest > self._until
@@ -188,8 +194,10 @@ class Course:
         """Run the program with patches, and add it to the runs with these."""
         began = time.monotonic()
         self._expected = max(self._expected, len(self._seconds) + 1)
-        left = max(1.0, self._until - began) if self._until else None
-        run = self._runner.run(patches, left, lambda: self._trials.show(self._progress(began)))
+        limits = [max(1.0, self._until - began)] if self._until else []
+        limits += [_PATIENCE_S + _PATIENCE * max(self._seconds)] if patches else []
+        limit_s = min(limits, default=None)
+        run = self._runner.run(patches, limit_s, lambda: self._trials.show(self._progress(began)))
         self._seconds.append(time.monotonic() - began)
         self._runs.setdefault(_key(patches), []).append(run)
         return run

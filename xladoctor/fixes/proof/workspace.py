@@ -233,7 +233,7 @@ def _can_enclose(made: Workspace) -> bool:
 def _needed(root: Path) -> list[Path]:
     """What is no part of a copy, and is seen there as it is: virtual environments, git's folder."""
     found = {root / name for name in _LEFT_OUT - {"__pycache__", ".mypy_cache"}}
-    found |= {place.parent for part in ("*", "*/*") for place in root.glob(f"{part}/pyvenv.cfg")}
+    found |= {place.parent for place in root.glob("*/pyvenv.cfg")}
     found |= {Path(sys.prefix), Path(sys.base_prefix)}
     below = sorted(path for path in found if path.exists() and root in path.parents)
     return [path for path in below if not any(each in path.parents for each in below)]

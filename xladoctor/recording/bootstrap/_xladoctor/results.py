@@ -79,7 +79,8 @@ def _count(logging: ModuleType) -> None:
 
     @functools.wraps(original)
     def handle(self: Any, record: Any) -> Any:
-        counts[record.levelname] = counts.get(record.levelname, 0) + 1
+        if record.levelno >= logging.INFO:  # libraries tell the rest of what they do inside
+            counts[record.levelname] = counts.get(record.levelname, 0) + 1
         return original(self, record)
 
     def end() -> None:
