@@ -164,6 +164,8 @@ def test_what_was_computed_is_compared_where_both_have_it(tmp_path: Path) -> Non
 def test_numbers_of_log_records_and_files_removed_are_compared() -> None:
     before = Run(0, "", 1.0, logged=("24 INFO",), errors="warning: slow\n", removed=("a",))
     assert results([before], before, RTOL).same == ("standard error",)
+    logs = "E0000 00:00:17328.4 12 pjrt.cc:8] slow\n2026-01-02 03:04:05.6: W xla/cpu.cc:2] late\n"
+    assert results([before], replace(before, errors=logs + before.errors), RTOL).other == ()
     after = replace(before, logged=("5 INFO",), errors="warning: late\n", removed=())
     assert results([before], after, RTOL).differs == (
         *("standard error:", "- warning: slow", "+ warning: late"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,10 @@ from xladoctor.fixes.proof.output import Compared, compared, shortened
 
 _LARGEST_TEXT = 20_000_000  # bytes
 PRINTED = "standard output"
+#: Lines in the form of glog and of TensorFlow, in which compilers and drivers log.
+_OF_LIBRARIES = re.compile(
+    r"(?m)^(?:[IWEF]\d{4} \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+: [IWEF] ).*\n?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ def results(before: Sequence[Run], after: Run, rtol: float) -> Results:
 def _each(before: Sequence[Run], after: Run, rtol: float) -> Iterator[tuple[str, Compared]]:
     texts: list[tuple[str, Callable[[Run], str]]] = [
         (PRINTED, lambda run: run.printed),
-        ("standard error", lambda run: run.errors),
+        ("standard error", lambda run: _OF_LIBRARIES.sub("", run.errors)),
     ]
     for name, text in texts:
         yield name, compared([text(run) for run in before], text(after), rtol)

@@ -63,7 +63,7 @@ class Course:
         self._runs = dict[tuple[int, ...], list[Run]]()
         self._until = time.monotonic() + trials.budget_s if trials.budget_s else 0.0
         self._seconds = list[float]()  # of each run
-        self._expected = _TWICE * trials.pairs  # runs, if nothing else turns up
+        self._expected = max(_TWICE, trials.pairs) + trials.pairs  # runs, if nothing else turns up
         self._pace = 1.0
 
     @property
@@ -116,7 +116,9 @@ class Course:
         first, again = self._run([]), self._run([])
         if first.status is None or first.status != again.status or first.loop_s is None:
             hint = first.fault or again.fault or "what it printed says why"
-            if not self._trials.include:
+            if first.status is None:
+                hint = "--budget is shorter than one run"
+            elif not self._trials.include:
                 hint += "\nfiles that git ignores are not copied; --include PATH copies one"
             raise FixError(f"the program cannot be run again in a copy: {ending(first)}", hint)
         if self._trials.recorded_s:

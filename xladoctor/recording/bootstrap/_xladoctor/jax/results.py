@@ -29,11 +29,12 @@ class LastResults:
         found: dict[str, Any] = {}
         for function, out in self._last.items():
             for number, leaf in enumerate(self._leaves(out)):
-                if leaf.is_deleted() or not leaf.is_fully_addressable:
-                    continue
                 try:
-                    flat = numpy.asarray(leaf).astype("c16").ravel()
-                except TypeError:  # a key of random numbers
+                    if leaf.is_deleted() or not leaf.is_fully_addressable:
+                        continue
+                    flat = numpy.asarray(leaf).ravel()
+                    flat = flat.astype("c16" if flat.dtype.kind == "c" else "f8")
+                except (AttributeError, TypeError):  # a key of random numbers, or no array
                     continue
                 sample = flat[:: max(1, len(flat) // results.SAMPLE)]
                 found[f"{function}.{number}"] = numpy.append(sample, flat.sum())

@@ -62,5 +62,8 @@ def _sampled(torch: Any, value: Any) -> Any:
     if type(value) not in (torch.Tensor, torch.nn.Parameter):  # parts of it may be elsewhere
         return None
     flat = value.detach().cpu().flatten()
-    flat = flat if flat.is_complex() else flat.to(torch.float64)
+    try:
+        flat = flat if flat.is_complex() else flat.to(torch.float64)
+    except (NotImplementedError, RuntimeError):  # a type that nothing is computed with
+        return None
     return [flat[:: max(1, len(flat) // results.SAMPLE)].clone(), flat.sum()]
