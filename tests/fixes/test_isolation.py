@@ -209,6 +209,16 @@ sys.exit("no more")
     assert (project / "out" / "model.bin").exists()
 
 
+@pytest.mark.parametrize("name", ["runs", "origin", "tmp"])
+def test_a_project_may_have_any_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "train.py").write_text("")
+    with workspace(tmp_path / name) as copies:
+        for _ in range(2):
+            copies.fresh({})
+        assert [path.name for path in copies.copy.iterdir()] == ["train.py"]
+
+
 def test_copies_are_private_and_removed(project: Path, tmp_path: Path) -> None:
     with workspace(project) as copies:
         assert copies.folder.stat().st_mode & 0o777 == 0o700

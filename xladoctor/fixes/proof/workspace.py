@@ -56,7 +56,7 @@ class Workspace:
     @property
     def copy(self) -> Path:
         """Where the copy is."""
-        return self.folder / (self.root.name or "project")
+        return self.folder / "copy" / (self.root.name or "project")
 
     @property
     def runs(self) -> Path:
@@ -320,7 +320,7 @@ def _walked(path: Path, root: Path) -> Iterator[str]:
 
 
 def _copy(root: Path, files: frozenset[str], target: Path) -> None:
-    target.mkdir()
+    target.mkdir(parents=True)
     for name in sorted(files):
         source, copy = root / name, target / name
         copy.parent.mkdir(parents=True, exist_ok=True)
