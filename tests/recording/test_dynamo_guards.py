@@ -98,7 +98,7 @@ GUARDS = {
     "0/1: 2 <= x.size()[0]  # s = x.sum()  # train.py:57 in g (user code shown is first)": (
         "shape",
         "x",
-        "2 <= x.size()[0]",
+        "sizes for which 2 <= x.size()[0]",
         "[3,4]",
     ),
     "0/4: Tensor device index mismatch. Expected device index to be 0, actual 1": (

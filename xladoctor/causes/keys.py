@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from xladoctor.causes.interface import NOWHERE, Cause, Causes, Compilation, Kind, Place
-from xladoctor.causes.patterns import size_in, sizes_of
+from xladoctor.causes.patterns import SIZE_OF, size_in, sizes_of
 from xladoctor.evidence.database import Database
 
 _CHANGES = """
@@ -99,6 +99,9 @@ def _cause(change: _Change) -> Cause:
 
 def _dimension(was: str, now: str) -> int | None:
     """The first dimension in which two shapes of equal rank differ."""
+    alone = SIZE_OF.fullmatch(was), SIZE_OF.fullmatch(now)
+    if alone[0] and alone[1] and alone[0][2] == alone[1][2]:
+        return int(alone[0][2])
     before, after = (sizes_of(text) or [] for text in (was, now))
     if len(before) != len(after):
         return None

@@ -13,6 +13,7 @@ from xladoctor.causes.interface import Cause, Causes, Compilation, Loaders, Patt
 from xladoctor.quantities import whole_number
 
 Size = Callable[[Compilation], int | None]
+SIZE_OF = re.compile(r"size (\d{1,18}) of dimension (\d{1,3})")  # a shape of which no more is known
 _ENOUGH = 3  # values, or increases, that are enough for a pattern
 _NUMBERS: tuple[Size, ...] = (lambda c: c.inputs, lambda c: c.outputs)
 _LARGE = 8  # instructions: an operation of a step and its gradient
@@ -105,7 +106,9 @@ def _pattern(values: list[int], dimension: int, in_turn: bool) -> Pattern | None
 
 
 def size_in(shape: str | None, dimension: int) -> int | None:
-    """The size of a dimension in a shape, given as HLO text or as Python's."""
+    """The size of a dimension in a shape, given as HLO text, as Python's, or by itself."""
+    if alone := SIZE_OF.fullmatch(shape or ""):
+        return whole_number(alone[1]) if int(alone[2]) == dimension else None
     sizes = sizes_of(shape or "")
     return whole_number(sizes[dimension]) if dimension < len(sizes) else None
 

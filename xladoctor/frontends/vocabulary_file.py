@@ -164,6 +164,8 @@ class Vocabulary(BaseModel):
             a value launches nothing, as what it waits for was launched before. ``captured``: its
             programs can be captured; this follows from the words (``install``).
         checkouts: folders of repositories that people run these packages from.
+        own_files: regular expression for paths of files of these packages, wherever they are
+            installed.
         requires: packages that a captured program needs, and whose versions matter.
         records_steps: whether each step is recorded again, operation by operation.
         records_reads: whether the capture records where the host reads values; unnecessary on the
@@ -235,6 +237,7 @@ class Vocabulary(BaseModel):
     traits: tuple[FrontendTrait, ...] = ()
     packages: tuple[str, ...] = ()
     checkouts: tuple[str, ...] = ()
+    own_files: str = _NONE
     requires: tuple[str, ...] = ()
     records_steps: bool = True
     records_reads: bool = True

@@ -7,6 +7,7 @@ such a package that only passes on its arguments is named only if no user frame 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -93,6 +94,7 @@ class Folders:
             has seen its code.
         checkouts: folders of repositories that hold such packages, used if the folders of
             installed packages are unknown.
+        own_files: regular expression for paths of the framework's files, used likewise.
     """
 
     standard: tuple[str, ...] = ()
@@ -101,6 +103,13 @@ class Folders:
     framework: tuple[str, ...] = field(default_factory=lambda: vocabulary(DEFAULT).packages)
     passing: Mapping[tuple[str, int], bool] = field(default_factory=dict)
     checkouts: tuple[str, ...] = field(default_factory=lambda: vocabulary(DEFAULT).checkouts)
+    own_files: str = "(?!)"
+
+    @classmethod
+    def elsewhere(cls, frontend: str) -> Folders:
+        """The folders of a program of the frontend on a machine of which nothing is known."""
+        words = vocabulary(frontend)
+        return cls(framework=words.packages, own_files=words.own_files)
 
     def is_user(self, file: str) -> bool:
         """Whether the user wrote it: neither installed nor part of Python."""
@@ -139,7 +148,8 @@ class Folders:
                 return file.rsplit(marker, 1)[1].split("/", 1)[0]
         if not self.installed:
             packages = (file.partition(place)[2].split("/", 1)[0] for place in self.checkouts)
-            return next((package for package in packages if package in self.framework), None)
+            own = self.framework[0] if re.search(self.own_files, file) else None
+            return next((package for package in packages if package in self.framework), own)
         return None
 
     def locate(self, frames: Iterable[Frame]) -> CallSite:

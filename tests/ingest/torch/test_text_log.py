@@ -437,3 +437,122 @@ def test_a_limit_may_end_the_program(tmp_path: Path, before: bool) -> None:
     assert [place.file for place in finding.locations] == (
         ["/home/me/other/lib.py", "/home/me/train.py"] if before else []
     )
+
+
+def recompiled(number: str, function: str, *guards: str) -> tuple[str, str, str]:
+    head = f"Recompiling function {function}\n    triggered by the following guard failure(s):\n"
+    return "recompiles", number, head + "\n".join(f"    - {guard}" for guard in guards)
+
+
+SIZE = "tensor '{}' size mismatch at index 1. expected {}, actual {}"
+
+
+@pytest.mark.parametrize("parameter_first", [False, True])
+def test_several_arguments_are_all_named(tmp_path: Path, parameter_first: bool) -> None:
+    parameter = SIZE.format("self._parameters['w']", 64, 96)
+    parameter += (
+        ". Guard failed on a parameter, consider using"
+        " torch._dynamo.config.force_parameter_static_shapes = False to allow dynamism."
+    )
+    guards = [parameter, SIZE.format("mask", 30, 20)]
+    first, second = guards if parameter_first else guards[::-1]
+    where = "forward in /home/me/model.py:9"
+    text = glog(*recompiled("4/1", where, f"4/0: {first}"))
+    text += glog(*recompiled("4/2", where, f"4/1: {second}", f"4/0: {first}"))
+    (finding,) = diagnose(read(tmp_path, text), load_rules()).findings
+    assert "self._parameters['w'] changed shape, last from size 64" in finding.message
+    assert "mask changed shape, last from size 30 of dimension 1 to size 20" in finding.message
+    assert "PyTorch suggests: consider using torch._dynamo.config" in finding.message
+    assert finding.fix.startswith("self._parameters['w']: before the first call")
+    assert " mask: by default" in finding.fix
+
+
+def test_sizes_of_layers_in_a_record_that_is_followed_by_a_cut_one(tmp_path: Path) -> None:
+    where = "forward in /home/me/conv.py:7"
+    sizes = [f"1/{nth}: {SIZE.format('x', size, 96)}" for nth, size in enumerate((48, 192, 24))]
+    text = glog(*recompiled("1/3", where, *sizes[::-1])) + glog(*recompiled("1/4", where))
+    shapes, cut = diagnose(read(tmp_path, text), load_rules()).findings
+    assert (shapes.rule, shapes.count, cut.rule, cut.count) == ("XD101", 3, "XD110", 1)
+    assert "dimension 1 took 4 values: 24, 48, 96, 192" in shapes.message
+    assert shapes.fix.startswith("Where layers share this code")
+    assert "cut off in this log" in cut.message
+    assert "TORCH_LOGS" not in cut.message + cut.fix
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"), [("layer_idx", "is another number in each layer"), ("scale", "Where self.")]
+)
+def test_a_number_that_differs_from_layer_to_layer(tmp_path: Path, name: str, fix: str) -> None:
+    guard = "self._modules['attention']." + name
+    text = "".join(
+        glog(
+            *recompiled(
+                f"0/{nth}",
+                "forward in /home/me/block.py:5",
+                *(f"0/{before}: {guard} == {before}" for before in reversed(range(nth))),
+            )
+        )
+        for nth in range(1, 4)
+    )
+    (finding,) = diagnose(read(tmp_path, text), load_rules()).findings
+    assert finding.rule == "XD104"
+    assert fix in finding.fix
+    assert "torch._dynamo.config.recompile_limit = 64" in finding.fix
+
+
+def test_a_record_that_a_paste_begins_in(tmp_path: Path) -> None:
+    """Until torch 2.4 guards do not say whose they are."""
+    where = "encode in /home/me/enc.py:4"
+    records = [
+        recompiled(
+            "",
+            where,
+            *(
+                f"tensor 'L['x']' size mismatch at index 0. expected {40 - nth}, actual {40 - last}"
+                for nth in reversed(range(last))
+            ),
+        )
+        for last in range(1, 4)
+    ]
+    head = "[2024-02-01 09:00:00,000] torch._dynamo.guards.__recompiles: [DEBUG] "
+    lines = [head + line for _, _, text in records for line in text.split("\n")]
+    evidence = read(tmp_path, "\n".join(lines[2:]) + "\n")
+    assert [row[1] for row in compiled(evidence)] == ["encode"] * 4
+    assert [row[5] for row in compiled(evidence)[1:]] == [
+        f"size {size} of dimension 0" for size in (40, 39, 38)
+    ]
+
+
+def test_a_batch_of_one(tmp_path: Path) -> None:
+    guard = "0/0: tensor 'x' size mismatch at index 0. expected 16, actual 1"
+    text = glog(*recompiled("0/1", "embed in /home/me/search.py:3", guard))
+    (finding,) = diagnose(read(tmp_path, text), load_rules()).findings
+    assert finding.fix.startswith("Sizes of 0 and 1 are always compiled apart")
+
+
+def test_a_rate_that_became_a_number_in_a_file_of_torch(tmp_path: Path) -> None:
+    guard = (
+        "0/0: expected type of 'self.param_groups[0]['lr']' to be a tensor type, '"
+        " but found <class 'float'>"
+    )
+    text = glog(*recompiled("0/1", "step in /opt/lib/torch/optim/adam.py:210", guard))
+    (finding,) = diagnose(read(tmp_path, text), load_rules()).findings
+    assert finding.rule == "XD106"
+    assert not any(place.file for place in finding.locations)
+    assert 'group["lr"].fill_(value)' in finding.fix
+
+
+@pytest.mark.parametrize("folder", ["/opt/lib/", "/usr/lib/python3.11/site-packages/", ""])
+def test_functions_in_a_wrapper_are_not_one(tmp_path: Path, folder: str) -> None:
+    where = f"inner in {folder}torch/_dynamo/external_utils.py:66"
+    text = glog(*recompiled("0/1", where, "0/0: ___check_obj_id(fn, 140001)"))
+    evidence = read(tmp_path, text)
+    assert not diagnose(evidence, load_rules()).findings
+    assert [(row[2], row[3]) for row in compiled(evidence)] == [(None, None)] * 2
+
+
+def test_no_rows_for_what_a_number_implies(tmp_path: Path) -> None:
+    text = glog(*recompiled("0/900000000", "step in /home/me/train.py:8", "0/70: L['n'] == 1"))
+    numbers = [row[0] for row in compiled(read(tmp_path, text))]
+    assert numbers[:2] == ["0/0", "0/70"]
+    assert len(numbers) < 30

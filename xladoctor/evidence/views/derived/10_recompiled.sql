@@ -204,6 +204,8 @@ grouped AS (
         max(seen) AS seen, max(possible) AS possible,
         last({'was': was, 'now': now} ORDER BY was IS NOT NULL AND now IS NOT NULL, index)
             FILTER (place IS NOT DISTINCT FROM main OR counted) AS change,
+        list({'argument': argument, 'was': was, 'now': now, 'hint': hint} ORDER BY index)
+            FILTER (basis = 'key' AND argument IS NOT NULL) AS changes,
         list_sort(list_distinct(flatten(list(lines)))) AS lines,
         list(value ORDER BY index) AS values_, list(ordinal ORDER BY index) AS ordinals, list(now ORDER BY index) AS nows,
         max(split_part(compile_id, '/', 1)) AS frame,
@@ -256,7 +258,7 @@ SELECT
     CASE WHEN possible > seen THEN count + possible - seen END AS at_most,
     {
         'kind': kind, 'basis': basis, 'parameter': parameter, 'argument': argument, 'hint': hint,
-        'compiled': r.compiled,
+        'changes': changes[:20], 'compiled': r.compiled,
         'op': coalesce(place.op, op), 'role': place.role,
         'from_shape': CASE WHEN kind IN ('input_shape', 'input_type') THEN was END,
         'to_shape': CASE WHEN kind IN ('input_shape', 'input_type') THEN now END,

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from xladoctor.frontends.jax.ingest.alignment import first_of
-from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation, note_few
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested
@@ -63,7 +62,7 @@ _DETAIL = re.compile(
 _TYPE = re.compile(r"(~?\w+)\[([^\]]*)\]")
 _MOST_LINES = 200  # lines of an explanation
 _KEPT = 64  # earlier compilations of a function to compare with
-_FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)
+_FOLDERS = Folders.elsewhere(FRONTEND)
 
 
 @dataclass(slots=True)

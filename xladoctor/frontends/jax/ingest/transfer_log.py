@@ -11,7 +11,6 @@ import re
 from collections import deque
 from dataclasses import dataclass
 
-from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.compiler_log import CompilerLog, add_process
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested
@@ -29,7 +28,7 @@ _DIRECTIONS = {
     ("device", "device"): "between_devices",
 }
 _MOST_FRAMES = 200
-_FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)
+_FOLDERS = Folders.elsewhere(FRONTEND)
 
 
 @dataclass(slots=True)

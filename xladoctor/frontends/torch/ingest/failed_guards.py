@@ -10,6 +10,7 @@ from xladoctor.recording.bootstrap._xladoctor.pytorch import guards
 
 _LONGEST = 5_000  # characters of a reason: patterns take quadratic time
 _NO_VALUES = guards.Frame({}, {})
+_Condition = tuple[str, str, str]
 
 
 class FailedGuards:
@@ -29,6 +30,14 @@ class FailedGuards:
         for reason in reasons:
             if version := guards.compared_with(reason):
                 self._guards.setdefault(version, reason)
+
+    def __contains__(self, number: str) -> bool:
+        return number in self._reasons
+
+    @property
+    def conditions(self) -> set[_Condition]:
+        """What the guards in the records hold for."""
+        return {condition(reason) for reasons in self._reasons.values() for reason in reasons}
 
     def drop(self, number: str) -> None:
         """Forget the reasons of a compilation that did not take place."""
@@ -51,7 +60,9 @@ class FailedGuards:
         """What was new, from the guard that failed and the guard of the new version."""
         change = guards.change(reason, _NO_VALUES)
         own = self._guards.get(number)
-        if own and not change.now and _subject(own) == (change.what, change.argument):
+        if number in self._reasons and change.now:
+            return change  # else the actual value is that of a later version
+        if own and _subject(own) == (change.what, change.argument):
             return change._replace(now=guards.change(own, _NO_VALUES).was)
         return change
 
@@ -60,6 +71,12 @@ def used_at(reason: str, files: Sequence[str], folders: Folders) -> CallSite:
     """The line that needs the guard; ``files`` are candidates for a path that is not whole."""
     stack = guards.traced(reason, files)
     return folders.locate([Frame(*frame) for frame in reversed(stack)])
+
+
+def condition(reason: str) -> _Condition:
+    """What a guard holds for: what it is about, the argument, and the value expected there."""
+    change = guards.change(reason, _NO_VALUES)
+    return change.what, change.argument, change.was
 
 
 def _subject(reason: str) -> tuple[str, str]:

@@ -18,7 +18,6 @@ from typing import Any
 from xladoctor.facts.graphs import UNNAMED
 from xladoctor.frontends.torch.ingest.failed_guards import FailedGuards, used_at
 from xladoctor.frontends.torch.ingest.structured_records import TABLES, Record, records
-from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.compiled_calls import Calls, add_placed, calls_of
 from xladoctor.ingest.compiler_log import compilation
 from xladoctor.ingest.compressed import Unpacked
@@ -134,7 +133,7 @@ class _Reader:
         self._rows = Gathered()
         for table in TABLES:
             self._rows.table(table)
-        self._folders = Folders(framework=vocabulary(FRONTEND).packages)
+        self._folders = Folders.elsewhere(FRONTEND)
         self._files: dict[int, str] = {}
         self._sites: dict[str, CallSite] = {}
         self._failed = FailedGuards()

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from xladoctor.facts.graphs import UNNAMED
-from xladoctor.frontends.torch.ingest.failed_guards import FailedGuards, used_at
+from xladoctor.frontends.torch.ingest.failed_guards import FailedGuards, condition, used_at
 from xladoctor.frontends.torch.ingest.text_records import (
     ABORTED,
     FOLDERS,
     FRONTEND,
+    WRAPPER,
     Break,
     FunctionDefinition,
     Record,
@@ -34,7 +35,9 @@ from xladoctor.ingest.frames import NOWHERE, CallSite, Frame
 from xladoctor.ingest.interface import Ingested
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
 
-_MOST_EARLIER = 1 << 10  # compilations of a function: torch's own limits are 8 and 256
+#: Compilations before the first that a function's log names: no more rows for what a number says.
+#: By default torch stops at 8.
+_MOST_EARLIER = 16
 
 
 @dataclass(slots=True)
@@ -51,7 +54,7 @@ class _Function:
 
     Attributes:
         defined: where it is defined; None if that was cut off.
-        numbers: the numbers of its compilations, in order; the first is not logged.
+        numbers: the numbers of its compilations; the first is not logged.
     """
 
     defined: FunctionDefinition | None
@@ -62,7 +65,14 @@ class _Function:
     @property
     def name(self) -> str:
         """Its readable name."""
-        return breaks.function_name(self.defined.name) if self.defined else UNNAMED
+        if self.defined is None or self.is_wrapper:
+            return UNNAMED
+        return breaks.function_name(self.defined.name)
+
+    @property
+    def is_wrapper(self) -> bool:
+        """Whether it is Dynamo's own, around a function of the program, which is an argument."""
+        return bool(self.defined and WRAPPER.search(self.defined.file))
 
     @property
     def frame(self) -> str:
@@ -78,14 +88,21 @@ class _Function:
         return site if self.defined.line else replace(site, line=None)
 
     def compiled(self, number: str, reasons: list[str]) -> None:
-        """Record that the function was compiled, and as often before as the number implies, even
-        if that is not logged or not in the part that was pasted.
+        """Record that the function was compiled, and before that for the versions that the reasons
+        name, and as often as the number implies, even if that is not in the part that was pasted.
         """
-        frame, _, nth = number.partition("/")
-        made = (f"{frame}/{each}" for each in range(min(int(nth), _MOST_EARLIER)))
-        self.numbers |= dict.fromkeys((*made, number))
+        frame, last = number.partition("/")[0], _nth(number)
+        named = (_nth(version) for version in map(guards.compared_with, reasons) if version)
+        made = {0, *range(max(0, last - _MOST_EARLIER), last), *named}
+        self.numbers |= dict.fromkeys(f"{frame}/{each}" for each in made if each < last)
+        self.numbers[number] = None
         if reasons:
             self.failed.add(number, reasons)
+
+
+def _nth(number: str) -> int:
+    """Which version of its function a number such as 0/2 or 0/2_1 is."""
+    return int(number.partition("_")[0].partition("/")[2])
 
 
 class TextLog(CompilerLog):
@@ -160,21 +177,28 @@ class TextLog(CompilerLog):
 
     def _number(self, function: _Function, number: str, reasons: list[str]) -> str:
         """The number of a record's compilation, also if its head was cut off. Until torch 2.4
-        guards do not name their version.
+        guards do not name their version, but there is one of each.
         """
         if number := number or after(reasons):
             return number
         frame = next(at for at, each in enumerate(self._functions.values()) if each is function)
+        if (number := f"{frame}/{max(1, len(reasons))}") not in function.failed:
+            return number
         return f"{frame}/{max(1, len(function.numbers))}"
 
     def _adopt(self) -> None:
         """Assign orphaned reasons to the function of their frame, if other records name it."""
         orphans, self._orphans = self._orphans, []
+        frames = {each.frame: each for each in self._functions.values() if each.frame}
+        guarded = {
+            guard: each for each in self._functions.values() for guard in each.failed.conditions
+        }
         for number, reasons in orphans:
             frame = (number or after(reasons)).partition("/")[0]
-            function = next(
-                (each for each in self._functions.values() if each.frame == frame), None
-            ) or self._functions.setdefault(frame, _Function(None))
+            function = frames.get(frame) if frame else guarded.get(condition(reasons[-1]))
+            if function is None:
+                function = self._functions.setdefault(frame, _Function(None))
+                frames.setdefault(frame, function)
             function.compiled(self._number(function, number, reasons), reasons)
 
     def _limited(self, record: Record) -> None:
@@ -261,16 +285,22 @@ class TextLog(CompilerLog):
         ingested.table("key_change")
         first = 0  # a function's first number; several runs in one log reuse numbers
         for function in self._functions.values():
-            at = {number: first + nth for nth, number in enumerate(function.numbers)}
-            files = self._files(function)
-            for ordinal, (number, index) in enumerate(at.items()):
+            numbers = sorted(function.numbers, key=_nth)
+            at = {number: first + nth for nth, number in enumerate(numbers)}
+            files, ordinal = self._files(function), 0
+            for number, index in at.items():
+                reason = function.failed.reason(number) if index > first else None
+                change = function.failed.change(reason, number) if reason else None
+                if change and change.what == "function" and function.is_wrapper:
+                    reason, ordinal = None, 0  # another function, which the log does not name
                 ingested.add(
                     "compilation",
                     **compilation(
                         process, index, function.name, ordinal, function.site, compile_id=number
                     ),
                 )
-                if ordinal and (reason := function.failed.reason(number)):
+                ordinal += 1
+                if reason and change:
                     used = used_at(reason, files, FOLDERS)
                     against = at.get(guards.compared_with(reason) or "", index - 1)
                     ingested.add(
@@ -279,7 +309,7 @@ class TextLog(CompilerLog):
                         index=index,
                         nth=0,
                         against=against,
-                        **function.failed.change(reason, number)._asdict(),
+                        **change._asdict(),
                         hint=guards.hint(reason) or None,
                         role="used" if used.file else None,
                         **used.columns(),

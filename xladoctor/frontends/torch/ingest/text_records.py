@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
 
 FRONTEND = "torch"
-FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)
+FOLDERS = Folders.elsewhere(FRONTEND)
+WRAPPER = re.compile(r"(?:^|[/\\])_dynamo[/\\]\w+\.py$")  # files that wrap what is compiled
 #: reads: a tensor's value is read, which splits the function, as a warning says.
 Kind = Literal["recompiles", "graph_breaks", "reads", "limit", ""]
 #: The error at a limit if a function must not run eagerly; in older releases it names the limit.

@@ -20,7 +20,6 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.compiler_log import CompilerLog, add_process
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders
 from xladoctor.ingest.interface import Ingested
@@ -71,7 +70,7 @@ class ConsoleLog(CompilerLog):
     supplements = True
 
     def __init__(self) -> None:
-        self._folders = Folders(framework=vocabulary(FRONTEND).packages)
+        self._folders = Folders.elsewhere(FRONTEND)
         self._blocks: list[dict[str, int]] = []
         self._warnings: Counter[_Warning] = Counter()
         self._dropped = 0

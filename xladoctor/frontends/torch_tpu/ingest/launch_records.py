@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from xladoctor.frontends.torch_tpu.ingest.iterations import Iterations
-from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.compiled_calls import Calls
 from xladoctor.ingest.compiler_log import compilation
 from xladoctor.ingest.formats import LogRecord
@@ -55,7 +54,7 @@ class LaunchRecords:
 
     def __init__(self, process: int) -> None:
         self._process = process
-        self._folders = Folders(framework=vocabulary(FRONTEND).packages)
+        self._folders = Folders.elsewhere(FRONTEND)
         self._names: dict[str, int] = {}
         self._order = array("q")  # of each launch its operator, or of a new executable -1 - number
         self._new: list[dict[str, Any]] = []

@@ -59,7 +59,8 @@ _OBJECT = re.compile(
     r"_{2,3}check_obj_id\((.+?), .*|CodeGuardAccessor: .* on (.+)|"
     r"___check_type_id\((.+?), .*"
 )
-_TYPE = re.compile(r"type=<class '(?:\w+\.)*(\w+)'>")
+_CLASS = re.compile(r"<class '(?:\w+\.)*(\w+)'>")
+_TYPE = re.compile(f"type={_CLASS.pattern}")
 #: Expressions that belong to a module at hand, not to the call itself.
 _MEMBER = re.compile(r"(?!G\[)(?:self\[|\w+(?:\[[^\]]*\])*\.)")
 _SIZE = re.compile(r"(?<![\w.\[\]'])([\w.\[\]']+?)\.size\(\)\[(\d+)\]")
@@ -226,7 +227,8 @@ def _no_tensor(guard: str, frame: Frame) -> _Texts | None:
     match = _NO_TENSOR.match(guard)
     if match is None:
         return None
-    return "structure", match[1], "a tensor", _type_of(frame.value(match[1]), match[2])
+    found = _CLASS.sub(lambda of: "None" if of[1] == "NoneType" else f"a {of[1]}", match[2])
+    return "structure", match[1], "a tensor", _type_of(frame.value(match[1]), found)
 
 
 def _tensor(guard: str, frame: Frame) -> _Texts | None:
@@ -301,7 +303,7 @@ def _size(guard: str, frame: Frame) -> _Texts | None:
         return None
     shape = getattr(frame.value(match[1]), "shape", None)
     now = "" if shape is None else f"[{','.join(map(str, shape))}]"
-    return "shape", match[1], guard, now
+    return "shape", match[1], f"sizes for which {guard}", now
 
 
 def _equals(guard: str, frame: Frame) -> _Texts | None:
