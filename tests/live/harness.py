@@ -87,6 +87,7 @@ THOROUGH = {
     "batches_sent_in_step",
     "evaluation_without_barrier",
     "label_around_barrier",
+    "folded_table",
     "repeated_layers",
     "epoch_without_steps",
     "counting_argument",

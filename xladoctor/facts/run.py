@@ -502,6 +502,20 @@ class RepeatedLine(_StepLog, example="SELECT file, line, op, copies FROM repeate
     site: Site
 
 
+class CapturedConstant(
+    _StepLog, example="SELECT argument, shape, bytes, line FROM captured_constant"
+):
+    """A large array that a compiled function closes over, and so a constant of its graph, where
+    compiling took long.
+    """
+
+    index: Annotated[Number, "number of the compilation"]
+    argument: Annotated[str, "variable that holds it, where known"]
+    shape: Annotated[str, "its type and shape, as f32[2,3]"]
+    bytes: Annotated[Size, "its size"]
+    site: Site
+
+
 class LoggedWarning(
     Fact,
     source="console log",

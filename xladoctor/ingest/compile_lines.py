@@ -101,7 +101,22 @@ class CompileLines:
                 part=min(1.0, part),
                 site=site,
             )
+        self._captured(line)
         self._compilations += 1
+
+    def _captured(self, line: Compile) -> None:
+        if line.captured is not None:
+            self._rows.table("captured_constant")
+        for site, argument, shape, size in line.captured or ():
+            self._rows.add(
+                "captured_constant",
+                process=self._process,
+                index=self._compilations,
+                argument=argument or None,
+                shape=as_hlo(shape),
+                bytes=size,
+                site=site,
+            )
 
     def _changes(self, line: Compile, against: int) -> None:
         changes = line.changes or (_NOTHING,)

@@ -252,6 +252,9 @@ class KeptGraph(
 #: What differs in the key of a function, and the path of the argument; was, now.
 KeyChange = tuple[str, str, str, str]
 
+#: The site of the line that made an array, its variable, its type and shape, its bytes.
+CapturedArray = tuple[Number | None, str, str, Size]
+
 
 class Compile(Fact, event="compile"):
     """A compilation: in which step, and in what kind of call.
@@ -265,6 +268,9 @@ class Compile(Fact, event="compile"):
         made: the site of the line that made each of these, where known.
         repeated: of a line that the function goes through many times, its site, an operation and
             its copies; all operations, and the share of them that is repeated.
+        captured: large arrays that the function closes over, so that they are constants of the
+            graph: the site of the line that made each, where known, its variable, its type and
+            shape, its bytes; None if they were not looked for.
         memory: bytes of the device that the graph takes: ``argument``, ``output``, ``alias`` (which
             is both) and ``temp``.
         callbacks: calls from the graph to the host.
@@ -287,6 +293,7 @@ class Compile(Fact, event="compile"):
     changes: tuple[KeyChange, ...] = ()
     made: tuple[Number | None, ...] = ()
     repeated: tuple[Number | None, str, Size, Size, float] | None = None
+    captured: tuple[CapturedArray, ...] | None = None
     memory: dict[str, Size] | None = None
     callbacks: Size = 0
     phases: dict[str, Duration] = {}  # noqa: RUF012 - never changed

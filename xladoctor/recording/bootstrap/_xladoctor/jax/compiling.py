@@ -12,7 +12,8 @@ from ..calls import Calls
 from ..disguise import hide_frames, origin, pass_on
 from ..patches import Patches
 from ..step import ThreadState
-from .assignments import Place
+from .assignments import Assignments, Place
+from .constants import large_constants, size_of, text_of, variables
 from .executable import Executable
 from .graphs import kept
 from .key_reader import KeyReader, is_operation
@@ -35,6 +36,7 @@ class _Miss:
         self.began = _clock()
         self.call: tuple[Any, ...] | None = (function, info, args, kwargs)
         self.key: Key | None = None
+        self.constants: list[Any] | None = None  # large ones; None if they are unknown
         self.open = True
         self.tracing = False
 
@@ -84,6 +86,7 @@ class Compiling:
         from jax._src import api, pjit
 
         self._reader = KeyReader(self._jax, self._calls.sites.kind)
+        self._assigned = Assignments(self._calls.sites.kind)
         whole = "_run_python_pjit" if hasattr(pjit, "_run_python_pjit") else "_python_pjit_helper"
         self._patches.replace(pjit, whole, self._closing)
         self._patches.replace(pjit, "_infer_params", self._infer)
@@ -152,6 +155,7 @@ class Compiling:
                 **details.described(),
                 **known,
                 **self._repeated(lowered, spent),
+                **self._captured(miss, spent),
                 "ordinal": launches - first,
             },
         )
@@ -189,6 +193,24 @@ class Compiling:
         if found is None:
             return {}
         return {"repeated": [self._made(found.place, None), *found[1:]]}
+
+    def _captured(self, miss: _Miss | None, spent: int) -> dict[str, Any]:
+        """Fields of the step log about large arrays that the function closes over."""
+        if miss is None or miss.constants is None:
+            return {}
+        arrays = miss.constants if spent >= _SLOW_NS else []
+        try:
+            held = variables(miss.call[0], arrays) if miss.call else {}
+            places = self._assigned.places(value for _, value in held.values()) if held else {}
+            return {"captured": [self._constant(each, held, places) for each in arrays]}
+        except Exception as error:  # what a function holds may be anything
+            pass_on(error)
+            return {}
+
+    def _constant(self, array: Any, held: dict[int, Any], places: dict[int, Place]) -> list[Any]:
+        name, value = held.get(id(array), ("", None))
+        made = self._made(places.get(id(value)), None)
+        return [made, name, text_of(array), size_of(array)]
 
     def _changed(self, miss: _Miss | None, site: int | None) -> dict[str, Any]:
         """Fields of the step log about the key of a compilation."""
@@ -256,6 +278,7 @@ class Compiling:
                 hide_frames(error)
                 raise
             miss.tracing = False
+            self._calls.note(self._keep_constants, miss, result)
             if caller not in ("cache_miss", "_python_pjit_helper"):  # lowered now, compiled later
                 self._calls.note(self._keep_key, miss)
             return result
@@ -271,6 +294,13 @@ class Compiling:
         miss = self._local.miss = _Miss(*what)
         miss.tracing = True
         return miss
+
+    def _keep_constants(self, miss: _Miss, inferred: Any) -> None:
+        try:
+            miss.constants = large_constants(inferred[0])
+        except Exception as error:  # private parts of JAX, which any release may change
+            pass_on(error)
+            self._missing.setdefault("constants", repr(error))
 
     def _keep_key(self, miss: _Miss) -> None:
         miss.key = self._key(miss)

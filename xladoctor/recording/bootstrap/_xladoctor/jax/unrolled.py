@@ -12,11 +12,12 @@ import re
 from collections import Counter
 from typing import Any, Callable, NamedTuple
 
-from ..call_site import FRAMEWORK, MACHINERY, USER
+from ..call_site import FRAMEWORK, MACHINERY, OURS, USER
 from .assignments import Place
 
 _LOOKED_AT = 1000  # operations examined; each one's location is a text to parse
 _LEAST = 50  # copies of one operation
+_CONSTANT = "stablehlo.constant"
 _ALIKE = 0.8  # an iteration's other operations have at least this share of its copies
 #: A frame in the text of a location: ``callsite("step"("/app/train.py":10:34 to :49) at …``.
 _FRAME = re.compile(r'"([^"]*)"\("([^"]+)":(\d+):')
@@ -62,8 +63,11 @@ def repeated(module: Any, kind: Callable[[str], int]) -> Repeated | None:
         (str(each.name), str([*each.results.types]), _place(str(each.location), kind))
         for each in some
     )
+    named, sampled = (Counter(str(each.name) for each in part) for part in (operations, some))
     for (op, _, place), count in places.most_common():
-        copies = count * len(operations) // len(some)
+        if op == _CONSTANT:  # as often as what uses it, but its line is the call's
+            continue
+        copies = count * named[op] // sampled[op]
         if copies < _LEAST:
             return None
         if place is not None:
@@ -73,9 +77,9 @@ def repeated(module: Any, kind: Callable[[str], int]) -> Repeated | None:
 
 
 def _place(location: str, kind: Callable[[str], int]) -> Place | None:
-    """The innermost line outside the framework, if it is the program's."""
+    """The innermost line outside the framework and the capture, if it is the program's."""
     for function, file, line in _FRAME.findall(location):
         of = kind(file)
-        if of not in (FRAMEWORK, MACHINERY):
+        if of not in (FRAMEWORK, MACHINERY, OURS):  # the capture's wrappers are traced through, too
             return Place(file, int(line), function) if of == USER else None
     return None
