@@ -316,7 +316,7 @@ def _of_loader(parts: Mapping[str, str]) -> dict[str, Any]:
 
 
 _SHAPE = cause(kind="input_shape", to_shape="f32[3,5]", dimension=1)
-_LEFT_OUT = ("numbers", "lines", "parts")
+_LEFT_OUT = ("numbers", "lines", "parts", "errors")
 KINDS = {
     "drop_last": Kind(_LOADED | _DROPPED, declared=_LEFT_OUT, cause=_of_loader, needs={}),
     "loader_workers": Kind(_LOADED, declared=("numbers",), needs={}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,6 +15,7 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Position
 
 Fix = Callable[[Case], Change]
+_REFUSES = re.compile(r"_*refuse(_|$)")
 
 
 def left_out(kind: str) -> Fix:
@@ -54,6 +56,6 @@ def blind() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         for owner in owners:
             for name in [*vars(owner)]:
-                if name.strip("_").startswith("refuse") and callable(getattr(owner, name)):
+                if _REFUSES.match(name) and callable(getattr(owner, name)):
                     stack.enter_context(mock.patch.object(owner, name, return_value=None))
         yield
