@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import rows
+from xladoctor.diagnosis.engine import diagnose
+from xladoctor.diagnosis.pack import load_rules
+from xladoctor.doctor import load_evidence
 from xladoctor.frontends.jax.ingest.transfer_log import TransferLog
 from xladoctor.ingest.console_text import read_text
 from xladoctor.ingest.interface import Ingested, IngestError
@@ -82,3 +86,19 @@ def test_any_text_is_taken_or_left(text: str) -> None:
     for line in ("host-to-device transfer: " + text).splitlines():
         log.take(line)
     log.add(0, Ingested())
+
+
+@pytest.mark.parametrize(
+    ("way", "fix"),
+    [("device-to-host", "Keep the array"), ("host-to-device", "Call jax.device_put")],
+)
+def test_reads_and_uploads_have_cures_of_their_own(tmp_path: Path, way: str, fix: str) -> None:
+    file = tmp_path / "out.log"
+    file.write_text(
+        'Traceback (most recent call last):\n  File "/home/me/train.py", line 9, in <module>\n'
+        f"    total += float(loss)\njaxlib._jax.XlaRuntimeError: INVALID_ARGUMENT: Disallowed {way}"
+        " transfer: shape=(), dtype=F32, device=TPU_0\n"
+    )
+    (finding,) = diagnose(load_evidence(str(file)), load_rules()).findings
+    assert finding.rule == "XD204"
+    assert finding.fix.startswith(fix)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.warning_log import add_warning
 from xladoctor.quantities import duration, nanoseconds
 
 FRONTEND = "jax"
@@ -35,10 +36,15 @@ _MOST_LINES = 12  # lines from an alarm to the instruction
 
 @dataclass(slots=True)
 class _Slow:
-    """A slow module, or a slow instruction being folded, and the least time that it took."""
+    """A slow module, or a slow instruction being folded, and the least time that it took.
+
+    Attributes:
+        ended: whether that is the whole time.
+    """
 
     module: str | None
     seconds: float
+    ended: bool = False
     site: CallSite = NOWHERE
 
 
@@ -46,14 +52,20 @@ class SlowAlarm(CompilerLog):
     """Collects the modules whose compilation set off the alarm."""
 
     NAME = "XLA's alarm of slow compilation"
-    MARKS = ("slow_operation_alarm.cc:", _SLOW, _UNOPTIMIZED, "Constant folding an instruction")
+    MARKS = (
+        "slow_operation_alarm.cc:",
+        _SLOW,
+        _UNOPTIMIZED,
+        "Constant folding an instruction",
+        "The operation took ",
+    )
 
     def __init__(self) -> None:
         self._slow: list[_Slow] = []
         self._open: list[_Slow] = []  # those whose end is not logged yet
         self._unoptimized = False
         self._below = 0  # further lines that may have the instruction
-        self._again = False  # the alarm repeats its text after the time that the operation took
+        self._took: float | None = None  # the time of the module that the alarm then repeats
 
     @property
     def LACKING(self) -> str:  # type: ignore[override]  # noqa: N802 - as in the base class
@@ -96,10 +108,10 @@ class SlowAlarm(CompilerLog):
             self._begin(_Slow(None, float(match[1])))
             self._below = _MOST_LINES
         elif match := _TOOK.search(line):
-            if self._open and any(match.groups()):
+            if any(match.groups()):
+                self._end()
                 hours, minutes, seconds = (float(part or 0) for part in match.groups())
-                self._open.pop().seconds = 3600 * hours + 60 * minutes + seconds
-                self._again = True
+                self._took = 3600 * hours + 60 * minutes + seconds
         elif _SLOW in line:
             self._below = 1  # the next line names the module
         elif self._below:
@@ -112,10 +124,22 @@ class SlowAlarm(CompilerLog):
         return True
 
     def _begin(self, slow: _Slow) -> None:
-        if not self._again:
+        if self._took is None:
             self._slow.append(slow)
             self._open.append(slow)
-        self._again = False
+            return
+        begun = next((each for each in self._open if each.module == slow.module), None)
+        if begun is None:  # its beginning was cut off
+            self._slow.append(slow)
+        self._end(begun or slow)
+
+    def _end(self, slow: _Slow | None = None) -> None:
+        """Note how long a module took; without a name it is the one that began last."""
+        took, self._took = self._took, None
+        slow = slow or (self._open[-1] if self._open else None)
+        if took is not None and slow is not None:
+            slow.seconds, slow.ended = took, True
+            self._open = [each for each in self._open if each is not slow]
 
     def add(self, process: int, ingested: Ingested) -> None:
         """Fill ``compilation``, unless another log has the process's compilations."""
@@ -123,6 +147,7 @@ class SlowAlarm(CompilerLog):
             return
         if process not in ingested.tables.get("process", {}).get("process", ()):
             add_process(process, FRONTEND, ingested)
+        self._end()
         earlier: Counter[str] = Counter()
         modules = [each for each in self._slow if each.module]
         for number, each in enumerate(modules):
@@ -135,7 +160,10 @@ class SlowAlarm(CompilerLog):
                     name,
                     earlier[name],
                     NOWHERE,
-                    duration_ns=nanoseconds(each.seconds),
+                    duration_ns=nanoseconds(each.seconds) if each.ended else None,
                 ),
             )
+            if not each.ended:
+                least = f"compiling {name} took at least {duration(each.seconds)}"
+                add_warning(process, "slow compilation", least, ingested)
             earlier[name] += 1
