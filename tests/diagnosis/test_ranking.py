@@ -40,6 +40,17 @@ def test_severity(share: float | None, stalls: bool, unbounded: bool, expected: 
     assert judged(settled=True) == ("warning" if unknown else expected)
 
 
+@pytest.mark.parametrize(
+    ("avoidable", "ceiling", "expected"),
+    [(0.1, "error", "warning"), (0.0999, "error", "info"), (0.9, "info", "info")],
+)
+def test_what_costs_a_tenth_of_the_run_and_can_be_avoided_is_a_warning(
+    avoidable: float, ceiling: Severity, expected: Severity
+) -> None:
+    state = {"stalls": False, "unbounded": False, "healthy": True, "settled": False}
+    assert severity(0.9, ceiling=ceiling, avoidable=avoidable, **state) == expected
+
+
 def test_severity_stays_below_that_of_the_rule() -> None:
     level = severity(
         0.9, stalls=True, unbounded=True, healthy=False, settled=False, ceiling="warning"
@@ -59,12 +70,12 @@ def saves(seconds: float | None, level: Severity = "warning", **fields: Any) -> 
 
 ORDERED = [
     saves(None, "error", fingerprint="wrong results", about="results"),
+    saves(None, "error", fingerprint="unknown cost, error"),
     saves(3.0, "info", fingerprint="only information, which saves most"),
     saves(0.5, fingerprint="saves less"),
     saves(0.5, count=39, fingerprint="the same, less often"),
     saves(0.1, "error", fingerprint="saves still less, though an error"),
     saves(0.1, fingerprint="a warning"),
-    saves(None, "error", fingerprint="unknown cost, error"),
     saves(None, fingerprint="unknown cost, warning", rule="XD201"),
     saves(None, fingerprint="the same, later rule", rule="XD202"),
     saves(None, fingerprint="the same, later line", rule="XD202", locations=[location(line=42)]),

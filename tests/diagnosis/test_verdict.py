@@ -21,7 +21,7 @@ from xladoctor.diagnosis.interface import (
     Unexplained,
     Verdict,
 )
-from xladoctor.diagnosis.reach import reach
+from xladoctor.diagnosis.reach import few_recurring, reach
 from xladoctor.diagnosis.verdict import verdict
 
 
@@ -353,28 +353,67 @@ def test_what_no_rule_cures_has_its_hottest_line() -> None:
     assert text.endswith("; no rule has a fix for it; most of it is at train.py:12.")
 
 
+def test_a_line_with_less_than_half_of_it_has_its_share() -> None:
+    rows = [Unexplained("input", 6.0, [LineTime("train.py", 12, 1.5)])]
+    text = judge(replace(spent(input_s=6.0, barrier_s=4.0), unexplained=rows), []).text
+    assert text.endswith("; no rule has a fix for it; 25% of it is at train.py:12.")
+
+
+def test_what_costs_much_once_is_to_be_fixed_and_has_its_reach() -> None:
+    once = Saving(4.0, None, 0.4, "estimate", remaining_s=4.0, next_1000_s=0.0)
+    text = judge(spent(compile_s=6.0, barrier_s=4.0), [finding(saving=once)]).text
+    assert text.endswith("; fix 1 finding to save 4 s of this run; a longer run loses no more.")
+
+
+@pytest.mark.parametrize(
+    ("steps", "sentence"),
+    [
+        (None, ""),
+        (Steps(3, 3, None), "All of its 3 steps were warm-up: what recurs was not judged"),
+        (Steps(1, 1, None), "Its only step was warm-up: what recurs was not judged"),
+        (
+            Steps(4, 3, 1.0),
+            "Only 1 of its 4 steps came after warm-up: what recurs was hardly judged",
+        ),
+        (Steps(6, 3, 1.0), ""),
+    ],
+)
+def test_steps_too_few_to_show_what_recurs_come_first(steps: Steps | None, sentence: str) -> None:
+    assert few_recurring(steps) == sentence
+    text = judge(spent(barrier_s=9.0, upload_s=1.0), [], first=[sentence] * bool(sentence)).text
+    assert text.startswith(sentence)
+
+
+def test_a_program_that_made_no_step_is_not_said_to_have_made_some() -> None:
+    ended = ending(RunFacts("run", "run", signal=15), None, without_steps=True)
+    assert ended == "the program was ended by SIGTERM before a step was done"
+
+
+def test_a_wait_in_collectives_is_not_the_device_s_work() -> None:
+    judged = judge(spent(read_s=7.0, python_s=3.0), [], waiting=0.9)
+    assert judged.text.startswith(
+        "70% of the loop's 10 s went to collectives, waiting for other processes"
+    )
+
+
 def test_what_a_finding_is_about_has_a_cure() -> None:
     time = spent(40.0, startup_s=30.0, save_s=6.0, barrier_s=4.0)
     known = Explained(0.0, 30.0, 5.0, 0.0, 0.9)
     time = replace(time, explained=known, unexplained=[Unexplained("save", 1.0)])
     saved = finding("XD503", severity="info", saving=Saving(5.0, None, None, "bound"))
-    assert judge(time, [saved]).text.endswith(
-        "; nothing has to be fixed, but a fix below saves at most 50% of the loop."
-    )
+    assert judge(time, [saved]).text.endswith("; an optional fix saves at most 50% of the loop.")
 
 
 def test_findings_of_a_program_that_never_left_warm_up_have_no_speedup() -> None:
     judged = judge(spent(compile_s=10.0), [HALF], steps=Steps(3, 3, None))
     assert judged.speedup is None
-    assert judged.text.endswith(
-        "; 1 finding to fix in 3 steps, all of them warm-up: let it run longer."
-    )
+    assert judged.text.endswith("; 1 finding to fix; let it run longer.")
 
 
 def test_a_note_that_saves_something_is_not_nothing() -> None:
     note = finding(severity="info", saving=Saving(0.3, None, 0.03, "estimate"))
     assert judge(spent(barrier_s=10.0), [note]).text.endswith(
-        "; nothing has to be fixed, but a fix below saves 3% of the loop."
+        "; an optional fix saves 3% of the loop."
     )
 
 
@@ -425,12 +464,12 @@ LONG, SHORT = Steps(40, 3, 1.0), Steps(2, 2, None)
         ),
         ({"status": 1}, LONG, 0.7, "nothing to fix until then."),
         ({"signal": 9}, LONG, 0.0, "nothing to fix until then."),
-        ({"status": 0}, SHORT, 0.0, "nothing to fix in 2 steps of warm-up; let it run longer."),
+        ({"status": 0}, SHORT, 0.0, "nothing to fix in what was judged; let it run longer."),
         (
             {"status": 1},
             Steps(1, 1, None),
             0.0,
-            "nothing to fix in 1 step of warm-up.",
+            "nothing to fix until then.",
         ),
         (
             {"incomplete": ["lost"], "status": 1},
@@ -450,7 +489,7 @@ def test_nothing_to_fix_says_how_far_that_goes(
 
 def test_how_the_program_failed_comes_first() -> None:
     ended = ending(RunFacts("run", "run", status=1), LONG)
-    text = judge(spent(barrier_s=9.0, upload_s=1.0), [], ended=ended).text
+    text = judge(spent(barrier_s=9.0, upload_s=1.0), [], first=[ended]).text
     assert text.startswith("The program failed (exit status 1) after 40 steps. 90% of the loop")
 
 

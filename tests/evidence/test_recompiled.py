@@ -171,7 +171,7 @@ CASES = {
     "early_buckets": Case(
         at(0, 4, 8, 12, 16, 20),
         [
-            {"count": 5, "healthy": True, "settled": True, "by_counts": "info"},
+            {"count": 5, "healthy": True, "settled": None, "by_counts": "info"},
         ],
     ),
     "early_buckets_that_cost_little": Case(
@@ -184,14 +184,14 @@ CASES = {
     "early_buckets_that_cost_much": Case(
         at(0, 4, 8, duration_ns=3_000_000),
         [
-            {"healthy": True, "settled": True, "by_counts": "info"},
+            {"healthy": True, "settled": None, "by_counts": "info"},
         ],
         kind="input_shape",
     ),
     "six_buckets_are_too_many": Case(
         at(0, 4, 8, 12, 16, 20, 24),
         [
-            {"count": 6, "healthy": False, "settled": True, "by_counts": "warning"},
+            {"count": 6, "healthy": False, "settled": None, "by_counts": "warning"},
         ],
     ),
     "last_bucket_in_the_last_third": Case(
@@ -209,7 +209,7 @@ CASES = {
     "just_before_the_last_third": Case(
         at(0, 6, 12, 18, 19, launches=30),
         [
-            {"count": 4, "settled": True},
+            {"count": 4, "settled": None},
         ],
     ),
     "two_in_the_last_third": Case(
@@ -316,7 +316,7 @@ CASES = {
     "other_cause_goes_on": Case(
         at(0, 4, 8) + at(39, kind="placement"),
         [
-            {"kind": "constant", "settled": True, "healthy": False},
+            {"kind": "constant", "settled": None, "healthy": False},
             {"kind": "placement", "settled": False},
         ],
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.evidence.pod_runs import members, pod_of
+from xladoctor.evidence.pod_runs import job_of, members, pod_of
 from xladoctor.foreign import quoted
 from xladoctor.report.output import say
 from xladoctor.repository import from_here
@@ -86,7 +86,9 @@ class Destination:
             self._sending.finish(directory, quiet=quiet)
 
     def say_pod(self, directory: Path) -> None:
-        """Say how to read the runs of all hosts, if those of others are in the same place."""
+        """Say how to read the runs of all hosts or processes, if those of others are in the same
+        place.
+        """
         if self._sending is not None:
             place = self._sending.shared()
         else:
@@ -94,6 +96,9 @@ class Destination:
             place = None if pod is None else str(from_here(pod))
         if place is not None:
             say(f"all hosts together: xladoctor analyze {quoted(place)}")
+        elif runs := job_of(directory):
+            shown = quoted(*(str(from_here(run)) for run in runs))
+            say(f"{len(runs)} processes together: xladoctor analyze {shown}")
 
 
 def directory_of(outcome: RunOutcome) -> Path:

@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 from xladoctor.diagnosis.interface import TimeParts, TimeSpent
+from xladoctor.diagnosis.missing_processes import waiting_share
 from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import vocabulary
 
@@ -36,6 +37,10 @@ def time_spent(evidence: Evidence) -> TimeSpent:
         expected = _warmup_compile(evidence, row["process"]) - seconds["earlier_compile"]
         warmup = min(seconds["compile"], max(0.0, expected))
     python = max(0.0, seconds["python"] - seconds["setup"])
+    unfinished = python * _unfinished_compile(evidence, row)
+    warmup += unfinished
+    seconds["compile"] += unfinished
+    python -= unfinished
     eager = min(python, _eager_compile(evidence, row["process"]))
     python -= eager
     of_loop = loop_shares(evidence, row).of(seconds["barrier"], python, seconds["upload"])
@@ -168,6 +173,19 @@ def _eager_compile(evidence: Evidence, process: int) -> float:
     return float(rows[0]["accumulator"] or 0.0) / 1e9 if rows else 0.0
 
 
+def _unfinished_compile(evidence: Evidence, loop: dict[str, Any]) -> float:
+    """The share of the Python of a program without any step that was in a compilation, which has
+    no record if the program was ended in it.
+    """
+    query = """
+        SELECT sum(count) FILTER (doing = 'compile') / sum(count) FROM host_sample h
+        WHERE process = $process AND thread = $thread AND NOT EXISTS (
+            FROM step s WHERE s.process = h.process AND s.thread = h.thread AND NOT s.tail)
+    """
+    of = {"process": loop["process"], "thread": loop["thread"]}
+    return float(evidence.database.scalar(query, of) or 0.0)
+
+
 def _waits(evidence: Evidence, process: int) -> dict[str, Any]:
     """For the waits in the timeline: the share that is dispatch, and the share of the rest in which
     the (busiest) device worked.
@@ -199,7 +217,7 @@ def _busy_share(evidence: Evidence, process: int, waited: float) -> float | None
     if (waits["wait_s"] or 0.0) < _LIKE_THE_OTHERS * typical:
         return None
     busy: float | None = waits["busy"]
-    return busy
+    return busy and busy * (1.0 - waiting_share(evidence.database, process))
 
 
 def _of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:

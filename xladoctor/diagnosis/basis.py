@@ -24,14 +24,16 @@ class Basis:
         judged: how many rules could be evaluated, and how many there are; None if that means
             nothing. If none could, nothing is known to be right.
         limit: what limits a step once ``to_fix`` is fixed.
+        waiting: share of the device's busy time in which it waits for processes that are missing.
         busy: share of the steady steps in which a device worked, if that is their limit.
         so_far: what "nothing to fix" applies to, if not the whole program; see :mod:`.reach`.
         unjudged: the text to use instead, if important rules could not be evaluated.
-        dispatch: what the host launches, if not graphs.
+        dispatch: what the host does in dispatch, if it does not launch graphs.
         off: how many rules are switched off, so that their defects would not be found.
         once: whether no launch repeats, so that all work of the device is within single launches.
         steps: number of steps of the loop, to scale the average step.
-        ended: how the program ended, if it failed; see :func:`.ending`.
+        first: sentences that come first: how the program ended, if it failed, and what was not
+            judged.
         reported: summary of evidence without steps; see :func:`facts.reported`.
     """
 
@@ -49,7 +51,8 @@ class Basis:
     once: bool = False
     steps: Steps | None = None
     reported: str = ""
-    ended: str = ""
+    first: Sequence[str] = ()
+    waiting: float = 0.0
 
     @property
     def warming_up(self) -> bool:

@@ -9,9 +9,14 @@ from xladoctor.diagnosis.interface import RunFacts, Steps
 _INTERRUPTED = 128 + signal.SIGINT
 
 
-def ending(run: RunFacts, steps: Steps | None) -> str:
-    """Such as ``the program failed (exit status 1) after 29 steps``; empty if it did not fail."""
+def ending(run: RunFacts, steps: Steps | None, *, without_steps: bool = False) -> str:
+    """Such as ``the program failed (exit status 1) after 29 steps``; empty if it did not fail.
+
+    Args:
+        without_steps: whether it is known that it made none.
+    """
     after = f" after {steps.count} step{'s' * (steps.count != 1)}" if steps else ""
+    after = " before a step was done" if without_steps else after
     if run.stopped_by:
         return f"the program was ended by {run.stopped_by}{after}"
     if run.signal == signal.SIGINT or run.status == _INTERRUPTED:

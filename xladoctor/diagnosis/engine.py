@@ -19,8 +19,9 @@ from xladoctor.diagnosis.ending import ending
 from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
 from xladoctor.diagnosis.interface import Diagnosis, RuleOutcomes, RunFacts, Steps, TimeSpent, Tool
 from xladoctor.diagnosis.labels import label_times
+from xladoctor.diagnosis.missing_processes import missing_processes, waiting_share
 from xladoctor.diagnosis.pods import pod
-from xladoctor.diagnosis.reach import few_steps, reach, unjudged
+from xladoctor.diagnosis.reach import few_recurring, few_steps, reach, unjudged
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
@@ -250,6 +251,9 @@ def _basis(
     used: Sequence[DeviceUse],
     off: Sequence[str],
 ) -> Basis:
+    ended = ""
+    if facts.is_whole(evidence):
+        ended = ending(run, judged.steps, without_steps=facts.without_steps(evidence))
     return Basis(
         time,
         judged.findings,
@@ -259,13 +263,24 @@ def _basis(
         judged.limit,
         _busy(evidence, judged.savings, used),
         reach(run, judged.steps, waited_share(evidence.database)),
-        unjudged(evidence, list(judged.pack.values()), judged.not_checked),
-        vocabulary(evidence.frontend).words.get("dispatch"),
+        "no step could be judged"
+        if ended and facts.without_steps(evidence)
+        else unjudged(evidence, list(judged.pack.values()), judged.not_checked),
+        facts.dispatching(evidence, time),
         len(off),
         once=judged.steps is None and "launch" in evidence.available,
         steps=judged.steps,
         reported="" if time.parts else facts.reported(evidence),
-        ended=ending(run, judged.steps) if facts.is_whole(evidence) else "",
+        waiting=waiting_share(evidence.database, _lead(evidence)),
+        first=[
+            text
+            for text in (
+                ended,
+                few_recurring(judged.steps),
+                missing_processes(evidence.database),
+            )
+            if text
+        ],
     )
 
 
@@ -321,11 +336,14 @@ def _busy(evidence: Evidence, savings: Savings, used: Sequence[DeviceUse]) -> fl
     """The share of the time that the busiest device works, if it limits the current steps, both by
     the replay and in the timeline's own steps.
     """
-    lead = evidence.database.scalar("SELECT process FROM lead") or 0
-    if savings.whatif.limited_by(lead) != "device":
+    if savings.whatif.limited_by(_lead(evidence)) != "device":
         return None
     busiest = max((device.busy for device in used), default=0.0)
     return busiest if busiest >= _BUSY else None
+
+
+def _lead(evidence: Evidence) -> int:
+    return int(evidence.database.scalar("SELECT process FROM lead") or 0)
 
 
 def judge(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from xladoctor.diagnosis.finding import Finding, Tried
-from xladoctor.diagnosis.interface import RunFacts, StepGroup, Steps, StepsAt
+from xladoctor.diagnosis.interface import RunFacts, StepGroup, Steps, StepsAt, TimeSpent
 from xladoctor.evidence.interface import Evidence
-from xladoctor.quantities import duration
+from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.quantities import duration, percent
 from xladoctor.warmup import WARMUP
 
 _PROCESSES = """
@@ -68,6 +69,10 @@ _ENDS = """
 """
 #: Steady steps and share of the time that a line has at least, and by how much medians differ.
 _LEAST_STEPS, _LEAST_SHARE, _UNLIKE = 3, 0.1, 1.5
+_OPERATORS = """
+    SELECT name, sum(self_ns) / sum(sum(self_ns)) OVER () AS share FROM event
+    WHERE step IS NOT NULL GROUP BY name ORDER BY share DESC LIMIT 1
+"""
 _STEPS_OF_TIMELINE = """
     SELECT * FROM divided_step
     WHERE process = (SELECT process FROM divided_step GROUP BY process
@@ -191,7 +196,7 @@ def steps(evidence: Evidence) -> Steps | None:
     """
     rows = evidence.database.rows(query, {"warmup": WARMUP})
     if not rows:
-        return _steps_of_timeline(evidence)
+        return None if without_steps(evidence) else _steps_of_timeline(evidence)
     row = rows[0]
     median = row["median_ns"]
     warmup = row["warmup"] if (row["period"] or 1) == 1 else WARMUP  # else turns, not barriers
@@ -201,6 +206,26 @@ def steps(evidence: Evidence) -> Steps | None:
         median_ms=None if median is None else round(median * (row["period"] or 1) / 1e6, 4),
         ends=_ends(evidence),
     )
+
+
+def without_steps(evidence: Evidence) -> bool:
+    """Whether the capture saw the program from its start, and no step in it."""
+    return bool(evidence.database.scalar("SELECT bool_and(tail) FROM step"))
+
+
+def dispatching(evidence: Evidence, time: TimeSpent) -> str | None:
+    """What the host does in dispatch, if it launches operators; without a device, where it takes
+    most of the time, these compute there and then. None for frameworks that launch graphs.
+    """
+    word = vocabulary(evidence.frontend).words.get("dispatch")
+    parts = asdict(time.parts) if time.parts else {}
+    largest = max(parts, key=lambda part: parts[part], default="")
+    has_rows = evidence.database.has_rows
+    if word is None or largest != "dispatch_s" or has_rows("device") or not has_rows("timeline"):
+        return word and f"{word} (dispatch)"
+    name, share = next(iter(evidence.database.table(_OPERATORS)[1]), ("", 0.0))
+    most = f", {percent(share)} of that in {name}" if share >= _MOST else ""
+    return f"computing on the CPU{most} (the trace shows no device)"
 
 
 def _ends(evidence: Evidence) -> list[StepsAt]:
@@ -235,6 +260,8 @@ def _steps_of_timeline(evidence: Evidence) -> Steps | None:
 
 def step_groups(evidence: Evidence) -> list[StepGroup]:
     """The times of that thread's steps over the run, in at most 60 groups."""
+    if without_steps(evidence):
+        return []
     for steps in (_STEPS_OF_LOG, _STEPS_OF_TIMELINE):
         query = _GROUPED.format(steps=steps)
         if rows := evidence.database.rows(query, {"groups": _GROUPS}):

@@ -11,7 +11,7 @@ from typing import Any
 
 from xladoctor.diagnosis import barriers, ranking, third_party
 from xladoctor.diagnosis.expression import Expression, expression
-from xladoctor.diagnosis.finding import NO_SAVING, Cost, CostBasis, Finding, Location
+from xladoctor.diagnosis.finding import NO_SAVING, Cost, CostBasis, Finding, Location, Saving
 from xladoctor.diagnosis.fingerprint import distinct, fingerprint
 from xladoctor.diagnosis.interface import TimeSpent
 from xladoctor.diagnosis.place import place_of
@@ -91,6 +91,7 @@ def _finding(
             healthy=bool(worst.get("healthy")),
             settled=bool(worst.get("settled")),
             ceiling=worst.get("highest") or rule.severity,
+            avoidable=_avoidable(saving, cost, time) if not rule.spares_later_runs else 0.0,
         ),
         severity_by_counts=max(
             (_severity_by_counts(rule, row) for row in rows), key=ranking.LEVELS.index
@@ -209,9 +210,18 @@ def _effect(rule: Rule, row: Row) -> Fix:
         int(row.get("process") or 0),
         claims_of(rule.id, row.get("claim")),
         int(row["count"]),
-        settled=bool(row.get("settled")),
+        settled=row.get("settled", False),
         at_most=row.get("at_most"),
     )
+
+
+def _avoidable(saving: Saving, cost: Cost, time: TimeSpent) -> float:
+    """The share of this run that a fix is known to save of compiling: waits may just move."""
+    compiling = bool(saving.assumes) and all(claim.what == "compile" for claim in saving.assumes)
+    known = saving.basis == "estimate" or cost.basis == "measured"
+    if not (compiling and known and saving.seconds and time.whole_s):
+        return 0.0
+    return saving.seconds / time.whole_s
 
 
 def _lost(seconds: float | None, row: Row, time: TimeSpent) -> float | None:

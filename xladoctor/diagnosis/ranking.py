@@ -9,6 +9,7 @@ from xladoctor.diagnosis.rule import Severity
 
 ERROR_SHARE = 0.20
 WARNING_SHARE = 0.02
+AVOIDABLE_SHARE = 0.10
 LEVELS: tuple[Severity, ...] = ("info", "warning", "error")
 
 
@@ -20,6 +21,7 @@ def severity(
     healthy: bool,
     settled: bool,
     ceiling: Severity,
+    avoidable: float = 0.0,
 ) -> Severity:
     """Error from a loss of 20% or for unbounded growth, warning from 2% or for a stall each step.
 
@@ -27,15 +29,17 @@ def severity(
         share: the share lost of this run or a long one, if known.
         stalls: whether it stalls an accelerator each step, whatever it costs here.
         unbounded: whether it grows with the length of the run.
-        healthy: whether it is only worth knowing; never more than info.
+        healthy: whether it is only worth knowing: info, unless much of this run can be saved.
         settled: whether it is over, so that a longer run has no more of it: never more than a
             warning if the loss is unknown.
         ceiling: the rule's severity, which is the highest possible.
+        avoidable: the share of this run that its fix is known to save.
     """
     if healthy:
-        return "info"
+        level: Severity = "warning" if avoidable >= AVOIDABLE_SHARE else "info"
+        return min(level, ceiling, key=LEVELS.index)
     if unbounded or (share is not None and share >= ERROR_SHARE):
-        level: Severity = "error"
+        level = "error"
     elif stalls or (share is not None and share >= WARNING_SHARE):
         level = "warning"
     else:
@@ -51,7 +55,8 @@ def reaches(level: Severity, least: Severity | Literal["never"]) -> bool:
 
 def ranked(findings: list[Finding]) -> list[Finding]:
     """The findings by what their fixes save. Findings about wrong results come first, whatever they
-    cost. Unknown savings come after known ones, and negligible savings last.
+    cost, then errors whose saving is unknown. Other unknown savings come after known ones, and
+    negligible savings last.
     """
     return sorted(
         findings,
@@ -72,5 +77,5 @@ def _group(finding: Finding) -> int:
     if finding.about == "results":
         return 0
     if finding.saving.seconds is None:
-        return 4 if finding.severity == "info" else 2
-    return 3 if finding.saving.is_next_to_nothing else 1
+        return {"error": 1, "warning": 3, "info": 5}[finding.severity]
+    return 4 if finding.saving.is_next_to_nothing else 2

@@ -10,6 +10,7 @@ from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
 
 _BUSY = 0.5  # share of the loop waiting for a processor, above which times mean nothing
+_RECURRING = 3  # steps after warm-up that show what recurs
 _STEPS = """
     SELECT max(steps) FROM (
         SELECT count(*) FILTER (steady OR NOT $steady) AS steps FROM profiled_step GROUP BY process
@@ -35,14 +36,25 @@ def reach(run: RunFacts, steps: Steps | None, waited: float) -> str:
         return " in what the program has done so far"
     if run.incomplete:
         return " in what is here, but a part is lost (see the notes)"
-    failed = run.signal is not None or bool(run.status)
-    if steps is not None and steps.count <= steps.warmup:
-        plural = "s" if steps.count != 1 else ""
-        why = "" if failed else "; let it run longer"
-        return f" in {steps.count} step{plural} of warm-up{why}"
-    if failed:
+    if run.signal is not None or run.status:
         return " until then"
+    if few_recurring(steps):
+        return " in what was judged; let it run longer"
     return " that shows on a machine this busy (see the notes)" if waited >= _BUSY else ""
+
+
+def few_recurring(steps: Steps | None) -> str:
+    """A sentence on steps after warm-up that are too few to show what recurs; empty otherwise."""
+    if steps is None or steps.count - steps.warmup >= _RECURRING:
+        return ""
+    left = steps.count - steps.warmup
+    if not left:
+        all_of = "All of its" if steps.count > 1 else "Its"
+        were = f"{steps.count} steps were" if steps.count > 1 else "only step was"
+        return f"{all_of} {were} warm-up: what recurs was not judged"
+    return (
+        f"Only {left} of its {steps.count} steps came after warm-up: what recurs was hardly judged"
+    )
 
 
 def few_steps(rule: Rule, evidence: Evidence) -> str | None:

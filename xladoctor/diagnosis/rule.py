@@ -30,6 +30,7 @@ from xladoctor.errors import XladoctorError
 from xladoctor.evidence.allowlist import not_of_the_evidence
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.schema import TABLES
+from xladoctor.facts.parts import PartName
 from xladoctor.frontends.vocabulary import DEFAULT, frontends_with, in_words, plural, vocabulary
 from xladoctor.frontends.vocabulary_file import FrontendTrait
 from xladoctor.quantities import duration, percent
@@ -83,6 +84,14 @@ def _of_launches(count: int, cause: Mapping[str, Any], launch: str) -> str:
     return f"{count}{of} {plural(launch) if of or count != 1 else launch}{called}"
 
 
+def _since_last(cause: Mapping[str, Any], launch: str) -> str:
+    """A sentence on the launches since the last new graph; empty if new ones came to the end."""
+    if not cause["quiet"]:
+        return ""
+    of = f"in the last {cause['quiet']} {plural(launch) if cause['quiet'] != 1 else launch}"
+    return f" It has settled: nothing new {of}." if cause["settled"] else f" Nothing new {of}."
+
+
 def _padding_multiple(sizes: Sequence[int]) -> int:
     """The number to pad sizes to a multiple of: one length for similar sizes, else about four."""
     longest = max(sizes)
@@ -104,6 +113,7 @@ TEMPLATES.filters.update(
     duration=duration,
     in_steps=_in_steps,
     of_launches=_of_launches,
+    since_last=_since_last,
     padding_multiple=_padding_multiple,
     size_at=_size_at,
     appended=appended,
@@ -219,6 +229,7 @@ class Rule(BaseModel):
     curable: bool = True
     waits: bool = False
     spares_later_runs: bool = False
+    parts: list[PartName] = []
     covers: list[str] = []
     events: Events | None = None
     causes: list[str] = []

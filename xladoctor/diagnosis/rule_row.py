@@ -94,7 +94,7 @@ class RuleRow(BaseModel):
     settled: bool | None = Field(
         None,
         description="true: it is over, a longer run has no more of it (at most a warning, if"
-        " its cost is not known)",
+        " its cost is not known); NULL: it stopped, but may occur again",
     )
     subject: str | None = Field(
         None,

@@ -27,6 +27,8 @@ KEYS = {
     "waits": "true where its cost is a wait of the host for the device",
     "spares_later_runs": "true where its fix spares not this run, but later ones, the compiling of"
     " warm-up",
+    "parts": "parts of the time that its cost is taken from, in this order, if it claims none; by"
+    " default those of its category",
     "covers": "rules whose findings are a part of its own where they are on the same processes, and"
     " then left out",
     "events": "what its count is a count of, if an expectation counts that too:"

@@ -49,7 +49,7 @@ class Savings:
             now,
             after,
             assumes=list(fix.claims),
-            next_1000_s=0.0 if fix.settled else each,
+            next_1000_s=0.0 if fix.settled else None if fix.settled is None else each,
         )
 
     def in_order(self, findings: Sequence[Finding]) -> tuple[list[Finding], str | None]:
@@ -90,8 +90,8 @@ class Savings:
         return max(0.0, estimate.projected(fix, self.steps.count, self.total_steps))
 
     def _next(self, estimate: Estimate, fix: Fix) -> float | None:
-        """What another thousand steps lose; None if only a single compilation is known."""
-        if not self.steps or not self.steps.count or (fix.once and estimate.late_s):
+        """What another thousand steps lose; None if compilations have no rate."""
+        if not self.steps or not self.steps.count or (fix.has_no_rate and estimate.late_s):
             return None
         now, later = (
             estimate.projected(fix, self.steps.count, self.steps.count + more) for more in (0, 1000)

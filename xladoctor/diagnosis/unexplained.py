@@ -54,14 +54,14 @@ def explain(
     }
     whole = sum(left.values())
     overhead = sum(left.pop(name) for name in _OVERHEAD)
-    claimed = sum(_take(left, finding, pack[finding.rule].category) for finding in findings)
+    claimed = sum(_take(left, finding, pack[finding.rule]) for finding in findings)
     device = _take_from(left, _WAITS, time.device_s or 0.0)
     lines = _Lines(
         evidence,
         {
             (part, at.file, at.line)
             for finding in findings
-            for part in _about(finding, pack[finding.rule].category)
+            for part in _about(finding, pack[finding.rule])
             for at in finding.locations
         },
     )
@@ -83,18 +83,18 @@ def explain(
     )
 
 
-def _take(left: dict[PartName, float], finding: Finding, category: str) -> float:
+def _take(left: dict[PartName, float], finding: Finding, rule: Rule) -> float:
     """Take a finding's cost from the parts that it is about; return the amount taken."""
     seconds = finding.cost.seconds or finding.saving.seconds or 0.0
-    return _take_from(left, _about(finding, category), seconds)
+    return _take_from(left, _about(finding, rule), seconds)
 
 
-def _about(finding: Finding, category: str) -> Iterable[PartName]:
+def _about(finding: Finding, rule: Rule) -> Iterable[PartName]:
     """The parts of the time that a finding is about, in the order in which to take from them."""
     claimed = dict.fromkeys(
         part for claim in finding.saving.assumes for part in _PARTS_OF[claim.what]
     )
-    return claimed or _PARTS_OF_CATEGORY.get(category, ())
+    return claimed or rule.parts or _PARTS_OF_CATEGORY.get(rule.category, ())
 
 
 def _take_from(left: dict[PartName, float], parts: Iterable[PartName], seconds: float) -> float:

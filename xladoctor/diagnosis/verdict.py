@@ -28,6 +28,7 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
 _AVOIDABLE = {"compilation", "host_sync", "input", "upload", "checkpoint", "tracing", "dispatch"}
 _MUCH = 0.2  # share of the loop; more avoidable time is not "nothing to fix"
 _LITTLE = 0.02
+_MOSTLY = 0.5
 _IDLE = 0.5  # share of the waits in which the device is idle, above which they are avoidable
 #: What can limit a step, in words.
 LIMITS = {
@@ -40,6 +41,7 @@ LIMITS = {
     "tracing": "tracing on the host",
     "host": "other Python on the host",
     "device": "the device",
+    "collectives": "collectives, in which it waits for other processes",
 }
 _UNKNOWN = "This evidence has no times of steps, so what limits the program is not known"
 _REPORTED = "{}, but no times of steps"
@@ -47,7 +49,7 @@ NOTHING = "nothing to fix"
 _NO_FIX = "no rule has a fix for it"
 _NONE_JUDGED = "no rule could be evaluated"
 _WITHIN = "no launch repeats, and what goes on within one cannot be seen from outside"
-_WARMING_UP = ", all of them warm-up: let it run longer"
+_WARMING_UP = "; let it run longer"
 _MANY = 10
 _HUNDREDS = 100  # times as fast; more cannot be measured, as too little time is left
 _MOST = 1000.0
@@ -82,8 +84,8 @@ def verdict(basis: Basis) -> Verdict:
         limit, todo = replace(limit, bound_by="device"), _WITHIN
     else:
         limit, todo = _nothing(basis, limit)
-    ended = f"{basis.ended[0].upper()}{basis.ended[1:]}. " if basis.ended else ""
-    text = f"{ended}{limit.text}; {todo}."
+    first = "".join(f"{text[0].upper()}{text[1:]}. " for text in basis.first)
+    text = f"{first}{limit.text}; {todo}."
     return Verdict(limit.bound_by, text, speedup, kind, basis.limit if speedup else None)
 
 
@@ -91,10 +93,12 @@ def _to_fix(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
     """A sentence on how many findings to fix and the gain, and on what may save more."""
     worth = [finding for finding in basis.to_fix if not finding.saving.is_next_to_nothing]
     if worth and basis.warming_up:
-        todo = f"{_counted(worth)} to fix in {_counted_steps(basis)}{_WARMING_UP}"
+        todo = f"{_counted(worth)} to fix{_WARMING_UP}"
     elif worth:
         gain = _gain(basis, speedup, kind)
-        if gain and (speedup or 0.0) >= _NO_GAIN:
+        if over := _once(worth):
+            todo = f"fix {_counted(worth)} to save {over}"
+        elif gain and (speedup or 0.0) >= _NO_GAIN:
             todo = f"fix {_counted(worth)}{gain}"
         else:
             todo = f"{_counted(worth)} to fix{gain or _most(basis, worth)}"
@@ -103,6 +107,17 @@ def _to_fix(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
     else:
         todo = f"{_counted(basis.to_fix)}{_NO_GAIN_OF}{_limited(basis.limit)}"
     return todo + _more(basis, speedup)
+
+
+def _once(worth: Sequence[Finding]) -> str:
+    """What the fixes save of this run, if a longer one loses no more; else empty."""
+    savings = [finding.saving for finding in worth]
+    if any(saving.next_1000_s != 0.0 or saving.seconds is None for saving in savings):
+        return ""
+    exact = all(saving.basis == "estimate" for saving in savings)
+    seconds = sum((s.seconds if s.remaining_s is None else s.remaining_s) or 0.0 for s in savings)
+    most = "" if exact else "at most "
+    return f"{most}{duration(seconds)} of this run; a longer run loses no more"
 
 
 def _more(basis: Basis, speedup: float | None) -> str:
@@ -122,11 +137,6 @@ def _counted(findings: Sequence[Finding]) -> str:
     return f"{len(findings)} finding{'s' * (len(findings) != 1)}"
 
 
-def _counted_steps(basis: Basis) -> str:
-    count = basis.steps.count if basis.steps else 0
-    return f"{count} step{'s' * (count != 1)}"
-
-
 def _of_loop(saving: Saving, share: float) -> str:
     return f"{'at most ' * (saving.basis == 'bound')}{percent(share)} of the loop"
 
@@ -143,11 +153,14 @@ def _nothing(basis: Basis, limit: _Limit) -> tuple[_Limit, str]:
     if basis.judged is not None and not basis.judged[0]:
         todo = _NONE_JUDGED
     elif lost and lost.share > saved:
-        limit, todo = lost, _spared_later(basis, lost) or _NO_FIX + _hottest(basis, lost)
+        limit = lost
+        todo = _spared_later(basis, lost) or "; ".join(
+            filter(None, (_NO_FIX * (saved < _LITTLE), _hottest(basis, lost)))
+        )
         if best and saved >= _LITTLE:
-            todo += f", but a fix below saves {_of_loop(best, saved)}"
+            todo += f"{'; ' * bool(todo)}{_optional(best, saved)}"
     elif best and saved >= _LITTLE:
-        todo = f"nothing has to be fixed, but a fix below saves {_of_loop(best, saved)}"
+        todo = _optional(best, saved)
     else:
         todo = NOTHING
     if basis.unjudged and saved < _LITTLE:
@@ -157,6 +170,10 @@ def _nothing(basis: Basis, limit: _Limit) -> tuple[_Limit, str]:
     if basis.off:
         todo += f", with {basis.off} rule{'s' * (basis.off > 1)} switched off"
     return limit, todo
+
+
+def _optional(best: Saving, share: float) -> str:
+    return f"an optional fix saves {_of_loop(best, share)}"
 
 
 def _as_far_as_known(basis: Basis) -> str:
@@ -206,13 +223,15 @@ def _spared_later(basis: Basis, lost: _Limit) -> str:
 
 
 def _hottest(basis: Basis, lost: _Limit) -> str:
-    """The line that takes most of the time that no rule explains."""
+    """The line that takes most of the time that no rule explains, and its share of that part."""
     rows = (row for row in basis.time.unexplained if row.lines)
     of_part = [row for row in rows if _PARTS.get(f"{row.part}_s", ("",))[0] == lost.bound_by]
     if not of_part:
         return ""
     line = of_part[0].lines[0]
-    return f"; most of it is at {line.file}:{line.line}"
+    part_s = getattr(basis.time.parts, f"{of_part[0].part}_s", 0.0) or of_part[0].seconds
+    share = min(1.0, line.seconds / part_s)
+    return f"{'most' if share > _MOSTLY else percent(share)} of it is at {line.file}:{line.line}"
 
 
 def _by_rule(to_fix: Sequence[Finding], pack: Mapping[str, Rule]) -> _Limit | None:
@@ -252,10 +271,12 @@ def _doing(part: str, basis: Basis) -> tuple[BoundBy, str]:
     """What a program is bound by if its time goes to a part, and what it does then."""
     bound_by, doing = _PARTS[part]
     if bound_by == "dispatch" and basis.dispatch:
-        doing = f"{basis.dispatch} (dispatch)"
+        doing = basis.dispatch
     if part == "python_s" and basis.time.parts and not basis.time.parts.tracing_s:
         doing = "Python"  # recording operations cannot be distinguished
-    if bound_by == "device" and (idle := _idle(basis.time)) > _IDLE:
+    if bound_by == "device" and basis.waiting > _MOSTLY:
+        doing = "collectives, waiting for other processes"
+    elif bound_by == "device" and (idle := _idle(basis.time)) > _IDLE:
         doing += f", which was idle for {percent(idle)} of that"
     return bound_by, doing
 
@@ -277,6 +298,8 @@ def _spent(basis: Basis) -> dict[str, float]:
     given = [wait.saving.remaining_s for wait in waits]
     if given and None not in given:
         reading = min(spent["read_s"], sum(seconds or 0.0 for seconds in given))
+    elif basis.waiting > _MOSTLY:
+        reading = 0.0
     else:
         reading = max(0.0, spent["read_s"] - (time.device_s or 0.0))
     spent["device_s"] += spent["read_s"] - reading

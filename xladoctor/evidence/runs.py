@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from textwrap import shorten
-from typing import Any
 
-from xladoctor.evidence.pod_runs import is_run, members, pod_of
+from xladoctor.evidence.pod_runs import is_run, members, pod_of, read_object
 from xladoctor.foreign import quoted
 from xladoctor.ingest.interface import IngestError
 from xladoctor.recording.interface import RUNS, RunDirectory
-from xladoctor.regular_files import files_below, modified_s, read_json
+from xladoctor.regular_files import files_below, modified_s
 from xladoctor.storage.address import is_url
 
 _LAST = "last"
@@ -159,7 +158,7 @@ def _kept(place: Path) -> KeptRun | None:
     if not hosts and not is_run(place):
         return None
     run = RunDirectory(hosts[0] if hosts else place)
-    manifest, diagnosis = _object(run.manifest), _object(run.diagnosis)
+    manifest, diagnosis = read_object(run.manifest), read_object(run.diagnosis)
     if not manifest.keys() & {"tool", "command"} and not any(run.path.glob("process-*")):
         return None
     steps, verdict = diagnosis.get("steps"), diagnosis.get("verdict")
@@ -173,14 +172,6 @@ def _kept(place: Path) -> KeptRun | None:
         count if isinstance(count, int) else None,
         str(verdict.get("text")) if isinstance(verdict, dict) else "not analyzed yet",
     )
-
-
-def _object(file: Path) -> dict[str, Any]:
-    try:
-        read = read_json(file)
-    except (OSError, ValueError):
-        return {}
-    return read if isinstance(read, dict) else {}
 
 
 def _described(run: KeptRun) -> list[str]:

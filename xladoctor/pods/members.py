@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from xladoctor.errors import XladoctorError
-from xladoctor.evidence.pod_runs import is_run, members
+from xladoctor.evidence.pod_runs import is_run, job_of, members, of_one_job
 from xladoctor.evidence.runs import locate
 from xladoctor.foreign import quoted
 from xladoctor.ingest.interface import Ingested
@@ -95,13 +95,30 @@ def find_pod(words: Sequence[str], session: str | None = None) -> Pod | None:
     if is_url(word) and not local_path(word):
         return _behind(word, session)
     path = Path(locate(local_path(word) or word)) if word != "-" else None
-    return _below(path, session) if path and path.is_dir() else None
+    if path is None or not path.is_dir():
+        return None
+    named = not Path(local_path(word) or word).is_dir()  # last, which is that of a job
+    if named and (runs := job_of(path)):
+        return _of_runs(runs)
+    return _below(path, session)
+
+
+def _of_runs(runs: Sequence[Path]) -> Pod:
+    return Pod(quoted(*map(str, runs)), [_run(run, run) for run in runs], of_runs=True)
 
 
 def _of_files(words: Sequence[str]) -> Pod | None:
-    """The timelines that were named one by one; None if anything else was."""
+    """The timelines, or runs of a job's processes, that were named one by one; None if anything
+    else was.
+    """
+    if any(map(is_url, words)) or "-" in words:
+        return None
+    places = [Path(locate(word)) for word in words]
+    runs = [run for place in places for run in members(place) or [place]]
+    if of_one_job(runs):
+        return _of_runs(runs)
     files = [Path(word) for word in words]
-    if any(map(is_url, words)) or not all(is_timeline(file) and file.is_file() for file in files):
+    if not all(is_timeline(file) and file.is_file() for file in files):
         return None
     # what the user named may be a link to anywhere
     own = [replace(_file(file, file.parent), root="") for file in dict.fromkeys(files)]

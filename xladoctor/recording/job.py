@@ -102,7 +102,7 @@ class Launcher:
         """
         if self.job and other.job and self.job != other.job:
             return False
-        if _without_own(self.command) != _without_own(other.command):
+        if common_command(self.command) != common_command(other.command):
             return False
         if self.host == other.host:
             return Path("/proc", str(other.pid)).exists()
@@ -137,9 +137,9 @@ def _values(command: Sequence[str], option: re.Pattern[str]) -> list[str]:
     ]
 
 
-def _without_own(command: Sequence[str]) -> list[str]:
-    """A command without the arguments in which hosts differ: options for ranks, and whole numbers
-    that are the value of no option.
+def common_command(command: Sequence[str]) -> list[str]:
+    """A command without the arguments in which the launchers of a job differ: options for ranks,
+    and whole numbers that are the value of no option.
     """
     kept, before = [], ""
     for word in command:

@@ -12,6 +12,7 @@ from xladoctor.diagnosis.finding import Finding, Location
 from xladoctor.diagnosis.fingerprint import digest
 from xladoctor.diagnosis.interface import Consumer, Diagnosis
 from xladoctor.gate.interface import BudgetOutcome, Judgement
+from xladoctor.report.gate import explaining
 from xladoctor.report.interface import Report
 from xladoctor.report.levels import LEVELS, Level, judgements, level
 from xladoctor.report.places import path_shown, primary
@@ -146,6 +147,8 @@ def budget_text(budget: BudgetOutcome, diagnosis: Diagnosis) -> list[str]:
     if budget.consumers:
         shown = [consumer_text(budget, consumer, diagnosis) for consumer in budget.consumers]
         text.append(f"Most of it: {', '.join(shown)}.")
+    for finding in explaining(budget, diagnosis):
+        text.append(f"{finding.rule}: {finding.message} Fix: {' '.join(finding.fix.split())}")
     return text
 
 

@@ -13,13 +13,13 @@ from rich.padding import Padding
 from rich.text import Text
 
 from xladoctor.diagnosis.finding import Finding
-from xladoctor.diagnosis.interface import Consumer
+from xladoctor.diagnosis.interface import Consumer, Diagnosis
 from xladoctor.foreign import quoted
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome, Judgement, Repeated
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
 from xladoctor.report.text import plain
-from xladoctor.report.words import COUNTS, STATES, amount
+from xladoctor.report.words import COUNTS, STATES, amount, number
 
 _VERDICTS: dict[str, tuple[str, str]] = {
     "passed": ("gate passed", "bold green"),
@@ -30,16 +30,78 @@ _VERDICTS: dict[str, tuple[str, str]] = {
 _SIMPLE = re.compile(r"[\w.,:/@%+-]+(?: [\w.,:/@%+=-]+)*")
 
 
+#: Counts of which there is a number, with their unit after the noun.
+_COUNTABLE = {
+    "compilations_after_warmup",
+    "graphs_too_large",
+    "host_syncs_per_step",
+    "fallbacks_per_step",
+    "barriers_per_step",
+}
+
+
 def failing(report: Report) -> list[Finding]:
     """The findings that fail, in rank order."""
     return [finding for finding, made in _judged(report) if made.fails]
 
 
+def decisive(report: Report) -> list[Finding]:
+    """The findings that fail, or explain what exceeds a budget, in rank order."""
+    named = {each.fingerprint for each in (*failing(report), *_explaining_all(report))}
+    return [finding for finding, _ in _judged(report) if finding.fingerprint in named]
+
+
+def explaining(budget: BudgetOutcome, diagnosis: Diagnosis) -> list[Finding]:
+    """The findings about what a budget counts, at the lines that contribute to it."""
+    lines = {(at.file, at.line) for each in budget.consumers if (at := each.location)}
+    return [
+        finding
+        for finding in diagnosis.findings
+        if (rule := diagnosis.pack.get(finding.rule))
+        and rule.events
+        and budget.count.startswith(rule.events)
+        and any((at.file, at.line) in lines for at in finding.locations)
+    ]
+
+
+def _explaining_all(report: Report) -> list[Finding]:
+    """The same for all budgets that are exceeded."""
+    budgets = report.outcome.budgets if report.outcome else ()
+    over = [budget for budget in budgets if budget.state == "over"]
+    return [finding for budget in over for finding in explaining(budget, report.diagnosis)]
+
+
+def headline(report: Report) -> str:
+    """The verdict; for a failed gate, why it failed and where the cure is."""
+    diagnosis, outcome = report.diagnosis, report.outcome
+    if outcome is None or outcome.status != "failed":
+        return diagnosis.verdict.text
+    over = [budget for budget in outcome.budgets if budget.state == "over"]
+    reasons = [_exceeded(budget) for budget in over]
+    if findings := _findings_failing(outcome):
+        reasons.append(findings)
+    said = f"Failed: {'; '.join(reasons)}."
+    if cures := _explaining_all(report):
+        at = cures[0].locations[0]
+        said += f" {cures[0].rule} at {at.file}:{at.line} says how to avoid that."
+    to_fix = any(finding.severity != "info" for finding in diagnosis.findings)
+    return f"{said} {diagnosis.verdict.text}" if to_fix else said
+
+
+def _exceeded(budget: BudgetOutcome) -> str:
+    noun, unit = COUNTS[budget.count]
+    found, limit = (value or 0.0 for value in (budget.found, budget.limit))
+    if budget.count in _COUNTABLE:
+        return f"{number(budget.count, found)} {noun}{unit}, {number(budget.count, limit)} allowed"
+    return f"{noun} {amount(budget.count, found)}, {amount(budget.count, limit)} allowed"
+
+
 def passed_by(report: Report, style: Style) -> list[RenderableType]:
-    """A line for each finding that does not fail."""
+    """A line for each finding that is not shown in full."""
     rows: list[RenderableType] = []
+    in_full = decisive(report)
     for finding, made in _judged(report):
-        if not made.fails:
+        if finding not in in_full:
             place = finding.locations[0] if finding.locations else None
             where = f"  {place.file}:{place.line}" if place else ""
             text = f"{STATES[made.state]}  {finding.rule}{where}: {made.reason}"
@@ -71,19 +133,22 @@ def verdict(outcome: GateOutcome) -> str:
 
 def summary(outcome: GateOutcome) -> str:
     """What decided, in one phrase."""
-    parts = [
-        _number(
-            sum(made.fails and made.state == state for made in outcome.judgements),
-            f"{state} finding",
-        )
-        for state in ("new", "worse")
-    ]
+    parts = [_findings_failing(outcome)]
     parts.append(
         _number(sum(budget.state == "over" for budget in outcome.budgets), "budget", " over")
     )
     parts.append(_number(len(outcome.missing), "not judged", ""))
     decisive = [part for part in parts if part]
     return ", ".join(decisive) or "nothing fails"
+
+
+def _findings_failing(outcome: GateOutcome) -> str:
+    counts = {
+        state: sum(made.fails and made.state == state for made in outcome.judgements)
+        for state in ("new", "worse")
+    }
+    numbers = [_number(count, f"{state} finding") for state, count in counts.items() if count]
+    return ", ".join(numbers)
 
 
 def _number(count: int, what: str, then: str = "") -> str:

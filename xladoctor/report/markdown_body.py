@@ -12,6 +12,7 @@ from xladoctor.diagnosis.tpu_graph import TpuGraph
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome
 from xladoctor.report import pods, tpu_graphs
 from xladoctor.report.alerts import Alert, alerts, consumer_text
+from xladoctor.report.gate import headline
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.markup import block, code, element, inline, prose, table
 from xladoctor.report.next_command import next_command
@@ -107,7 +108,7 @@ def _head(report: Report) -> Iterator[str]:
     diagnosis = report.diagnosis
     status = f" – {_STATUS[report.outcome.status]}" if report.outcome else ""
     yield f"## xladoctor: {code(name_of(diagnosis.run))}{status}"
-    yield f"**{inline(diagnosis.verdict.text)}**"
+    yield f"**{inline(headline(report))}**"
     facts = program(diagnosis.run)[1:]
     if diagnosis.steps:
         facts += steps_of(diagnosis.steps)

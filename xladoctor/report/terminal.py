@@ -67,8 +67,8 @@ def _sections(raw: Report, style: Style) -> list[RenderableType]:
     """
     report = printable(raw, style)
     diagnosis, outcome = report.diagnosis, report.outcome
-    shown = diagnosis.findings if outcome is None else gate.failing(report)
-    account, findings = [*_account(diagnosis, style)], [*_findings(shown, report, style)]
+    shown = diagnosis.findings if outcome is None else gate.decisive(report)
+    account, findings = [*_account(report, style)], [*_findings(shown, report, style)]
     sections: list[RenderableType] = [_heading(diagnosis, style)]
     if outcome is None:
         sections += [*account, *findings]
@@ -83,9 +83,10 @@ def _sections(raw: Report, style: Style) -> list[RenderableType]:
     return sections
 
 
-def _account(diagnosis: Diagnosis, style: Style) -> Iterator[RenderableType]:
+def _account(report: Report, style: Style) -> Iterator[RenderableType]:
     """What limits the program, and where its time went."""
-    yield _verdict(diagnosis)
+    diagnosis = report.diagnosis
+    yield _verdict(report)
     yield from pods.sections(diagnosis.pod, style)
     if diagnosis.time.parts is not None and diagnosis.time.whole_s:
         yield _time(diagnosis, diagnosis.time.parts, style)
@@ -138,9 +139,9 @@ def _heading(diagnosis: Diagnosis, style: Style) -> Text:
     return text.append(plain(" · ".join(program(diagnosis.run)), style), style="dim")
 
 
-def _verdict(diagnosis: Diagnosis) -> Text:
-    serious = any(finding.severity == "error" for finding in diagnosis.findings)
-    return Text(diagnosis.verdict.text, style="bold red" if serious else "bold")
+def _verdict(report: Report) -> Text:
+    serious = any(finding.severity == "error" for finding in report.diagnosis.findings)
+    return Text(gate.headline(report), style="bold red" if serious else "bold")
 
 
 def _time(diagnosis: Diagnosis, parts: TimeParts, style: Style) -> Group:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from xladoctor.diagnosis.finding import Claim
+from xladoctor.diagnosis.missing_processes import waiting_share
 from xladoctor.diagnosis.whatif.claims import Applied, apply
 from xladoctor.diagnosis.whatif.pace import at_the_pace_of
 from xladoctor.diagnosis.whatif.program import COMPILE, Program, read_program
@@ -37,20 +38,20 @@ class Fix:
     """What the fix of a finding does, in which process, and how often the defect occurred.
 
     Attributes:
-        settled: whether a longer run has no more of it.
+        settled: whether a longer run has no more of it; None if that is not known.
         at_most: how often it can happen in a run of any length, if known.
     """
 
     process: int
     claims: Sequence[Claim]
     count: int
-    settled: bool = False
+    settled: bool | None = False
     at_most: int | None = None
 
     @property
-    def once(self) -> bool:
-        """Whether it occurred once and may occur again, which does not give a rate."""
-        return self.count == 1 and not self.settled
+    def has_no_rate(self) -> bool:
+        """Whether it may occur again, but not how often: it occurred once, or no longer does."""
+        return self.settled is None or (self.count == 1 and not self.settled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Estimate:
 
     def projected(self, fix: Fix, steps: int, total: int) -> float:
         """The saving in a run of ``total`` steps, of which ``steps`` were captured."""
-        more = 1.0 if fix.settled or fix.once else total / steps
+        more = 1.0 if fix.settled or fix.has_no_rate else total / steps
         if fix.at_most is not None and fix.count:
             more = min(more, max(1.0, fix.at_most / fix.count))
         return self.steady_s * total / steps + self.late_s * more + self.warmup_s
@@ -110,7 +111,10 @@ class WhatIf:
         if process not in self._models:
             program = read_program(self._database, process)
             rates = read_rates(self._database, process)
-            made = _Model(program, rates, self._records_steps) if program and rates else None
+            waiting = waiting_share(self._database, process)
+            made = None
+            if program and rates:
+                made = _Model(program, rates, self._records_steps, waiting)
             self._models[process] = made if made and made.is_of_one_loop else None
         return self._models[process]
 
@@ -153,12 +157,16 @@ class WhatIf:
 class _Model:
     """One process: its program, and how much of the run the program stands for."""
 
-    def __init__(self, program: Program, rates: Rates, records_steps: bool) -> None:
+    def __init__(self, program: Program, rates: Rates, records_steps: bool, waiting: float) -> None:
+        """Args: ``waiting``: share of the device's time that is no work; see
+        :func:`.missing_processes.waiting_share`.
+        """
         regions = rates.regions_s
         rest_s = max(0.0, rates.steady_s - sum(regions.values()))
         self.program = at_the_pace_of(program, regions, rest_s) if regions else program
         self.rates = rates
         self._records_steps = records_steps
+        self._waiting = waiting
 
     @property
     def is_of_one_loop(self) -> bool:
@@ -279,7 +287,9 @@ class _Model:
         busy = device / max(steady + spent["compile"] * self._undisturbed, 1e-9)
         if busy < _FULL and waiting < spent[largest]:
             return _LIMITS[largest]
-        return "device" if busy >= _BUSY else "host_sync"
+        if busy < _BUSY:
+            return "host_sync"
+        return "device" if self._waiting < _BUSY else "collectives"
 
 
 def _compilations(fix: Fix) -> frozenset[int]:

@@ -170,6 +170,15 @@ CREATE MACRO marches(sizes_, ordinals_, launches_) AS coalesce(
     AND launches_ - ordinals_[-1] <= 1.1 * list_max(gaps(ordinals_)), FALSE
 );
 
+-- Internal: whether sizes only grow or only shrink, so that they are not drawn from a fixed range.
+CREATE MACRO trends(sizes_) AS coalesce(
+    len(sizes_) >= 3 AND (list_min(gaps(sizes_)) > 0 OR list_max(gaps(sizes_)) < 0), FALSE
+);
+
+-- Internal: steps without a new graph after which none is expected: by the rule of three the next step then has one
+-- with a probability below 3/300, at 95% confidence, if sizes are drawn and follow no trend.
+CREATE MACRO settled_steps() AS 300;
+
 -- Internal: compilations after warm-up by call site and kind of cause and, for inputs and numbers, by their
 -- line. What is said of the change is about the line with most of them. `total`, `goes_on`, `last`
 -- and `total_share` (of the loop's time without other compiling) are of all causes of a site. `full`
@@ -223,6 +232,9 @@ SELECT * EXCLUDE (values_, ordinals, nows, hashes, change), change.was, change.n
        nullif(list_sort(list_distinct(values_)), []) AS sizes,  -- NULL: of another rank
        len(list_distinct(values_)) AS distinct_values,
        marches(values_, ordinals, launches) AS marching,
+       CASE WHEN NOT unsettled THEN launches - last - 1 END AS quiet,
+       quiet / greatest(1, launches / steps) >= settled_steps() AND NOT trends(values_) AND pattern IS DISTINCT FROM 'grows'
+           AS settled,
        nullif(list_filter(nows, lambda now: now IS NOT NULL), []) AS texts,
        len(list_distinct(nows)) AS distinct_numbers, len(list_distinct(hashes)) AS graphs
 FROM grouped;
@@ -251,8 +263,9 @@ SELECT
     count, count / coalesce(steps, launches) AS per_step,
     cost_ns, 'measured' AS cost_basis,
     claim('compile_once', 'compile', compilations_ := indices) AS claim,
-    NOT unsettled OR ahead OR coalesce(pattern = 'last_batch', FALSE)  -- each epoch ends alike
-        OR (steps IS NULL AND EXISTS (FROM launch u WHERE u.process = r.process)) AS settled,  -- no loop repeats it
+    CASE WHEN ahead OR coalesce(pattern = 'last_batch', FALSE)  -- each epoch ends alike
+              OR (steps IS NULL AND EXISTS (FROM launch u WHERE u.process = r.process)) THEN TRUE  -- no loop repeats it
+         WHEN unsettled THEN FALSE WHEN r.settled THEN TRUE END AS settled,
     pattern = 'grows' AND unsettled AND count >= recurring() AS unbounded,
     coalesce(place.op, op, CASE WHEN compiled_at.file IS NULL THEN r.compiled END) AS subject, indices AS compilations,
     CASE WHEN possible > seen THEN count + possible - seen END AS at_most,
@@ -273,7 +286,7 @@ SELECT
         'full': r."full", 'loaders': loaders,
         'compilations': indices[:20], 'graphs': graphs, 'launches': launches,
         'warmed_up': warmed_up, 'others': total - count,
-        'settled': NOT unsettled AND l.name IS NULL, 'limit': l.name, 'aborts': l.aborts, 'dynamic': l.dynamic, 'captured': captured,
+        'quiet': CASE WHEN l.name IS NULL THEN quiet END, 'settled': coalesce(r.settled AND l.name IS NULL, FALSE), 'limit': l.name, 'aborts': l.aborts, 'dynamic': l.dynamic, 'captured': captured,
         'reshaped': CASE WHEN kind = 'function' THEN new_shapes(r.process, indices) END,
         'same_types': for_same_types(r.process, indices),
         'explained': r.process IN (SELECT process FROM explaining_log),
@@ -311,8 +324,7 @@ LEFT JOIN frame_time f ON f.process = r.process AND f.frame = r.frame;
 
 -- Compilations after warm-up whose cause is one of `kinds`, as the columns of a rule's row. Counted over all causes of a
 -- site, `buckets` graphs are fine if they all come early, and `phases` graphs of another phase (evaluation) that are
--- launched again; where no lines tell sites apart, one of each cause: nothing tells that a longer run loses more,
--- whatever they cost in this one. None are where the
+-- launched again; where no lines tell sites apart, one of each cause: nothing tells that a longer run loses more. None are where the
 -- compiler reached its limit of versions: it stopped there, which is not settling. The cause's line
 -- comes first, the site second, then the line of the loader, if it is the only one, or of the
 -- first use, or the program's only function that puts batches together.
@@ -326,7 +338,7 @@ SELECT
     phase OR early AS healthy,
     CASE WHEN phase OR early THEN 'info' WHEN count >= recurring() AND unsettled AND NOT few THEN 'error' ELSE 'warning' END
         AS by_counts,
-    CASE WHEN few THEN 'warning' END AS highest
+    CASE WHEN phase AND cause.pattern IS DISTINCT FROM 'last_batch' THEN 'info' WHEN few THEN 'warning' END AS highest
 FROM (
     SELECT *, NOT limited AND NOT goes_on AND total < buckets AS early,
            NOT limited AND (NOT goes_on AND total < buckets OR total <= phases AND NOT marching AND again) AS few,
