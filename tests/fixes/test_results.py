@@ -137,6 +137,12 @@ def test_numbers_in_files_are_compared_within_a_tolerance(
     assert results([Run(0, "", 1.0)], before, RTOL).differs == (f"{name}:", "+ is written")
 
 
+def test_files_whose_names_differ_in_each_run_are_not_compared(tmp_path: Path) -> None:
+    one, two, three = (run(tmp_path, f"events.{n}", text, 1.0) for n in range(3))
+    found = results([one, two], three, RTOL)
+    assert (found.same, found.other, found.varies) == ((), (), ("events.0", "events.1"))
+
+
 def test_a_file_in_another_form_is_compared_by_its_bytes(tmp_path: Path) -> None:
     def binary(path: Path, scale: float) -> None:
         path.write_bytes(b"\xff" + struct.pack("<d", scale))

@@ -71,8 +71,10 @@ def _each(before: Sequence[Run], after: Run, rtol: float) -> Iterator[tuple[str,
             yield name, Compared(varies=True)
         elif were[0] != now:
             yield name, Compared((f"- {_listed(were[0])}", f"+ {_listed(now)}"))
-    every = [*(run.written for run in before), after.written]
-    for name in sorted(set().union(*every)):
+    names = set().union(*(run.written for run in before))
+    if all(run.written.keys() == names for run in before):  # none has a time or a number in it
+        names |= after.written.keys()
+    for name in sorted(names):
         yield name, _file([run.written.get(name) for run in before], after.written.get(name), rtol)
     for name in sorted(after.state.keys() & before[0].state.keys()):
         yield name, _state([run.state.get(name) for run in before], after.state[name], rtol)
