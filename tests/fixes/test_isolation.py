@@ -134,10 +134,11 @@ def test_without_namespaces_paths_of_the_project_are_refused(
 ) -> None:
     script = str(project / "train.py")
     _runner(project, script)
+    _runner(project, script, f"--data={project}2/data", f"{project}.bin")
     with pytest.raises(FixError, match=f"would still use --out={project}/out"):
         _runner(project, script, f"--out={project}/out")
     monkeypatch.setenv("OUTPUT", f"{project}/out")
-    with pytest.raises(FixError, match=r"out \(OUTPUT\)"):
+    with pytest.raises(FixError, match="the variable OUTPUT"):
         _runner(project, script)
     monkeypatch.delenv("OUTPUT")
     (project / "out" / "link").symlink_to(tmp_path)

@@ -53,8 +53,9 @@ def project(recorded: Path) -> Path:
     return recorded
 
 
-def fix(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    done = run(sys.executable, "-m", "xladoctor", "fix", "out", *words, cwd=project)
+def fix(project: Path, *words: str, programs: int = 1) -> subprocess.CompletedProcess[str]:
+    command = (sys.executable, "-m", "xladoctor", "fix", "out", *words)
+    done = run(*command, cwd=project, programs=programs)
     return subprocess.CompletedProcess(words, done.status, done.stdout, done.stderr)
 
 
@@ -152,7 +153,7 @@ def test_ctrl_c_leaves_nothing(project: Path, tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_a_patch_that_was_tried_holds(project: Path) -> None:
-    done = fix(project, "--verify", "--pairs", "3", "--format", "json")
+    done = fix(project, "--verify", "--pairs", "2", "--format", "json", programs=8)
     assert done.returncode == 0, done.stderr
     (patch,) = json.loads(done.stdout)["patches"]
     assert patch["proof"]["outcome"] in ("holds", "helps less than predicted")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -65,19 +66,20 @@ class Runner:
             )
 
     def _ways_out(self) -> Iterator[str]:
-        root = str(self._copies.root)
+        root = self._copies.root
+        named = re.compile(re.escape(os.fsencode(root)) + rb"(?![\w.-])")
         for word in self._words:
-            if root in word and not _is_interpreter(word):
+            if named.search(os.fsencode(word)) and not _is_interpreter(word):
                 yield word
-        for name, value in os.environ.items():
-            if root in value and name not in _SET_ANEW:
-                yield f"{value} ({name})"
+        for name, value in os.environb.items():
+            if named.search(value) and os.fsdecode(name) not in _SET_ANEW:
+                yield f"{root} (the variable {os.fsdecode(name)})"
         for name in sorted(self._copies.files):
             file = self._copies.origin / name
             text = file.read_bytes() if file.is_file() and not file.is_symlink() else b""
-            for line, row in enumerate(text.splitlines(), 1) if root.encode() in text else ():
-                if root.encode() in row:
-                    yield f"{root} ({name}:{line})"
+            if found := named.search(text):
+                line = text.count(b"\n", 0, found.start()) + 1
+                yield f"{root} ({name}:{line})"
         for name, there in outgoing(self._copies):
             if os.access(there, os.W_OK):
                 yield f"{there} (the link {name})"
