@@ -213,7 +213,8 @@ def _proofs(
     except BaseException:
         if course.has_begun:
             progress.clear()
-            doctor.keep_proofs(diagnosis, course.proofs)
+            if any(proof.outcome != "not tried" for proof in course.proofs):
+                doctor.keep_proofs(diagnosis, course.proofs)
             shown(course.proofs)
         raise
     finally:
