@@ -93,7 +93,6 @@ def test_the_plain_form_is_not_refused() -> None:
         arms("(y := loss) < best"),
         arms("check(loss)"),
         arms("loss.item() < best"),
-        arms("losses[-1] < best"),
         arms(arm="best = save(loss)"),
         arms(arm="best = (lambda: loss)()"),
         arms(arm="best = [loss]"),

@@ -21,7 +21,7 @@ def test_a_state_is_carried_over_without_its_history() -> None:
 
 
 def test_a_sum_of_losses_is_one_of_numbers() -> None:
-    text = loop("loss = f(x)", "loss.backward()", "total += loss  #!", after="return total / 8")
+    text = loop("loss = f(x)", "loss.backward()", "total += loss  #!", after="return total.item()")
     assert "total += loss.detach()\n" in fixed(KIND, text)
     assert not change(KIND, text).behaviour
 

@@ -13,9 +13,13 @@ def test_behind_the_loops_counter_and_below_the_barrier() -> None:
     assert fixed(
         KIND,
         """
-        def train(data):
+        import torch
+        import torch_xla
+
+        def train(data, model):
+            optimizer = torch.optim.SGD(model.parameters())
             for step, (x, y) in enumerate(data):
-                loss = model(x)
+                loss = model(x).mean()
                 loss.backward()
                 # shows the loss
                 print(step, loss.item())  # each time  #!
@@ -24,9 +28,13 @@ def test_behind_the_loops_counter_and_below_the_barrier() -> None:
         """,
     ) == expected(
         """
-        def train(data):
+        import torch
+        import torch_xla
+
+        def train(data, model):
+            optimizer = torch.optim.SGD(model.parameters())
             for step, (x, y) in enumerate(data):
-                loss = model(x)
+                loss = model(x).mean()
                 loss.backward()
                 # shows the loss
                 optimizer.step()
@@ -209,7 +217,7 @@ def test_it_composes_with_a_sum_that_is_read_below_the_loop() -> None:
         def train(data, device):
             total = 0.0
             for i, x in enumerate(data):
-                loss = step(x)
+                loss = step(x).mean()
                 {}
                 {}
                 torch_xla.sync()  #! barrier
@@ -222,7 +230,7 @@ def test_it_composes_with_a_sum_that_is_read_below_the_loop() -> None:
     for order in (edits, edits[::-1]):
         assert applied(added.source.text, order).endswith(
             """
-        loss = step(x)
+        loss = step(x).mean()
         total += loss.detach()
         torch_xla.sync()
         if i % 10 == 0:

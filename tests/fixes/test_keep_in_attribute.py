@@ -29,7 +29,7 @@ def test_a_callback_reads_its_values_at_the_end() -> None:
                 self.losses = []
 
             def on_step_end(self, metrics):
-                self.losses.append(metrics["loss"].detach())
+                self.losses.append(metrics["loss"].detach().clone())
 
             def on_train_end(self):
                 """Show them."""

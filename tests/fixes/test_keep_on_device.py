@@ -14,7 +14,7 @@ def test_a_list_of_losses_is_read_below_the_loop() -> None:
         def train(data):
             losses = []
             for x in data:
-                loss = model(x)
+                loss = model(x).mean()
                 torch_xla.sync()  #! barrier
                 losses.append(loss.item())  #!
 
@@ -25,7 +25,7 @@ def test_a_list_of_losses_is_read_below_the_loop() -> None:
         def train(data):
             losses = []
             for x in data:
-                loss = model(x)
+                loss = model(x).mean()
                 torch_xla.sync()
                 losses.append(loss.detach())
             losses = [value.item() for value in losses]
@@ -39,6 +39,7 @@ def test_what_is_computed_for_it_is_above_the_barrier() -> None:
     after = fixed(
         KIND,
         """
+        import torch_xla
         shares = list()
         for x, y in data:
             out = model(x)
@@ -58,7 +59,7 @@ def test_a_sum_whose_step_ends_in_a_function() -> None:
         def train(data):
             total = 3
             for x in data:
-                loss = step(x)
+                loss = step(x).mean()
                 total += loss.item()  #!
             return total
         """,
@@ -69,9 +70,10 @@ def test_a_sum_whose_step_ends_in_a_function() -> None:
             total = 3
             total_values = []
             for x in data:
-                loss = step(x)
+                loss = step(x).mean()
                 total_values.append(loss.detach())
-            total += sum(value.item() for value in total_values)
+            for value in total_values:
+                total += value.item()
             return total
         """
     )

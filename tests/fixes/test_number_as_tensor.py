@@ -14,10 +14,13 @@ HEAD = "import random\nimport torch\nimport torch as th\n"
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("y = x**g", "y = torch.pow(x, torch.tensor([g]).to(x))"),
-        ("return -(x**g * z).mean()", "return -(torch.pow(x, torch.tensor([g]).to(x)) * z).mean()"),
-        ("y = torch.pow(x, g)", "y = torch.pow(x, torch.tensor([g]).to(x))"),
-        ("y = th.pow(x, g) + 1", "y = torch.pow(x, torch.tensor([g]).to(x)) + 1"),
+        ("y = x**g", "y = torch.pow(x, torch.tensor([g]).to(x.device)[0])"),
+        (
+            "return -(x**g * z).mean()",
+            "return -(torch.pow(x, torch.tensor([g]).to(x.device)[0]) * z).mean()",
+        ),
+        ("y = torch.pow(x, g)", "y = torch.pow(x, torch.tensor([g]).to(x.device)[0])"),
+        ("y = th.pow(x, g) + 1", "y = torch.pow(x, torch.tensor([g]).to(x.device)[0]) + 1"),
         (
             "y = torch.roll(x, n, dims=1)",
             "offset = torch.tensor([n]).to(x.device)\n"
@@ -164,7 +167,7 @@ def test_other_frontends_and_names_are_refused() -> None:
 @pytest.mark.parametrize(
     ("op", "line", "after"),
     [
-        ("aten::pow", "y = x**g * t[n]", "torch.pow(x, torch.tensor([g]).to(x)) * t[n]"),
+        ("aten::pow", "y = x**g * t[n]", "torch.pow(x, torch.tensor([g]).to(x.device)[0]) * t[n]"),
         ("xla::generic_slice", "y = x**g * t[n]", "x**g * t.index_select(0, "),
         ("aten::roll", "y = x**g * torch.roll(t, n, 0)", "x**g * t.index_select(0, "),
     ],

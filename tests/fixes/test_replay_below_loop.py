@@ -123,6 +123,7 @@ def test_what_is_copied_is_computed_in_the_step() -> None:
     assert fixed(
         KIND,
         """
+        import torch_xla
         metric = Accuracy()
         for x, labels in data:
             logits = model(x)
@@ -133,6 +134,7 @@ def test_what_is_copied_is_computed_in_the_step() -> None:
         """,
     ) == expected(
         """
+        import torch_xla
         metric = Accuracy()
         metric_of_steps = []
         for x, labels in data:
@@ -161,7 +163,7 @@ def train(data, metric, best):
 
 def test_a_variable_keeps_its_name() -> None:
     after = fixed(KIND, tensors("metric.update(out.cpu(), labels)"))
-    assert "metric_of_steps.append((out.detach(), labels))\n" in after
+    assert "metric_of_steps.append((out.detach().clone(), labels))\n" in after
     assert "for out, labels in metric_of_steps:\n        metric.update(out.cpu(), labels)" in after
 
 

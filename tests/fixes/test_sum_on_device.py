@@ -26,8 +26,8 @@ def test_the_sum_is_above_the_barrier_and_read_where_it_is_used() -> None:
         def train(data, device):
             total, correct = 0.0, 0
             for x, y in data:
-                out = model(x)
-                loss = criterion(out, y)
+                out = model(x.to(device))
+                loss = torch.nn.functional.mse_loss(out, y)
                 loss.backward()
                 torch_xla.sync()  #! barrier
                 correct += 1
@@ -42,8 +42,8 @@ def test_the_sum_is_above_the_barrier_and_read_where_it_is_used() -> None:
         def train(data, device):
             total, correct = torch.zeros(1).to(device), 0
             for x, y in data:
-                out = model(x)
-                loss = criterion(out, y)
+                out = model(x.to(device))
+                loss = torch.nn.functional.mse_loss(out, y)
                 loss.backward()
                 total += loss.detach()
                 torch_xla.sync()
@@ -62,7 +62,7 @@ def test_several_uses_are_served_by_one_read() -> None:
         device = torch_xla.device()
         total = 0.0
         for x in data:
-            loss = step(x)
+            loss = step(x).mean()
             total += float(loss.cpu())  # of the epoch  #!
             torch_xla.sync()  #! barrier
         print(total)
@@ -75,7 +75,7 @@ def test_several_uses_are_served_by_one_read() -> None:
         device = torch_xla.device()
         total = torch.zeros(1).to(device)
         for x in data:
-            loss = step(x)
+            loss = step(x).mean()
             total += loss.detach()  # of the epoch
             torch_xla.sync()
         total = total.item()
@@ -92,6 +92,7 @@ def test_a_count_stays_a_whole_number() -> None:
             """
     correct = 0
     for x, y in data:
+        x = x.to(device)
         correct += (model(x).argmax(1) == y).sum().item()  #!
         xm.mark_step()  #! barrier
     return correct
@@ -122,7 +123,7 @@ def test_the_size_of_the_batch_may_be_a_factor() -> None:
     body = """
     total = 0.0
     for x in data:
-        loss = model(x)
+        loss = model(x).mean()
         total += loss.item() * x.size(0)  #!
         torch_xla.sync()  #! barrier
     return total
@@ -140,7 +141,7 @@ def test_what_the_loop_shows_every_so_often_is_read_there() -> None:
             """
     running = 0.0
     for i, x in enumerate(data):
-        loss = model(x)
+        loss = model(x.to(device)).mean()
         running += loss.item()  #!
         torch_xla.sync()  #! barrier
         if i % 100 == 99:
@@ -160,6 +161,7 @@ def test_several_sums_that_begin_anew_together() -> None:
             """
     right, count = 0, 0
     for i, (x, y) in enumerate(data):
+        x = x.to(device)
         right += (model(x).argmax(1) == y).sum().item()  #!
         count += len(y)
         torch_xla.sync()  #! barrier
@@ -369,7 +371,7 @@ def test_a_sum_that_begins_in_front_of_no_grad_is_read_below_the_loop() -> None:
         """,
     )
     assert "    total, correct = torch.zeros(1).to(device), 0\n    with torch.no_grad():\n" in after
-    assert "            total += loss_of(output, target).detach()\n" in after
+    assert "            total += loss_of(output, target).detach().reshape(())\n" in after
     assert "            torch_xla.sync()\n        total = total.item()\n    print(" in after
 
 

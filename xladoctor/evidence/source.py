@@ -8,6 +8,7 @@ name any file, and reports are passed on.
 
 from __future__ import annotations
 
+import hashlib
 import linecache
 import socket
 import sysconfig
@@ -67,9 +68,17 @@ def is_as_it_ran(evidence: Evidence, file: str) -> bool:
 
 
 def is_unchanged(evidence: Evidence, file: str) -> bool:
-    """Whether a file exists here and is older than the run, as far as that is known."""
+    """Whether a file exists here with the text that it had in the run; if that was not recorded,
+    whether it is older than the run, as far as that is known.
+    """
     began = evidence.began_ns
+    recorded = evidence.database.rows(
+        "SELECT DISTINCT sha256 FROM source_file WHERE file = $file", {"file": file}
+    )
     try:
+        if recorded:
+            text = Path(file).read_bytes()
+            return [row["sha256"] for row in recorded] == [hashlib.sha256(text).hexdigest()]
         return began is not None and Path(file).stat().st_mtime_ns <= began
     except (OSError, ValueError):
         return False

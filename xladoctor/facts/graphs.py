@@ -106,6 +106,18 @@ class SourceLine(
     text: Annotated[str, "its text"]
 
 
+class SourceFile(
+    Fact,
+    process=False,
+    source="call_sites.json",
+    example="SELECT file, sha256 FROM source_file",
+):
+    """A file of the program as it ran."""
+
+    file: Annotated[str, "path"]
+    sha256: Annotated[str, "hash of its bytes"]
+
+
 class IgnoreComment(
     Fact,
     process=False,

@@ -1,6 +1,6 @@
 """Files of a captured process that hold facts of several kinds."""
 
-from xladoctor.facts.graphs import IgnoreComment
+from xladoctor.facts.graphs import IgnoreComment, SourceFile
 from xladoctor.facts.run import EnclosingLoop, Fallback, Launch, ReadOrigin
 from xladoctor.facts.table import NamedLine
 from xladoctor.facts.timeline import HostSample
@@ -38,6 +38,7 @@ class CallSitesFile(Fact):
     operations: tuple[Number | None, ...] | None = None
     origins: tuple[ReadOrigin, ...] = ()
     ignores: tuple[IgnoreComment, ...] = ()
+    files: tuple[SourceFile, ...] = ()
     parts: tuple[tuple[Number | None, Size], ...] | None = None
     functions: tuple[tuple[Number | None, tuple[Size, ...]], ...] = ()
 

@@ -6,7 +6,10 @@ from collections.abc import Collection
 
 import libcst as cst
 
+from xladoctor.fixes.calls import Does
+from xladoctor.fixes.effects import what
 from xladoctor.fixes.interface import Edit, Refused
+from xladoctor.fixes.reads import called
 from xladoctor.fixes.source import LOOPS, SCOPES, Source
 
 #: Functions that end a step; the latter one with ``barrier=True``.
@@ -18,29 +21,10 @@ _LOADERS = frozenset(
     f"torch_xla.distributed.parallel_loader.{name}" for name in ("MpDeviceLoader", "ParallelLoader")
 )
 _LEAVES = (cst.Continue, cst.Break, cst.Return)
-#: What reads a value, and what may be done with it on the host.
-_READS = frozenset(["item", "tolist", "cpu", "numpy", "float", "int", "bool", "print"])
-_KEEPS = frozenset(
-    [
-        "detach",
-        "append",
-        "extend",
-        "format",
-        "round",
-        "str",
-        "len",
-        "range",
-        "min",
-        "max",
-        "debug",
-        "info",
-        "warning",
-        "write",
-        "set_postfix",
-        "set_description",
-        "add_scalar",
-    ]
-)
+#: What reads a value or makes it ready for that, and what keeps it.
+_READS = frozenset(("builtins.float", "builtins.int", "builtins.bool"))
+_COPIES = frozenset(("cpu", "numpy"))
+_KEEPS = frozenset(("append", "detach", "extend", "format"))
 #: What draws random numbers, by the last part of its name. A barrier begins another sequence of
 #: those that are drawn on the device.
 _RANDOM = ("Dropout", "dropout", "rand_like", "randn_like")
@@ -87,7 +71,7 @@ def barrier_in(
         raise Refused(f"the body of the loop ends with `{source.code(body[-1]).strip()}`")
     if len(rest) == len(body):
         raise Refused(f"the loop in line {source.begin(loop).line} does nothing but read or leave")
-    name, imported = source.import_of("torch_xla")
+    name, imported = source.import_of("torch_xla", loop)
     call = f"{name}.sync()"
     placed = source.insert_before(rest[0], call) if rest else source.append_to(loop.body, call)
     return [*taken_out, placed, *imported]
@@ -133,7 +117,7 @@ def barrier_in_function(source: Source, line: int) -> list[Edit]:
         raise Refused("the function returns in several places", "add torch_xla.sync() before each")
     if at_end and any(source.all(cst.Call, last)):
         raise Refused("the function computes what it returns", "add torch_xla.sync() behind that")
-    name, imported = source.import_of("torch_xla")
+    name, imported = source.import_of("torch_xla", last)
     call = f"{name}.sync()"
     placed = source.insert_before(last, call) if at_end else source.append_to(body, call)
     return [placed, *imported]
@@ -207,14 +191,15 @@ def _below(source: Source, loop: cst.For | cst.While, shown: Collection[int]) ->
 
 def _reads(source: Source, statement: cst.CSTNode) -> bool:
     """Whether a statement reads values and shows or keeps them, and computes nothing."""
-    called = set()
+    reads = False
     for call in source.all(cst.Call, statement):
-        match call.func:
-            case cst.Name(name) | cst.Attribute(attr=cst.Name(name)):
-                called.add(name)
-            case _:
-                return False
-    return bool(called & _READS) and called <= _READS | _KEEPS
+        does, last = what(source, call), called(call)
+        reads |= does in (Does.reads, Does.shows) or last in _COPIES
+        reads |= bool(source.qualified(call.func) & _READS)
+        is_plain = does in (Does.reads, Does.shows) or last in _COPIES | _KEEPS
+        if not is_plain and not (does is Does.computes and isinstance(call.func, cst.Name)):
+            return False
+    return reads
 
 
 def _skips(statement: cst.CSTNode) -> bool:

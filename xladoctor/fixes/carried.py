@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import libcst as cst
@@ -12,7 +12,7 @@ from xladoctor.fixes.source import Source
 
 #: Contexts that always run their block once, and hide no exception.
 _MODES = frozenset(f"torch.{name}" for name in ("no_grad", "inference_mode", "enable_grad"))
-_LOOKS_EVERYWHERE = {"locals", "vars", "eval", "exec", "globals"}
+_HIDING = frozenset(("contextlib.suppress",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,7 @@ def carried(source: Source, statement: cst.SimpleStatementLine, name: str) -> Ca
         ]
         if before:
             refuse_handlers(source, loop, name)
+            refuse_caught(source, statement, loop)
             line, start = before[-1]
             uses = source.names_used(scope, name)
             own = set(source.names_used(statement, name))
@@ -100,6 +101,8 @@ def carried(source: Source, statement: cst.SimpleStatementLine, name: str) -> Ca
             for use in set(uses) - inside:
                 if source.end(line) < source.begin(use) < source.begin(loop):
                     raise Refused(f"`{name}` is used in line {source.begin(use).line}, too")
+            after = [each for each in uses if each not in inside | set_at]
+            refuse_elsewhere(source, source.parent(line), after)
             return Carried(
                 source,
                 name,
@@ -107,7 +110,7 @@ def carried(source: Source, statement: cst.SimpleStatementLine, name: str) -> Ca
                 loop,
                 start,
                 tuple(each for each in uses if each in inside - own),
-                tuple(each for each in uses if each not in inside | set_at),
+                tuple(after),
             )
     raise Refused(f"`{name}` is not set to a plain value in front of the loop")
 
@@ -173,6 +176,8 @@ def refuse_shared(source: Source, scope: cst.CSTNode, name: str) -> None:
             raise Refused(f"`{name}` is shared between functions (line {source.begin(item).line})")
     for use in source.names_used(scope, name):
         for above in source.around(use):
+            if isinstance(above, cst.ClassDef) and not isinstance(scope, cst.FunctionDef):
+                raise Refused(f"`{name}` may be an attribute of `{above.name.value}`")
             if above is scope:
                 break
             if isinstance(above, (cst.FunctionDef, cst.Lambda, cst.ClassDef)) and _is_of(
@@ -180,9 +185,6 @@ def refuse_shared(source: Source, scope: cst.CSTNode, name: str) -> None:
             ):
                 line = source.begin(use).line
                 raise Refused(f"`{name}` is used by a function of its own in line {line}")
-    for look in source.all(cst.Name, scope):
-        if look.value in _LOOKS_EVERYWHERE and source.qualified(look) & {f"builtins.{look.value}"}:
-            raise Refused(f"{look.value}() in line {source.begin(look).line} may use `{name}`")
 
 
 def _is_of(source: Source, use: cst.Name, scope: cst.CSTNode) -> bool:
@@ -205,6 +207,24 @@ def refuse_handlers(source: Source, loop: cst.CSTNode, name: str) -> None:
                 for use in source.names_used(part, name):
                     line = source.begin(use).line
                     raise Refused(f"`{name}` is used in line {line}, also if the loop fails")
+
+
+def refuse_elsewhere(source: Source, block: cst.CSTNode | None, uses: Iterable[cst.Name]) -> None:
+    """Refuse a use that may be reached without what stands in a block."""
+    for use in uses:
+        if block not in source.around(use):
+            line = source.begin(use).line
+            raise Refused(f"`{use.value}` is used in line {line}, in another block")
+
+
+def refuse_caught(source: Source, statement: cst.CSTNode, loop: cst.CSTNode) -> None:
+    """Refuse a statement whose failure the loop may go on after."""
+    for above in source.around(statement):
+        if above is loop:
+            return
+        hides = isinstance(above, cst.With) and source.calls_of(_HIDING, above.items[0])
+        if hides or isinstance(above, (cst.Try, cst.TryStar)):
+            raise Refused(f"it is in the `try` in line {source.begin(above).line}")
 
 
 def is_occasional(source: Source, loop: cst.CSTNode, use: cst.CSTNode) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from xladoctor.fixes.interface import Edit, Patch, Position
+from xladoctor.fixes.text import MARK, lines_of
 
 
 def applied(text: str, edits: Iterable[Edit]) -> str:
@@ -15,10 +16,11 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
     Raises:
         ValueError: two edits overlap.
     """
-    lines = text.splitlines(keepends=True)
+    lines = lines_of(text)
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line))
+    starts[0] += text.startswith(MARK)
 
     def offset(at: Position) -> int:
         return min(starts[min(at.line, len(starts)) - 1] + at.column, len(text))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import tokenize
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,7 +93,15 @@ def read_again(file: Path, sha256: str) -> str:
 
 
 def _decoded(raw: bytes, file: Path) -> str:
+    """The text of a file, with its byte-order mark if it has one."""
+    shown = from_here(file)
     try:
-        return raw.decode("utf-8")
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
+        text = raw.decode("utf-8")
+        if raw.decode(encoding.removesuffix("-sig")) != text:
+            raise Refused(f"{shown} is encoded as {encoding}, and not all of it is ASCII")
+    except SyntaxError as error:
+        raise Refused(f"{shown} does not say how it is encoded: {error.msg}") from error
     except UnicodeDecodeError as error:
-        raise Refused(f"{from_here(file)} is not UTF-8 (byte {error.start})") from error
+        raise Refused(f"{shown} is not UTF-8 (byte {error.start})") from error
+    return text

@@ -70,6 +70,26 @@ def function(source: Source, name: str) -> cst.FunctionDef | None:
     return found[0] if len(found) == 1 else None
 
 
+def root_of(node: cst.CSTNode) -> str | None:
+    """The variable that an attribute or item is of."""
+    while isinstance(node, (cst.Attribute, cst.Subscript)):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else None
+
+
+def definition_of(source: Source, call: cst.Call) -> cst.FunctionDef | None:
+    """The function of the module that is called, if it is plain and its name means nothing else."""
+    if not isinstance(call.func, cst.Name) or source.qualified(call.func) != {call.func.value}:
+        return None
+    found = function(source, call.func.value)
+    if found is None or found.decorators or found.asynchronous:
+        return None
+    uses = source.names_used(source.module, found.name.value)
+    return (
+        None if any(source.is_bound_at(each) for each in uses if each is not found.name) else found
+    )
+
+
 def _below(source: Source, node: cst.CSTNode) -> set[int]:
     return {id(each) for each in source.all(cst.CSTNode, node)}
 

@@ -17,6 +17,7 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.compose import applied, compatible
 from xladoctor.fixes.files import Files, read_again
 from xladoctor.fixes.interface import Change, Patch, Plan, Refused, Skip, Unsuited
+from xladoctor.fixes.text import MARK, lines_of
 from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
 from xladoctor.repository import installed
 
@@ -118,7 +119,9 @@ def _files_of(finding: Finding, diagnosis: Diagnosis) -> list[Path]:
 def _check(change: Change, text: str, file: Path) -> None:
     """Refuse a change after which the file would not compile."""
     try:
-        compile(applied(text, change.edits), str(file), "exec", dont_inherit=True)
+        compile(
+            applied(text, change.edits).removeprefix(MARK), str(file), "exec", dont_inherit=True
+        )
     except (SyntaxError, ValueError) as error:
         raise Refused(f"the change would not compile ({error})") from error
 
@@ -171,6 +174,13 @@ def diff(patch: Patch, root: Path) -> list[str]:
     inside = patch.file.is_relative_to(root.resolve())
     path = patch.file.relative_to(root.resolve()) if inside else patch.file
     lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", n=2, lineterm=""
+        lines_of(before), lines_of(after), f"a/{path}", f"b/{path}", n=2, lineterm="\n"
     )
-    return list(lines)
+    return [part for line in lines for part in _ended(line)]
+
+
+def _ended(line: str) -> list[str]:
+    """A line of a diff without its line end, of which it says if it has none."""
+    if line.endswith("\n"):
+        return [line.removesuffix("\n")]
+    return [line, "\\ No newline at end of file"]

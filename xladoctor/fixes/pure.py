@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from xladoctor.fixes.calls import TRACED
 from xladoctor.fixes.interface import Refused
 from xladoctor.fixes.names import function, read_from_around, varies
 from xladoctor.fixes.source import Source
@@ -22,12 +23,6 @@ _SIZED = frozenset(
     for name in (
         *("arange", "array", "broadcast_to", "empty", "eye", "full", "linspace", "nonzero", "ones"),
         *("repeat", "reshape", "tile", "tri", "unique", "where", "zeros"),
-    )
-)
-_METHODS = frozenset(
-    (
-        *("all", "any", "astype", "conj", "cumsum", "dot", "flatten", "max", "mean", "min", "prod"),
-        *("ravel", "squeeze", "std", "sum", "swapaxes", "transpose", "var"),
     )
 )
 _IN_PLACE_OF_AT = frozenset(("add", "apply", "divide", "get", "max", "min", "multiply", "set"))
@@ -85,7 +80,7 @@ class Pure:
             return
         if isinstance(call.func, cst.Attribute) and not self._of_module(call.func):
             at, method = call.func.value, call.func.attr.value
-            if method not in _METHODS and not (
+            if method not in TRACED and not (
                 isinstance(at, cst.Subscript) and method in _IN_PLACE_OF_AT
             ):
                 raise Refused(f"it calls `{source.code(call.func)}`")

@@ -8,6 +8,7 @@ import libcst as cst
 
 from xladoctor.fixes.interface import Refused
 from xladoctor.fixes.source import Source
+from xladoctor.fixes.values import is_kept, is_scalar
 
 #: Calls that make a Python number of what they are given.
 _NUMBERS = {"builtins.float": "float", "builtins.int": "int"}
@@ -45,6 +46,18 @@ class Read:
     def detached(self) -> str:
         """The same without its gradient."""
         return self.on_device if self.is_count else f"{self.on_device}.detach()"
+
+    @property
+    def kept(self) -> str:
+        """The same as it is now, whatever happens to the tensor afterwards."""
+        copied = "" if self.is_count or is_kept(self.source, self.tensor) else ".clone()"
+        return f"{self.detached}{copied}"
+
+    @property
+    def scalar(self) -> str:
+        """The same without its gradient and dimensions."""
+        is_flat = self.is_count or is_scalar(self.source, self.tensor)
+        return self.detached if is_flat else f"{self.detached}.reshape(())"
 
     @property
     def is_count(self) -> bool:

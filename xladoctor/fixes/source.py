@@ -7,284 +7,32 @@ not touch stays as it is, to the byte.
 from __future__ import annotations
 
 import ast
-import re
 import textwrap
-from collections.abc import Iterator, Sequence
-from functools import cached_property
-from pathlib import Path
-from typing import TypeVar, cast
+from collections.abc import Sequence
 
 import libcst as cst
-from libcst.metadata import (
-    MetadataWrapper,
-    ParentNodeProvider,
-    PositionProvider,
-    QualifiedNameProvider,
-    Scope,
-    ScopeProvider,
-)
+from libcst.metadata import ImportAssignment, QualifiedName, QualifiedNameSource
 
 from xladoctor.fixes.interface import Edit, Position, Refused
+from xladoctor.fixes.text import indented
+from xladoctor.fixes.tree import LOOPS, SCOPES, Node, Tree
 
-Node = TypeVar("Node", bound=cst.CSTNode)
-#: Loops, and the statements that begin a scope of their own.
-LOOPS = (cst.For, cst.While)
-SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.Module)
-_GENERATED = re.compile(r"(?i)\b(?:do not edit|@generated|auto-?generated)\b")
-_HEAD = 5  # lines in which a generated file says so
+__all__ = ["LOOPS", "SCOPES", "Node", "Source"]
 
 
-class Source:
-    """A file that was parsed.
-
-    Attributes:
-        path: absolute.
-        text: with the line ends as in the file.
-
-    Raises:
-        Refused: it does not parse, or is generated.
-    """
-
-    def __init__(self, path: Path, text: str) -> None:
-        self.path = path
-        self.text = text
-        self.lines = text.splitlines(keepends=True)
-        if any(map(_GENERATED.search, self.lines[:_HEAD])):
-            raise Refused("its file says that it is generated")
-        try:
-            self._wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
-        except cst.ParserSyntaxError as error:
-            raise Refused(f"its file does not parse: line {error.raw_line}") from error
-        except RecursionError as error:
-            raise Refused("its file is nested too deeply to be parsed") from error
-        self.module = self._wrapper.module
-        self._positions = self._wrapper.resolve(PositionProvider)
-        self._parents = self._wrapper.resolve(ParentNodeProvider)
-
-    @cached_property
-    def _scopes(self) -> dict[cst.CSTNode, Scope | None]:
-        return cast(dict[cst.CSTNode, Scope | None], self._wrapper.resolve(ScopeProvider))
-
-    @cached_property
-    def _names(self) -> dict[cst.CSTNode, set[str]]:
-        resolved = self._wrapper.resolve(QualifiedNameProvider)
-        found: dict[cst.CSTNode, set[str]] = {}
-        for node, names in resolved.items():
-            given = names() if callable(names) else names
-            found[node] = {name.name for name in given}
-        return found
-
-    # -- finding nodes ---------------------------------------------------------------------
-
-    def all(
-        self, kind: type[Node] | tuple[type[Node], ...], below: cst.CSTNode | None = None
-    ) -> Iterator[Node]:
-        """All nodes of a kind, outermost first."""
-        pending = [below or self.module]
-        while pending:
-            node = pending.pop()
-            if isinstance(node, kind):
-                yield node
-            pending += reversed(node.children)
-
-    def begin(self, node: cst.CSTNode) -> Position:
-        """Where a node begins, without the comments above it."""
-        at = self._positions[node].start
-        return Position(at.line, at.column)
-
-    def end(self, node: cst.CSTNode) -> Position:
-        """Where it ends, the end exclusive."""
-        at = self._positions[node].end
-        return Position(at.line, at.column)
-
-    def covers(self, node: cst.CSTNode, line: int) -> bool:
-        """Whether a line is among those of a node."""
-        return self.begin(node).line <= line <= self.end(node).line
-
-    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """The node around it; None for the module."""
-        return self._parents.get(node)
-
-    def around(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """The nodes around it, innermost first."""
-        above = self.parent(node)
-        while above is not None:
-            yield above
-            above = self.parent(above)
-
-    def statement(self, line: int) -> cst.SimpleStatementLine:
-        """The simple statement on a line.
-
-        Raises:
-            Refused: there is none, or several on one line.
-        """
-        found = [each for each in self.all(cst.SimpleStatementLine) if self.covers(each, line)]
-        if not found:
-            raise Refused(f"line {line} is not a statement of its own")
-        if len(found[-1].body) != 1:
-            raise Refused(f"line {line} has several statements")
-        return found[-1]
-
-    def loop(self, line: int) -> cst.For | cst.While:
-        """The loop whose head is on a line.
-
-        Raises:
-            Refused: there is none, or it has no body of its own lines.
-        """
-        for loop in self.all(LOOPS):
-            if self.begin(loop).line == line:
-                body = cast(cst.For | cst.While, loop)
-                if not isinstance(body.body, cst.IndentedBlock):
-                    raise Refused(f"the loop in line {line} is on one line")
-                return body
-        raise Refused(f"no loop begins in line {line}")
-
-    def loops_around(self, node: cst.CSTNode) -> list[cst.For | cst.While]:
-        """The loops around a node in its own function, innermost first."""
-        found: list[cst.For | cst.While] = []
-        for above in self.around(node):
-            if isinstance(above, SCOPES):
-                break
-            if isinstance(above, (cst.For, cst.While)):
-                found.append(above)
-        return found
-
-    def loop_around(self, node: cst.CSTNode) -> cst.For | cst.While:
-        """The innermost loop around a node in its own function.
-
-        Raises:
-            Refused: there is none, or it has no body of its own lines.
-        """
-        loops = self.loops_around(node)
-        if not loops:
-            raise Refused(f"no loop of its function is around line {self.begin(node).line}")
-        return self.loop(self.begin(loops[0]).line)
-
-    def only_call(self, statement: cst.SimpleStatementLine) -> cst.Call | None:
-        """The call that a statement consists of, its result assigned or not."""
-        part = statement.body[0]
-        value = part.value if isinstance(part, (cst.Expr, cst.Assign, cst.AnnAssign)) else None
-        return value if isinstance(value, cst.Call) else None
-
-    def function_around(self, node: cst.CSTNode) -> cst.FunctionDef | None:
-        """The function that a node is in; None at the top of the module.
-
-        Raises:
-            Refused: it is in a lambda.
-        """
-        for above in self.around(node):
-            if isinstance(above, cst.Lambda):
-                raise Refused("it is in a lambda")
-            if isinstance(above, cst.FunctionDef):
-                return above
-        return None
-
-    def body_around(self, node: cst.CSTNode) -> Sequence[cst.CSTNode]:
-        """The statements of the function or module that a node is in."""
-        function = self.function_around(node)
-        if function is None:
-            return self.module.body
-        if not isinstance(function.body, cst.IndentedBlock):
-            raise Refused("its function is on one line")
-        return function.body.body
-
-    def calls_of(self, names: frozenset[str], below: cst.CSTNode) -> list[cst.Call]:
-        """The calls of functions by their full names, as ``torch_xla.sync``; aliases are known."""
-        return [call for call in self.all(cst.Call, below) if self.qualified(call.func) & names]
-
-    def qualified(self, node: cst.CSTNode) -> set[str]:
-        """The full names that a name or attribute may have, as far as the file shows."""
-        is_name = isinstance(node, (cst.Name, cst.Attribute))
-        return self._names.get(node, set()) if is_name else set()
-
-    def scope(self, node: cst.CSTNode) -> Scope | None:
-        """The scope that a node is in."""
-        return self._scopes.get(node)
-
-    def variables(self, below: cst.CSTNode) -> list[cst.Name]:
-        """The names in a piece of code, other than those of attributes and keywords."""
-        return [each for each in self.all(cst.Name, below) if not self._is_label(each)]
-
-    def names_used(self, below: cst.CSTNode, name: str) -> list[cst.Name]:
-        """Where a variable is named, other than as an attribute or keyword."""
-        return [each for each in self.variables(below) if each.value == name]
-
-    def assignments(self, name: cst.Name) -> list[cst.Name]:
-        """Where a variable is set in the function or module that it is used in, other than as an
-        argument.
-        """
-        scope = self.function_around(name) or self.module
-        return [each for each in self.names_used(scope, name.value) if self._is_target(each)]
-
-    def value_of(self, name: cst.Name) -> cst.BaseExpression | None:
-        """What a variable is assigned there; None if that is not once, by itself."""
-        found = self.assignments(name)
-        above = self.parent(found[0]) if len(found) == 1 else None
-        assigned = self.parent(above) if isinstance(above, cst.AssignTarget) else None
-        return assigned.value if isinstance(assigned, cst.Assign) else None
-
-    def _is_target(self, name: cst.Name) -> bool:
-        below: cst.CSTNode = name
-        for above in self.around(name):
-            if below is getattr(above, "target", None):
-                return True
-            if isinstance(above, cst.AsName):
-                return below is above.name
-            below = above
-        return False
-
-    def _is_label(self, name: cst.Name) -> bool:
-        above = self.parent(name)
-        return (isinstance(above, cst.Attribute) and above.attr is name) or (
-            isinstance(above, cst.Arg) and above.keyword is name
-        )
-
-    def names_bound(self, below: cst.CSTNode) -> set[str]:
-        """The variables that a piece of code sets or changes by an assignment."""
-        found = set[str]()
-        for node in self.all(cst.CSTNode, below):
-            match node:
-                case (
-                    cst.AssignTarget(target=target)
-                    | cst.AugAssign(target=target)
-                    | cst.AnnAssign(target=target)
-                    | cst.For(target=target)
-                    | cst.NamedExpr(target=target)
-                    | cst.Del(target=target)
-                    | cst.AsName(name=target)
-                ):
-                    found |= {name.value for name in self.all(cst.Name, target)}
-                case cst.FunctionDef(name=name) | cst.ClassDef(name=name) | cst.Param(name=name):
-                    found.add(name.value)
-        return found
-
-    def refuse_shadowed(self, module: str, node: cst.CSTNode) -> None:
-        """Refuse code in a function that has a variable with the name of a module."""
-        function, name = self.function_around(node), module.partition(".")[0]
-        if function is not None and name in self.names_bound(function):
-            raise Refused(f"`{name}` is a variable of {function.name.value}()")
-
-    # -- describing edits ------------------------------------------------------------------
-
-    def code(self, node: cst.CSTNode) -> str:
-        """The text of a node."""
-        return self.between(self.begin(node), self.end(node))
+class Source(Tree):
+    """A file that was parsed, and what may become of its text."""
 
     def dedented(self, statement: cst.CSTNode, text: str = "") -> str:
         """The text of a statement, or what is to stand in its place, without its indentation."""
+        self.refuse_long_strings(statement)
         return textwrap.dedent(self.indentation(statement) + (text or self.code(statement)))
 
-    def between(self, begin: Position, end: Position) -> str:
-        """The text between two positions."""
-        if begin.line == end.line:
-            return self.lines[begin.line - 1][begin.column : end.column]
-        first, *middle = self.lines[begin.line - 1 : end.line - 1]
-        return "".join((first[begin.column :], *middle, self.lines[end.line - 1][: end.column]))
-
-    def indentation(self, node: cst.CSTNode) -> str:
-        """The white space in front of a statement."""
-        at = self.begin(node)
-        return self.lines[at.line - 1][: at.column]
+    def refuse_long_strings(self, node: cst.CSTNode) -> None:
+        """Refuse code with a string of several lines, which another indentation would change."""
+        for each in self.all((cst.SimpleString, cst.FormattedString), node):
+            if self.begin(each).line != self.end(each).line:
+                raise Refused(f"line {self.begin(each).line} has a string of several lines")
 
     @property
     def newline(self) -> str:
@@ -380,7 +128,7 @@ class Source:
         return Edit(at, at, text)
 
     def _indented(self, code: Sequence[str], indentation: str) -> str:
-        whole = textwrap.indent("\n".join(code) + "\n", indentation)
+        whole = indented("\n".join(code) + "\n", indentation)
         return whole.replace("\n", self.newline)
 
     def add_argument(self, call: cst.Call, text: str) -> Edit:
@@ -404,37 +152,88 @@ class Source:
             return Edit(at, at, f", {text}")
         return Edit(at, at, f",{self.newline}{before}{text}")
 
-    def import_of(self, module: str) -> tuple[str, tuple[Edit, ...]]:
-        """How the file names a module, and the edits that import it if it does not yet."""
-        for statement in self.module.body:
-            if not isinstance(statement, cst.SimpleStatementLine):
-                continue
-            for each in statement.body:
-                if isinstance(each, cst.Import):
-                    for alias in each.names:
-                        if self.code(alias.name) == module:
-                            name = alias.evaluated_alias or module
-                            return name, ()
-                        if self.code(alias.name).startswith(f"{module}.") and not alias.asname:
-                            return module, ()
+    def import_of(self, module: str, at: cst.CSTNode | None = None) -> tuple[str, tuple[Edit, ...]]:
+        """How the file names a module, and the edits that import it if it does not yet.
+
+        Args:
+            at: where it is to be named; by default, in the module itself.
+
+        Raises:
+            Refused: its name stands for something else there.
+        """
+        candidates = list[str]()
+        for alias in self.all(cst.ImportAlias):
+            given = self._module_of(alias)
+            if given == module or (given.startswith(f"{module}.") and not alias.asname):
+                candidates.append(alias.evaluated_alias or module)
+        for name in dict.fromkeys(candidates):
+            if self._meanings(at, name) == {module}:
+                return name, ()
+        root = module.partition(".")[0]
+        if any(
+            self.is_bound_at(each)
+            and not isinstance(self.parent(each), (cst.ImportAlias, cst.Attribute))
+            for each in self.names_used(self.module, root)
+        ):
+            raise Refused(f"`{root}` is a name of the program")
         return module, (self.insert_import(f"import {module}"),)
 
+    def _module_of(self, alias: cst.ImportAlias) -> str:
+        """The full name of what is imported."""
+        statement, name = self.parent(alias), self.code(alias.name)
+        if not isinstance(statement, cst.ImportFrom):
+            return name
+        module = statement.module
+        return f"{self.code(module)}.{name}" if module and not statement.relative else ""
+
+    def _meanings(self, at: cst.CSTNode | None, name: str) -> set[str]:
+        """What a name stands for at a place: modules, or an empty text for anything else."""
+        scope = self.scope(at or self.module.body[0])
+        bound = scope[name.partition(".")[0]] if scope is not None else set()
+        return {
+            full.name
+            for each in bound
+            for full in (
+                each.get_qualified_names_for(name)
+                if isinstance(each, ImportAssignment)
+                else [QualifiedName("", QualifiedNameSource.LOCAL)]
+            )
+        }
+
     def insert_import(self, line: str) -> Edit:
-        """Add an import below the file's last import at the top, or below its docstring."""
+        """Add an import below those of the same package or the first ones of the file, or below
+        what has to be its beginning.
+        """
+        package = line.split()[1].partition(".")[0]
         last: cst.CSTNode | None = None
+        is_first = True
         for number, statement in enumerate(self.module.body):
-            if not isinstance(statement, cst.SimpleStatementLine):
-                break
-            if isinstance(statement.body[0], (cst.Import, cst.ImportFrom)):
+            imports = isinstance(statement, cst.SimpleStatementLine) and isinstance(
+                statement.body[0], (cst.Import, cst.ImportFrom)
+            )
+            if imports and (is_first or self._imports(statement, package)):
                 last = statement
-            elif number or not isinstance(statement.body[0], cst.Expr):
-                break
-            else:
+            elif not imports and (number or not _is_text(statement)):
+                is_first = False
+            elif not imports:
                 last = statement
-        if last is None:
-            at = Position(1, 0)
-            return Edit(at, at, line + self.newline)
-        return self.insert_after(last, line)
+        if last is not None:
+            return self.insert_after(last, line)
+        first = self.module.body[0]  # below the comments at the file's beginning
+        at = Position(self.begin(next(iter(getattr(first, "decorators", ())), first)).line, 0)
+        return Edit(at, at, line.replace("\n", self.newline) + self.newline)
+
+    def _imports(self, statement: cst.CSTNode, package: str) -> bool:
+        names = (self._module_of(alias) for alias in self.all(cst.ImportAlias, statement))
+        return any(name.partition(".")[0] == package for name in names)
+
+
+def _is_text(statement: cst.CSTNode) -> bool:
+    """Whether a statement is but a text, as the one that documents a module."""
+    match statement:
+        case cst.SimpleStatementLine(body=[cst.Expr(value=cst.BaseString()), *_]):
+            return True
+    return False
 
 
 def _tree(statement: str) -> str:

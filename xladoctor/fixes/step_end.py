@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import libcst as cst
 
 from xladoctor.fixes.barriers import barrier_in
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Edit, Refused
+from xladoctor.fixes.moves import refuse_unless_movable
 from xladoctor.fixes.source import Source
 
 
@@ -21,8 +22,18 @@ def refuse_barrier_elsewhere(case: Case) -> None:
         raise Refused(f"the step ends in {called}, and so before line {case.line}")
 
 
-def above_barrier(case: Case, statement: cst.SimpleStatementLine, text: str) -> tuple[Edit, ...]:
+def above_barrier(
+    case: Case,
+    statement: cst.SimpleStatementLine,
+    text: str,
+    own: Collection[str] = (),
+    computed: cst.CSTNode | None = None,
+) -> tuple[Edit, ...]:
     """Write a statement anew, and above its step's barrier, so that it is a part of the step.
+
+    Args:
+        own: variables whose objects nothing else can reach.
+        computed: the part of the statement that the text computes; by default, all of it.
 
     Raises:
         Refused: it would then compute something else.
@@ -32,10 +43,11 @@ def above_barrier(case: Case, statement: cst.SimpleStatementLine, text: str) -> 
         return (source.replace(statement.body[0], text), *due_barrier(case, statement))
     barrier = source.statement(int(case.barriers["barrier"]))
     between = [barrier, *_between(source, barrier, statement)]
-    bound = {name for each in between for name in source.names_bound(each)}
-    for name in source.all(cst.Name, statement.body[0]):
-        if name.value in bound:
-            raise Refused(f"`{name.value}` changes between the barrier and line {case.line}")
+    refuse_unless_movable(source, computed or statement, between, own)
+    bound = source.names_bound(barrier).union(*map(source.names_bound, between))
+    changed = bound & {name.value for name in source.variables(statement.body[0])}
+    if changed:
+        raise Refused(f"`{min(changed)}` changes between the barrier and line {case.line}")
     comment = statement.trailing_whitespace.comment
     whole = source.dedented(statement, f"{text}  {comment.value}" if comment else text)
     return source.delete(statement), source.insert_before(barrier, whole)

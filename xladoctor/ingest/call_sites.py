@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from xladoctor.facts.graphs import IgnoreComment
+from xladoctor.facts.graphs import IgnoreComment, SourceFile
 from xladoctor.facts.records import CallSitesFile
 from xladoctor.facts.run import EnclosingLoop, Fallback, Launch, ReadOrigin
 from xladoctor.facts.table import SITE
@@ -41,6 +41,7 @@ class CallSites:
     loops: tuple[tuple[EnclosingLoop, ...], ...] = ()
     passing: Mapping[tuple[str, int], bool] = field(default_factory=dict)
     ignores: tuple[IgnoreComment, ...] = ()
+    files: tuple[SourceFile, ...] = ()
     launches: Mapping[int | None, int] = field(default_factory=dict)
     launched: tuple[Launch, ...] = ()
     light: frozenset[int | None] = frozenset()
@@ -67,6 +68,7 @@ def read_call_sites(text: str) -> CallSites:
         tuple(site.loops for site in data.sites),
         passing,
         data.ignores,
+        data.files,
         {launch.site: launch.count for launch in data.launches},
         data.launches,
         _not_of_loops(data.launches) | frozenset(data.beside),
@@ -91,6 +93,9 @@ def add_call_sites(sites: CallSites, process: int, ingested: Ingested) -> None:
     for asked in sites.ignores:
         columns = row(asked, IgnoreComment)
         ingested.add("ignore_comment", **columns | {"text": redact_code(asked.text)})
+    ingested.table("source_file")
+    for file in sites.files:
+        ingested.add("source_file", **row(file, SourceFile))
     _add_launches(sites, process, ingested)
     for origin in sites.origins:
         columns = located_row(origin, ReadOrigin, sites)

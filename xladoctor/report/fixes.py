@@ -15,6 +15,7 @@ from rich.text import Text
 from xladoctor.fixes.interface import Patch, Plan, Skip
 from xladoctor.fixes.plan import diff
 from xladoctor.fixes.proof.interface import Proof
+from xladoctor.foreign import clean
 from xladoctor.quantities import duration
 from xladoctor.report.interface import Style
 from xladoctor.report.output import Format
@@ -22,7 +23,7 @@ from xladoctor.report.text import plain, write
 
 SCHEMA_VERSION = 1
 _FEW = 5  # names in a line
-_COLORS = {"+": "green", "-": "red", "@": "cyan"}
+_COLORS = {"+": 32, "-": 31, "@": 36}
 _OUTCOMES = {
     "holds": "green",
     "helps less than predicted": "yellow",
@@ -41,10 +42,32 @@ def render(
     if name is Format.json:
         output.write(json.dumps(record(plan, proofs), indent=1, ensure_ascii=False) + "\n")
         return
-    write([*_parts(plan, proofs, style)], output, style)
+    pending: list[RenderableType] = []
+    for part in _parts(plan, proofs, style):
+        if isinstance(part, list):
+            _flush(pending, output, style)
+            output.writelines(f"{_exact(line, style)}\n" for line in part)
+        else:
+            pending.append(part)
+    _flush(pending, output, style)
 
 
-def _parts(plan: Plan, proofs: Sequence[Proof] | None, style: Style) -> Iterator[RenderableType]:
+def _flush(pending: list[RenderableType], output: TextIO, style: Style) -> None:
+    if pending:
+        write([*pending], output, style)
+        pending.clear()
+
+
+def _exact(line: str, style: Style) -> str:
+    """A line of a diff as ``git apply`` takes it: neither broken nor stripped."""
+    text = clean(line, lines=True) if style.unicode else plain(line, style)
+    color = _COLORS.get(line[:1]) if style.color else None
+    return f"\x1b[{color}m{text}\x1b[0m" if color else text
+
+
+def _parts(
+    plan: Plan, proofs: Sequence[Proof] | None, style: Style
+) -> Iterator[RenderableType | list[str]]:
     by_patch = {id(proof.patch): proof for proof in proofs or ()}
     described = set[int]()  # patches with which what follows was tried
     for patch in plan.patches:
@@ -62,7 +85,10 @@ def _parts(plan: Plan, proofs: Sequence[Proof] | None, style: Style) -> Iterator
     yield Text(_summary(plan, proofs), style="bold")
 
 
-def _patch(patch: Patch, plan: Plan, proof: Proof | None, style: Style) -> Iterator[RenderableType]:
+def _patch(
+    patch: Patch, plan: Plan, proof: Proof | None, style: Style
+) -> Iterator[RenderableType | list[str]]:
+    """The parts that say what a patch does, and its diff as lines."""
     finding, change = patch.finding, patch.change
     at = finding.locations[0]
     heading = Text(f"{finding.rule} ", style="bold")
@@ -76,8 +102,7 @@ def _patch(patch: Patch, plan: Plan, proof: Proof | None, style: Style) -> Itera
     if proof is None and finding.saving.seconds:
         most = "at most " if finding.saving.basis == "bound" else ""
         yield _labelled("saves", f"{most}{duration(finding.saving.seconds)} (predicted)", style)
-    for line in diff(patch, plan.root):
-        yield _folded(line, "", style)
+    yield diff(patch, plan.root)
     if proof is not None:
         yield from _proof(proof, style)
 
@@ -86,7 +111,7 @@ def _folded(line: str, indentation: str, style: Style) -> Text:
     """A line of code or output, broken where the terminal ends, as terminals do themselves."""
     pieces = chop_cells(plain(line, style), style.width - len(indentation))
     text = "\n".join(f"{indentation}{piece}" for piece in pieces)
-    return Text(text, style=_COLORS.get(line[:1], ""))
+    return Text(text, style={"+": "green", "-": "red", "@": "cyan"}.get(line[:1], ""))
 
 
 def _labelled(label: str, text: str, style: Style) -> RenderableType:

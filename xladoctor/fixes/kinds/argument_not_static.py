@@ -52,10 +52,7 @@ def fix(case: Case) -> Change:
     return Change(
         f"pass `{name}` to `{compiled}` as an ordinary argument",
         edits,
-        relies_on=(
-            f"{name}, and whole numbers computed from it, fit into 32 bits: JAX computes with them"
-            " instead of Python",
-        ),
+        behaviour=f"JAX computes with `{name}` in 32 bits, where Python did in 64",
     )
 
 

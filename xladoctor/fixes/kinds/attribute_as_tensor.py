@@ -131,7 +131,7 @@ def registered(source: Source, begin: cst.Assign, attribute: str, whole: bool) -
     number = source.code(begin.value)
     if isinstance(begin.value, cst.Integer) and not whole:
         number += ".0"
-    torch, imports = source.import_of("torch")
+    torch, imports = source.import_of("torch", begin)
     if imports:
         raise Refused("the file does not import torch")
     text = f'self.register_buffer("{attribute}", {torch}.tensor({number}), persistent=False)'

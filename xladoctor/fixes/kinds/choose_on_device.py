@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import libcst as cst
 
+from xladoctor.fixes.calls import Does
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.effects import refuse_effects, what
 from xladoctor.fixes.interface import Change, Edit, Position, Refused
 from xladoctor.fixes.reads import called
 from xladoctor.fixes.source import Source
 from xladoctor.fixes.step_end import due_barrier
+from xladoctor.fixes.values import is_kept, is_read_only
 
-#: Calls that may be computed in vain: they change nothing, and cannot fail.
-_PURE = {"detach", "clone", "abs", "zeros_like", "ones_like", "minimum", "maximum", "where"}
-_TESTS = {*_PURE, "isfinite", "isnan", "all", "any", "max", "min", "sum", "mean", "norm"}
 #: Functions that make a tensor.
 _TENSORS = {"tensor", "zeros", "ones", "full", "zeros_like", "ones_like", "asarray", "array"}
 
@@ -33,17 +33,19 @@ def fix(case: Case) -> Change:
         also, otherwise = _assignment(source, statement.orelse.body)
         if also != name:
             raise Refused(f"one arm sets `{name}`, the other one `{also}`")
-        _refuse_effects(source, otherwise, _PURE)
-        other = source.code(otherwise)
-    _refuse_effects(source, statement.test, _TESTS)
-    _refuse_effects(source, chosen, _PURE)
+        _refuse_in_vain(source, otherwise)
+        other = _text(case, otherwise, statement, name)
+    refuse_effects(source, statement.test)
+    _refuse_reads(source, statement.test)
+    _refuse_in_vain(source, chosen)
     if isinstance(statement.test, (cst.BooleanOperation, cst.UnaryOperation)) or (
         isinstance(statement.test, cst.Comparison) and len(statement.test.comparisons) != 1
     ):
         raise Refused("its condition is put together of several")
-    module, imported = source.import_of("jax.numpy" if case.frontend == "jax" else "torch")
-    source.refuse_shadowed(module, statement)
-    test, value = source.code(statement.test), source.code(chosen)
+    module, imported = source.import_of(
+        "jax.numpy" if case.frontend == "jax" else "torch", statement
+    )
+    test, value = source.code(statement.test), _text(case, chosen, statement, name)
     return Change(
         f"choose `{name}` on the device",
         (
@@ -55,8 +57,29 @@ def fix(case: Case) -> Change:
             *due_barrier(case, statement),
             *imported,
         ),
-        relies_on=(f"`{test}` is a single value, and both values have one type and shape",),
+        behaviour=_behaviour(case, statement, name, chosen),
     )
+
+
+def _behaviour(case: Case, statement: cst.If, name: str, chosen: cst.BaseExpression) -> str:
+    same = case.frontend == "jax" or is_kept(case.source, chosen)
+    if same and is_read_only(case.source, statement, name):
+        return ""
+    return (
+        f"`{name}` is a new value, of the type and shape that both values have in common, rather"
+        " than one of them"
+    )
+
+
+def _text(case: Case, value: cst.BaseExpression, statement: cst.If, name: str) -> str:
+    """The text of a value, without its gradient, of which a choice would keep each step's."""
+    source = case.source
+    text = source.code(value)
+    if case.frontend == "jax" or called(value) == "detach" or isinstance(value, cst.BaseNumber):
+        return text
+    if not is_read_only(source, statement, name):
+        raise Refused(f"`{name}` may be used with its gradient", f"choose {text}.detach()")
+    return f"{text}.detach()" if isinstance(value, (cst.Name, cst.Call)) else f"({text}).detach()"
 
 
 def _condition(source: Source, line: int) -> cst.If:
@@ -89,13 +112,17 @@ def _has_comments(source: Source, body: cst.BaseSuite) -> bool:
     return any(source.all(cst.Comment, body))
 
 
-def _refuse_effects(source: Source, value: cst.BaseExpression, pure: set[str]) -> None:
-    """Refuse what must not be computed in vain, or what is no tensor."""
-    if any(source.all((cst.NamedExpr, cst.Await, cst.Yield, cst.Lambda), value)):
-        raise Refused(f"`{source.code(value)}` does more than compute a value")
+def _refuse_reads(source: Source, value: cst.BaseExpression) -> None:
+    """Refuse what is no tensor, as it is read from one."""
     for call in source.all(cst.Call, value):
-        if called(call) not in pure:
-            raise Refused(f"`{source.code(call)}` would be computed in each iteration")
+        if what(source, call) is Does.reads:
+            raise Refused(f"`{source.code(call)}` reads a value")
+
+
+def _refuse_in_vain(source: Source, value: cst.BaseExpression) -> None:
+    """Refuse what must not be computed in vain, or what is no tensor."""
+    refuse_effects(source, value)
+    _refuse_reads(source, value)
     if any(source.all((cst.Subscript, cst.BaseComp, cst.IfExp, cst.List, cst.Dict), value)):
         raise Refused(f"`{source.code(value)}` may fail where it is not chosen")
 

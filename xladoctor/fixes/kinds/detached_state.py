@@ -7,6 +7,7 @@ import libcst as cst
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused, Unsuited
 from xladoctor.fixes.source import Source
+from xladoctor.fixes.values import is_read_only
 
 
 def fix(case: Case) -> Change:
@@ -85,7 +86,13 @@ def _sum(source: Source, small: cst.AugAssign) -> dict[str, Change]:
         if _is_backward(call) and loops[-1] not in source.around(call):
             return {}
     edit = source.replace(small.value, f"{small.value.value}.detach()")
-    return {name: Change(f"sum `{small.value.value}` without its history", (edit,))}
+    return {
+        name: Change(
+            f"sum `{small.value.value}` without its history",
+            (edit,),
+            behaviour="" if is_read_only(source, small, name) else f"`{name}` has no gradient",
+        )
+    }
 
 
 def _methods(source: Source, value: cst.BaseExpression) -> list[str]:

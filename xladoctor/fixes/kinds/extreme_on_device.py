@@ -31,11 +31,12 @@ def fix(case: Case) -> Change:
     for use in uses(source, attribute):
         if not source.covers(assign, source.begin(use).line) and use is not begin.targets[0].target:
             raise Refused(f"line {source.begin(use).line} uses self.{attribute} as a number")
-    torch, _ = source.import_of("torch")
+    torch, _ = source.import_of("torch", assign)
     text = f"{torch}.{name}(self.{attribute}, {source.code(read)}.detach())"
     return Change(
         f"keep `self.{attribute}` on the device",
         (registered(source, begin, attribute, whole=False), source.replace(call, text)),
+        behaviour=f"self.{attribute} becomes NaN with the first NaN, which {name[:3]}() passes by",
         relies_on=(f"other files do not use {attribute} as a number",),
     )
 

@@ -10,6 +10,7 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused, Unsuited
 from xladoctor.fixes.names import fresh, is_of_module, read_from_around, top_statement, varies
 from xladoctor.fixes.source import Source
+from xladoctor.fixes.text import indented
 
 #: With the arguments that decide what is compiled, and may therefore be no arrays.
 _CALLS = {
@@ -38,18 +39,17 @@ def fix(case: Case) -> Change:
         raise Refused("it is called in a lambda")
     name = next(iter(source.qualified(call.func) & set(_CALLS)))
     arguments = _arguments(source, call, _CALLS[name])
-    jax, imports = source.import_of("jax")
+    jax, imports = source.import_of("jax", call)
     function = fresh(source, f"run_{name.rpartition('.')[2]}")
+    source.refuse_long_strings(call)
     code = source.code(call).replace("\r\n", "\n")
-    if '"""' in code or "'''" in code:
-        raise Refused("it has a text of several lines")
     first, *rest = code.split("\n")
     body = "\n".join([first, textwrap.dedent("\n".join(rest))]) if rest else first
     top = top_statement(source, call)
     lines = (
         f"@{jax}.jit",
         f"def {function}({', '.join(arguments)}):",
-        textwrap.indent(f"return {body}", "    "),
+        indented(f"return {body}", "    "),
         "",
         "",
     )

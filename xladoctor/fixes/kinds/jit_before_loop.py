@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.effects import effects
 from xladoctor.fixes.interface import Change, Edit, Position, Refused, Unsuited
 from xladoctor.fixes.names import (
     fresh,
@@ -52,6 +53,7 @@ def fix(case: Case) -> Change:
     if within is None:
         raise Refused("it is not in a loop of this file")
     statement = _statement(source, made, within)
+    _refuse_effects(source, made)
     arguments = _arguments(source, made, within)
     name = made.name or fresh(source, _name_for(made.of))
     if not loops:
@@ -66,6 +68,19 @@ def fix(case: Case) -> Change:
         tuple(edits),
         relies_on=(*_relied_on(source, made, arguments),),
     )
+
+
+def _refuse_effects(source: Source, made: _Made) -> None:
+    """Refuse a function that does more than compute while it is traced, which is then done once."""
+    of = function(source, made.of.value) if isinstance(made.of, cst.Name) else made.of
+    if not isinstance(of, (cst.FunctionDef, cst.Lambda)):
+        return
+    found = effects(source, of.body)
+    for effect in sorted(found.ordered - {"gradients"}):
+        raise Refused(f"what it compiles has an effect on {effect}")
+    outer = found.changes & set(read_from_around(source, of))
+    if outer:
+        raise Refused(f"what it compiles changes `{min(outer)}`")
 
 
 def _relied_on(source: Source, made: _Made, arguments: Sequence[str]) -> Iterator[str]:
@@ -249,6 +264,7 @@ def _name_for(of: cst.CSTNode) -> str:
 
 def _text(source: Source, made: _Made, name: str, arguments: Sequence[str]) -> list[str]:
     """The lines that make it, without indentation."""
+    source.refuse_long_strings(made.node)
     if isinstance(made.node, cst.FunctionDef):
         first = Position(source.first_line(made.node), 0)
         text = source.between(first, _place(source, made.node))

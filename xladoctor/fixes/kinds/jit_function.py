@@ -33,14 +33,14 @@ def fix(case: Case) -> Change:
     name = definition.name.value
     if not any(source.loops_around(each) for each in _called(source, definition)):
         raise Refused(f"{name} is not called in a loop of this file")
-    jax, imports = source.import_of("jax")
+    jax, imports = source.import_of("jax", definition)
     return Change(
         f"compile `{name}`",
         (source.insert_before(definition, f"@{jax}.jit"), *imports),
+        behaviour="fused operations may round differently",
         relies_on=(
             f"what {name} is given are arrays or numbers, in few shapes",
             "arrays of the module that it reads are not changed in place",
-            "fused operations may round differently",
         ),
     )
 

@@ -12,6 +12,7 @@ from xladoctor.fixes.interface import Change, Edit, Position, Refused, Unsuited
 from xladoctor.fixes.names import bound_in, fresh, is_of_module, read_from_around, varies
 from xladoctor.fixes.pure import Pure
 from xladoctor.fixes.source import Source
+from xladoctor.fixes.text import indented
 
 Loop = cst.For | cst.While
 
@@ -32,15 +33,17 @@ def fix(case: Case) -> Change:
     results = _results(source, loop, statements, arguments)
     for each in statements:
         Pure(source).check_code(each, "the body of the loop", set(arguments))
-    jax, imports = source.import_of("jax")
+    jax, imports = source.import_of("jax", loop)
     name = fresh(source, "step")
+    for each in statements:
+        source.refuse_long_strings(each)
     first, last = source.first_line(statements[0]), source.end(statements[-1])
     begin, end = Position(first, 0), Position(last.line + 1, 0)
     body = textwrap.dedent("".join(source.lines[first - 1 : last.line])).replace("\r\n", "\n")
     lines = (
         f"@{jax}.jit",
         f"def {name}({', '.join(arguments)}):",
-        textwrap.indent(body.rstrip("\n"), "    "),
+        indented(body.rstrip("\n"), "    "),
         f"    return {', '.join(results)}",
     )
     indentation = source.indentation(statements[0])
@@ -48,10 +51,10 @@ def fix(case: Case) -> Change:
     return Change(
         "compile what the loop computes as one function",
         (source.insert_function_above(loop, *lines), Edit(begin, end, call), *imports),
+        behaviour="fused operations may round differently",
         relies_on=(
             f"{', '.join(arguments)} hold arrays",
             "arrays of the module that it reads are not changed in place",
-            "fused operations may round differently",
         ),
     )
 

@@ -38,12 +38,11 @@ def fix(case: Case) -> Change:
     owner = _class_of(source, method)
     end = _end(source, owner, name, method)
     _refuse_other_uses(source, owner, name, [method, end])
-    kept, values, imported = read.detached, f"self.{name}", tuple[Edit, ...]()
+    kept, values, imported = read.kept, f"self.{name}", tuple[Edit, ...]()
     if case.frontend == "jax":
         if "donate" in source.text:
             raise Refused("the file donates arrays, which the next step then overwrites")
-        module, imported = source.import_of("jax")
-        source.refuse_shadowed(module, end)
+        module, imported = source.import_of("jax", end)
         kept, values = read.on_device, f"{module}.device_get({values})"
     first = _first(source, end)
     return Change(
@@ -53,8 +52,9 @@ def fix(case: Case) -> Change:
             source.insert_before(first, f"self.{name} = [float(value) for value in {values}]"),
             *imported,
         ),
+        behaviour=f"`self.{name}` holds tensors, in the device's memory, until {end.name.value}()",
         relies_on=(
-            "the values are floating-point numbers, a new one for each call",
+            "the values are floating-point numbers",
             f"nothing outside of this file uses `{name}` before {end.name.value}()",
         ),
     )

@@ -9,8 +9,9 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.reads import Read, the_read
 from xladoctor.fixes.step_end import above_barrier, refuse_barrier_elsewhere
+from xladoctor.fixes.values import ends
 
-_MEMORY = "the loop's values, one of each iteration, fit into the device's memory"
+_MEMORY = "the values of all iterations are in the device's memory until the loop is over"
 
 
 def fix(case: Case) -> Change:
@@ -38,7 +39,7 @@ def fix(case: Case) -> Change:
     return Change(
         f"keep the values of `{name}` on the device, and read them below the loop",
         edits,
-        relies_on=(_MEMORY,),
+        behaviour=_MEMORY,
     )
 
 
@@ -52,7 +53,8 @@ def _list_of_tensors(case: Case, read: Read, variable: Carried) -> tuple[Edit, .
         case _:
             raise Refused(f"`{name}` does not begin as an empty list")
     variable.refuse_uses_inside()
-    numbers, imported = _numbers(case, read, name)
+    value, fetched, imported = _fetched(case, read, name)
+    numbers = f"{read.read_later(value)} for {value} in {fetched}"
     return (
         *_collected(case, read, variable, name),
         *([source.insert_after(variable.loop, f"{name} = [{numbers}]")] if variable.after else []),
@@ -64,38 +66,44 @@ def _sum_of_list(case: Case, read: Read, variable: Carried) -> tuple[Edit, ...]:
     """A list in place of the sum, which is computed of it below the loop."""
     source = case.source
     variable.refuse_uses_inside()
+    if not ends(source, variable.loop):
+        raise Refused("how many values the loop has is not known")
     taken = {name.value for name in source.all(cst.Name)}
     names = (f"{variable.name}_values", f"{variable.name}_on_device")
     name = next((each for each in names if each not in taken), "")
     if not name:
         raise Refused("the names for a list are taken")
-    numbers, imported = _numbers(case, read, name)
+    value, fetched, imported = _fetched(case, read, name)
+    step = source.module.default_indent
     return (
         source.insert_before(variable.loop, f"{name} = []"),
         *_collected(case, read, variable, name),
-        source.insert_after(variable.loop, f"{variable.name} += sum({numbers})"),
+        source.insert_after(
+            variable.loop,
+            f"for {value} in {fetched}:",
+            f"{step}{variable.name} += {read.read_later(value)}",
+        ),
         *imported,
     )
 
 
 def _collected(case: Case, read: Read, variable: Carried, name: str) -> tuple[Edit, ...]:
     """What the loop does in place of the statement."""
-    kept = read.detached if case.frontend == "torch_xla" else read.on_device
+    kept = read.kept if case.frontend == "torch_xla" else read.on_device
     text = f"{name}.append({kept})"
     refuse_reused(case.source, variable.loop, read.tensor)
     if isinstance(read.tensor, cst.Name):  # nothing is computed: it may be below the barrier
         return (case.source.replace(variable.statement.body[0], text),)
     if case.frontend == "torch_xla":
         refuse_barrier_elsewhere(case)
-    return above_barrier(case, variable.statement, text)
+    return above_barrier(case, variable.statement, text, own=(variable.name,))
 
 
-def _numbers(case: Case, read: Read, name: str) -> tuple[str, tuple[Edit, ...]]:
-    """The values of a list as Python numbers: the inside of a comprehension."""
-    variable = "value" if name != "value" else "each"
-    fetched, imported = name, tuple[Edit, ...]()
-    if case.frontend == "jax":
-        module, imported = case.source.import_of("jax")
-        case.source.refuse_shadowed(module, read.call)
-        fetched = f"{module}.device_get({name})"
-    return f"{read.read_later(variable)} for {variable} in {fetched}", imported
+def _fetched(case: Case, read: Read, name: str) -> tuple[str, str, tuple[Edit, ...]]:
+    """A variable for one value of a list, the values as they are fetched, and imports for that."""
+    taken = {each.value for each in case.source.all(cst.Name)}
+    variable = next(each for each in ("value", "each", f"{name}_value") if each not in taken)
+    if case.frontend != "jax":
+        return variable, name, ()
+    module, imported = case.source.import_of("jax", read.call)
+    return variable, f"{module}.device_get({name})", imported

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.effects import Effects, effects
 from xladoctor.fixes.interface import Change, Refused
 from xladoctor.fixes.loaders import argument, data_set, is_random, loader_in, methods
 from xladoctor.fixes.source import Source
@@ -30,7 +31,7 @@ def fix(case: Case) -> Change:
         _refuse_class(source, class_)
     workers = _WORKERS if case.frontend == "torch_xla" else case.cause.get("most") or _WORKERS
     more = "" if argument(call, "persistent_workers") else ", persistent_workers=True"
-    behaviour = ""
+    behaviour = _ahead(source, class_, workers)
     relies_on = ["the data set works in a forked process, as with files that it opens there"]
     if class_ is not None and is_random(source, class_):
         behaviour = "random numbers of the data set come from a generator of each worker"
@@ -44,6 +45,14 @@ def fix(case: Case) -> Change:
         behaviour=behaviour,
         relies_on=tuple(relies_on),
     )
+
+
+def _ahead(source: Source, class_: cst.ClassDef | None, workers: int) -> str:
+    """What others see of samples that are made elsewhere; empty if nothing."""
+    found = effects(source, class_) if class_ is not None else Effects()
+    if not found.ordered:
+        return ""
+    return f"{workers} processes make samples ahead, and have their effects on {min(found.ordered)}"
 
 
 def _refuse_class(source: Source, class_: cst.ClassDef) -> None:

@@ -40,7 +40,7 @@ def fix(case: Case) -> Change:
             f" `{source.code(chosen[0])}`",
             "if it has: torch.where(mask, x, 0).sum() / mask.sum()",
         )
-    torch, imported = source.import_of("torch")
+    torch, imported = source.import_of("torch", statement)
     written = source.code(mask)
     masked = [f"{torch}.where({written}, {source.code(each)}, 0)" for each in chosen]
     text = form.format(*masked)
@@ -49,6 +49,7 @@ def fix(case: Case) -> Change:
     return Change(
         "compute on all elements, with zero for those that the mask leaves out",
         (source.replace_part(statement, call, text), *imported),
+        behaviour="a sum over more elements may round differently",
         relies_on=(f"`{written}` is a mask of Booleans",),
     )
 

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from xladoctor.fixes.calls import Does
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.effects import effects, what
 from xladoctor.fixes.interface import Change, Refused, Unsuited
 from xladoctor.fixes.names import bound_in, fresh
 from xladoctor.fixes.source import Source
+from xladoctor.fixes.values import escapes
 
 _POWERS = frozenset(("torch.pow",))
 _ROLLS = frozenset(("torch.roll",))
@@ -22,7 +25,7 @@ def fix(case: Case) -> Change:
     source, line = case.source, case.line
     if case.frontend != "torch_xla":
         raise Unsuited("only torch_xla compiles such numbers in")
-    torch, imports = source.import_of("torch")
+    torch, imports = source.import_of("torch", source.statement(line))
     if imports:
         raise Refused("the file does not import torch")
     if case.cause.get("kind") == "unknown":
@@ -100,11 +103,10 @@ class _Forms:
             raise Refused(
                 f"`{code}` would be computed twice", "give it a name in a line of its own"
             )
-        sent = self._sent(exponent, base.value)
+        sent = self._sent(exponent, f"{base.value}.device")
         yield Change(
             f"pass the exponent `{exponent.value}` as data",
-            (self._source.replace(whole, f"{self._torch}.pow({base.value}, {sent})"),),
-            relies_on=(f"{base.value} holds floating-point numbers, in at least one dimension",),
+            (self._source.replace(whole, f"{self._torch}.pow({base.value}, {sent}[0])"),),
         )
 
     def _index(self, subscript: cst.Subscript) -> Iterator[Change]:
@@ -112,21 +114,44 @@ class _Forms:
         if not (len(subscript.slice) == 1 and isinstance(index, cst.Index)):
             return
         number, table = index.value, subscript.value
-        if not isinstance(number, cst.Name) or isinstance(
-            self._source.parent(subscript), (cst.AssignTarget, cst.Del)
-        ):
+        if not isinstance(number, cst.Name):
             return
+        self._refuse_written(subscript)
         if not isinstance(table, (cst.Name, cst.Attribute)):
             raise Refused(f"`{self._source.code(table)}` would be computed twice")
         if not self._counts(number):
             raise Refused(f"{number.value} may be negative: it is not the counter of a loop")
         name = self._source.code(table)
         sent = self._sent(number, f"{name}.device")
+        behaviour = ""
+        if escapes(self._source, subscript):
+            code = self._source.code(subscript)
+            behaviour = f"`{code}` is a copy: what is written into it does not reach `{name}`"
         yield Change(
             f"pass the index `{number.value}` as data",
             (self._source.replace(subscript, f"{name}.index_select(0, {sent})[0]"),),
+            behaviour,
             relies_on=(f"{name} is a tensor",),
         )
+
+    def _refuse_written(self, subscript: cst.Subscript) -> None:
+        """Refuse an element that is set or changed, by itself or by a variable for it."""
+        source = self._source
+        for target in source.all(
+            (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.Del, cst.For), self._statement
+        ):
+            if subscript in source.all(cst.Subscript, target.target):
+                raise Refused(f"`{source.code(subscript)}` is set")
+        match source.parent(subscript):
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)]):
+                scope = source.function_around(name) or source.module
+                changes = effects(source, scope).changes
+                if name.value in changes:
+                    raise Refused(f"`{name.value}` is changed in place")
+            case cst.Attribute() as method:
+                call = source.parent(method)
+                if isinstance(call, cst.Call) and what(source, call) in (None, Does.changes):
+                    raise Refused(f"`{source.code(method)}` may change it")
 
     def _counts(self, number: cst.Name) -> bool:
         """Whether a variable counts a loop's iterations from 0, and nothing else changes it."""

@@ -8,6 +8,7 @@ import libcst as cst
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused
+from xladoctor.fixes.names import function
 from xladoctor.fixes.source import Source
 
 
@@ -15,7 +16,8 @@ def fix(case: Case) -> Change:
     """For the optimizer that steps in the finding's line, made in the same function as the move."""
     source = case.source
     name = _stepped(source, case.line)
-    body = source.body_around(name)
+    bound = source.bindings(name)
+    body = source.body_around(bound[0] if len(bound) == 1 else name)
     made = _only(source, [each for each in body if _makes(source, each, name.value)], name.value)
     model = _model(source, made)
     below = body[list(body).index(made) + 1 :]
@@ -43,7 +45,7 @@ def _stepped(source: Source, line: int) -> cst.Name:
 def _only(source: Source, made: Sequence[cst.CSTNode], name: str) -> cst.SimpleStatementLine:
     found = made[0] if len(made) == 1 else None
     if not isinstance(found, cst.SimpleStatementLine):
-        raise Refused(f"`{name}` is not made once in the function that steps it")
+        raise Refused(f"`{name}` is not made once, in one function or the module")
     return found
 
 
@@ -102,16 +104,34 @@ def _refuse_uses(
     needed = {each.value for each in source.all(cst.Name, made)} - {name, model}
     for statement in passed:
         line = source.begin(statement).line
-        if source.names_used(statement, name):
+        if _uses(source, statement, name):
             raise Refused(f"`{name}` is used in line {line}, before the move")
+        if statement is not passed[-1] and _uses(source, statement, model):
+            raise Refused(f"`{model}` may change in line {line}")
         for each in source.all(cst.Name, statement):
             above = source.parent(each)
             if each.value in needed and isinstance(above, (cst.AssignTarget, cst.AugAssign)):
                 raise Refused(f"`{each.value}` changes in line {line}")
 
 
+def _uses(source: Source, statement: cst.CSTNode, name: str) -> bool:
+    """Whether a statement names a variable, or calls functions of the file that do."""
+    pending, seen = [statement], set[str]()
+    while pending:
+        code = pending.pop()
+        if source.names_used(code, name):
+            return True
+        for call in source.all(cst.Call, code):
+            called = function(source, source.code(call.func))
+            if called is not None and called.name.value not in seen:
+                seen.add(called.name.value)
+                pending.append(called)
+    return False
+
+
 def _lines(source: Source, statement: cst.CSTNode) -> list[str]:
     """The lines of a statement, with their comments, without its indentation."""
+    source.refuse_long_strings(statement)
     indentation = source.indentation(statement)
     lines = source.lines[source.begin(statement).line - 1 : source.end(statement).line]
     return [line.rstrip("\r\n").removeprefix(indentation) for line in lines]

@@ -71,8 +71,7 @@ def _pad(case: Case, call: cst.Call, name: str) -> str:
         raise Refused("pad_sequence is called without batch_first=True")
     filled = given.get("padding_value")
     value = f", value={source.code(filled)}" if filled is not None else ""
-    source.refuse_shadowed("torch", call)
-    torch, imported = source.import_of("torch")
+    torch, imported = source.import_of("torch", call)
     if imported:
         raise Refused("the file does not import torch")
     sizes = f"({'0, 0, ' * (_rank(case.cause) - 2)}0, -{name}.shape[1] % {_BUCKET})"

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import libcst as cst
 
-from xladoctor.fixes.carried import is_occasional, refuse_handlers, refuse_reused, refuse_shared
+from xladoctor.fixes.carried import (
+    is_occasional,
+    refuse_elsewhere,
+    refuse_handlers,
+    refuse_reused,
+    refuse_shared,
+)
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.effects import refuse_effects
 from xladoctor.fixes.interface import Change, Refused
+from xladoctor.fixes.moves import refuse_unless_movable
 from xladoctor.fixes.reads import Read, the_read
 from xladoctor.fixes.source import Source
+from xladoctor.fixes.values import runs
 
+_LAZY = ("torch_xla", "jax")
 Loop = cst.For | cst.While
 
 
@@ -31,14 +41,26 @@ def fix(case: Case) -> Change:
     if not set(source.names_used(loops[0], name)) - set(source.variables(statement)):
         return _below_loop(case, statement, loops[0], name, read)
     branch = _branch(source, statement, loops[0], name)
-    _refuse_changed(source, statement, branch, read)
+    refuse_effects(source, statement.body[0].value)
+    block = list(loops[0].body.body)
+    between = block[block.index(statement) + 1 : block.index(branch)]
+    kept, later = source.delete(statement), source.dedented(statement.body[0])
+    try:
+        refuse_unless_movable(source, statement, [*between, branch.test], own=(name,))
+    except Refused:
+        if statement.body[0].value is not read.call or case.frontend not in _LAZY:
+            raise
+        refuse_reused(source, loops[0], read.tensor)
+        kept = source.replace(read.call, _kept(case, read))
+        later = f"{name} = {read.read_later(name)}"
     return Change(
         f"read `{name}` only where it is used, in line {source.begin(branch).line}",
-        (
-            source.delete(statement),
-            source.insert_before(branch.body.body[0], source.dedented(statement.body[0])),
-        ),
+        (kept, source.insert_before(branch.body.body[0], later)),
     )
+
+
+def _kept(case: Case, read: Read) -> str:
+    return read.kept if case.frontend == "torch_xla" else read.on_device
 
 
 def _below_loop(
@@ -46,7 +68,7 @@ def _below_loop(
 ) -> Change:
     """The last iteration's value is read below the loop."""
     source = case.source
-    if case.frontend not in ("torch_xla", "jax"):
+    if case.frontend not in _LAZY:
         raise Refused(f"reads of {case.frontend} programs are not moved below their loop")
     match statement.body[0]:
         case cst.Assign(value=value) if value is read.call:
@@ -62,15 +84,31 @@ def _below_loop(
         raise Refused(f"`{name}` is used above the loop, too")
     if not others:
         raise Refused(f"nothing uses `{name}`")
-    kept = read.detached if case.frontend == "torch_xla" else read.on_device
+    refuse_elsewhere(source, source.parent(loop), others)
+    kept = _kept(case, read)
+    first = _first_use(source, loop, min(others, key=source.begin))
+    later = f"{name} = {read.read_later(name)}"
     return Change(
         f"read `{name}` once, below the loop in line {source.begin(loop).line}",
         (
             source.replace(read.call, kept),
-            source.insert_after(loop, f"{name} = {read.read_later(name)}"),
+            source.insert_after(loop, later)
+            if first is None
+            else source.insert_before(first, later),
         ),
-        relies_on=("the loop has at least one iteration",),
     )
+
+
+def _first_use(source: Source, loop: Loop, use: cst.Name) -> cst.CSTNode | None:
+    """The statement in front of which a variable is read, as it may not be set; None if it is."""
+    if runs(source, loop):
+        return None
+    for above in source.around(use):
+        if source.parent(above) is source.parent(loop):
+            if isinstance(above, cst.SimpleStatementLine):
+                return above
+            break
+    raise Refused(f"the loop in line {source.begin(loop).line} may have no iteration")
 
 
 def _branch(source: Source, statement: cst.SimpleStatementLine, loop: Loop, name: str) -> cst.If:
@@ -93,21 +131,3 @@ def _branch(source: Source, statement: cst.SimpleStatementLine, loop: Loop, name
     raise Refused(
         f"`{name}` is used in line {line}, and not only in an `if` of every so many steps"
     )
-
-
-def _refuse_changed(
-    source: Source, statement: cst.SimpleStatementLine, branch: cst.If, read: Read
-) -> None:
-    """Refuse a value that is another one by the time it is used."""
-    block = source.parent(statement)
-    body = list(block.body) if isinstance(block, cst.IndentedBlock) else []
-    between = body[body.index(statement) + 1 : body.index(branch)]
-    bound = {name for each in between for name in source.names_bound(each)}
-    given = {each.value for each in source.variables(statement)}
-    if given & bound:
-        raise Refused(f"`{min(given & bound)}` changes before `{source.code(branch.test)}`")
-    if between and not (
-        isinstance(read.tensor, cst.Name)
-        and read.tensor.value in source.names_bound(source.loops_around(statement)[0])
-    ):
-        raise Refused(f"`{source.code(read.tensor)}` may change in between")

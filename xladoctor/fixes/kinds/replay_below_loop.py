@@ -4,37 +4,21 @@ from __future__ import annotations
 
 import libcst as cst
 
-from xladoctor.fixes.carried import refuse_handlers, refuse_shared
+from xladoctor.fixes.carried import refuse_elsewhere, refuse_handlers, refuse_shared
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.effects import refuse_effects, refuse_method
 from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.reads import called
 from xladoctor.fixes.source import Source
 from xladoctor.fixes.step_end import above_barrier, refuse_barrier_elsewhere
+from xladoctor.fixes.text import lines_of
+from xladoctor.fixes.values import ends, is_kept
 
-#: Methods that only compute, of arrays and numbers.
-_PURE = {
-    "sum",
-    "mean",
-    "max",
-    "min",
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "astype",
-    "item",
-    "tolist",
-    "cpu",
-    "numpy",
-}
 #: Methods by which metrics take a step's results.
 _UPDATES = {"update", "update_state", "add", "add_batch", "append", "extend", "record"}
-_BUILTINS = {"float", "int", "round", "len", "abs", "max", "min", "sum", "bool", "zip"}
 _ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
 Loop = cst.For | cst.While
-_MEMORY = (
-    "the results of all iterations fit into memory, and no iteration writes into those of another"
-)
+_MEMORY = "the results of all iterations are kept until the loop is over"
 
 
 def fix(case: Case) -> Change:
@@ -58,7 +42,8 @@ def fix(case: Case) -> Change:
     return Change(
         f"change `{name}` below the loop in line {source.begin(loop).line}, for all iterations",
         (source.insert_before(loop, f"{kept} = []"), *edits),
-        relies_on=(_MEMORY, f"nothing that the loop calls uses `{name}`"),
+        behaviour=_MEMORY,
+        relies_on=("no iteration writes into the results of another",),
     )
 
 
@@ -70,8 +55,7 @@ def _arrays(
     results = _results(source, loop, statement, name)
     if not results:
         raise Refused("it uses nothing that the loop sets")
-    module, imported = source.import_of("jax")
-    source.refuse_shadowed(module, statement)
+    module, imported = source.import_of("jax", statement)
     fetched = f"{module}.device_get({kept})"
     code = source.dedented(statement.body[0])
     return (
@@ -95,11 +79,14 @@ def _tensors(
         refuse_barrier_elsewhere(case)
     target = copied.value if isinstance(copied, cst.Name) else _free(source, "copied")
     text = source.code(copied)
-    stored = text if ".detach()" in text else f"{text}.detach()"
+    stored = text if called(copied) == "detach" else f"{text}.detach()"
+    stored += "" if is_kept(source, copied) else ".clone()"
     results = [each for each in _results(source, loop, statement, name, copied) if each != target]
-    code = source.dedented(statement.body[0]).replace(f"{text}.cpu()", f"{target}.cpu()", 1)
+    code = source.dedented(statement.body[0], source.code_with(statement.body[0], copied, target))
     return (
-        *above_barrier(case, statement, f"{kept}.append({_tuple([stored, *results])})"),
+        *above_barrier(
+            case, statement, f"{kept}.append({_tuple([stored, *results])})", computed=copied
+        ),
         _replayed(source, loop, [target, *results], kept, code),
     )
 
@@ -110,7 +97,10 @@ def _tuple(texts: list[str]) -> str:
 
 def _replayed(source: Source, loop: Loop, targets: list[str], kept: str, code: str) -> Edit:
     """The statement below the loop, once for each of its iterations."""
-    indented = (source.module.default_indent + line for line in code.splitlines())
+    indented = (
+        source.module.default_indent + line.rstrip("\n")
+        for line in lines_of(code.replace("\r\n", "\n"))
+    )
     names = _tuple(targets) if len(targets) == 1 else ", ".join(targets)
     return source.insert_after(loop, f"for {names} in {kept}:", *indented)
 
@@ -147,9 +137,6 @@ def _refuse(
     copied: cst.BaseExpression | None,
 ) -> None:
     """Refuse statements that do more, and loops that see what they do."""
-    line = source.begin(statement).line
-    if any(source.all((cst.NamedExpr, cst.Await, cst.Yield, cst.Lambda), statement)):
-        raise Refused(f"line {line} does more than change `{name}`")
     if copied is None and "donate" in source.text:
         raise Refused("the file donates arrays, which the next step then overwrites")
     for each in source.all((cst.Yield, cst.Return), loop):
@@ -161,21 +148,39 @@ def _refuse(
     for use in source.names_used(loop, name):
         if use not in own:
             raise Refused(f"`{name}` is used in the loop in line {source.begin(use).line}, too")
-    outer = statement.body[0]
+    block = source.parent(loop)
+    after = [
+        use for use in source.names_used(_scope(source, loop), name) if _is_below(source, use, loop)
+    ]
+    refuse_elsewhere(source, block, after)
+    whole = statement.body[0]
+    changing = [whole.value] if isinstance(whole, cst.Expr) else []
+    if isinstance(whole, cst.Expr) and isinstance(whole.value, cst.Call):
+        refuse_method(source, whole.value)
+        _refuse_shared_object(source, whole.value.func.value, loop)
     in_step = [] if copied is None else [*source.all(cst.Call, copied)]
-    for call in source.all(cst.Call, statement):
-        is_change = isinstance(outer, cst.Expr) and call is outer.value
-        if not is_change and call not in in_step and not _is_pure(source, call):
-            raise Refused(f"`{source.code(call)}` may depend on when it is called")
+    value = whole.value if isinstance(whole, cst.AugAssign) else whole
+    refuse_effects(source, value, but=[*changing, *in_step])
+    if not ends(source, loop):
+        raise Refused("how many iterations the loop has is not known")
 
 
-def _is_pure(source: Source, call: cst.Call) -> bool:
-    names = source.qualified(call.func)
-    if any(each.startswith("numpy.") for each in names):
-        return not any(each.startswith("numpy.random.") for each in names)
-    if isinstance(call.func, cst.Name):
-        return names == {f"builtins.{call.func.value}"} and call.func.value in _BUILTINS
-    return called(call) in _PURE
+def _scope(source: Source, node: cst.CSTNode) -> cst.CSTNode:
+    return source.function_around(node) or source.module
+
+
+def _is_below(source: Source, use: cst.Name, loop: Loop) -> bool:
+    return source.begin(use) > source.end(loop)
+
+
+def _refuse_shared_object(source: Source, name: cst.Name, loop: Loop) -> None:
+    """Refuse a metric that something else may have been given before the loop."""
+    for use in source.names_used(_scope(source, loop), name.value):
+        is_argument = isinstance(source.parent(use), cst.Param)
+        if source.begin(use) < source.begin(loop) and not (is_argument or source.is_bound_at(use)):
+            above = source.parent(use)
+            if not isinstance(above, cst.Attribute):
+                raise Refused(f"`{name.value}` is used in line {source.begin(use).line}, too")
 
 
 def _results(

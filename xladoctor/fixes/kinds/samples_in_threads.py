@@ -55,10 +55,8 @@ def fix(case: Case) -> Change:
     return Change(
         "make the samples of a batch at once, in threads",
         edits,
-        relies_on=(
-            "looking up a sample works in several threads at once, in any order",
-            "it waits, or computes outside of Python: threads share one interpreter",
-        ),
+        behaviour="the samples of a batch are made in several threads at once, in any order",
+        relies_on=("it waits, or computes outside of Python: threads share one interpreter",),
     )
 
 

@@ -8,6 +8,7 @@ import libcst as cst
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Position, Refused
+from xladoctor.fixes.text import indented, lines_of
 
 _INTERVAL = 600  # seconds
 _SAVES = frozenset(("torch.save", "torch_xla.core.xla_model.save"))
@@ -31,10 +32,8 @@ def fix(case: Case) -> Change:
         raise Refused(f"the name `{_NAME}` is taken")
     if any(source.all((cst.Break, cst.Return, cst.Yield), loop)) or loop.orelse:
         raise Refused("the loop may end early, after which it would not be saved")
-    source.refuse_shadowed("time", statement)
-    if "time" in source.names_bound(source.module):
-        raise Refused("`time` is a variable of the file")
-    time, imported = source.import_of("time")
+    time, imported = source.import_of("time", statement)
+    source.refuse_long_strings(statement)
     inner = source.indentation(statement)
     step = source.module.default_indent
     begin = Position(source.begin(statement).line, 0)
@@ -43,9 +42,9 @@ def fix(case: Case) -> Change:
     now, newline = f"{time}.monotonic()", source.newline
     text = (
         f"{inner}if {now} - {_NAME} >= {_INTERVAL}:{newline}"
-        f"{textwrap.indent(saving, step)}{inner}{step}{_NAME} = {now}{newline}"
+        f"{indented(saving, step)}{inner}{step}{_NAME} = {now}{newline}"
     )
-    last = textwrap.dedent(saving).rstrip().splitlines()
+    last = [line.rstrip() for line in lines_of(textwrap.dedent(saving).rstrip())]
     return Change(
         "save by the clock",
         (

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import libcst as cst
 
+from xladoctor.fixes.calls import Does
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.effects import what
 from xladoctor.fixes.interface import Change, Refused
 from xladoctor.fixes.reads import called
 from xladoctor.fixes.source import Source
+from xladoctor.fixes.values import escapes, is_own
 
 _SENDS = {"jax.device_put", "jax.numpy.asarray", "jax.numpy.array"}
 _CHAIN = {"to", "float", "long", "tensor", "from_numpy", "as_tensor"}
@@ -39,7 +42,7 @@ def _is_sending(source: Source, call: cst.Call) -> bool:
     if called(call) != "to" and not source.qualified(call.func) & _SENDS:
         return False
     return all(
-        called(each) in _CHAIN or source.qualified(each.func) & _SENDS
+        called(each) in _CHAIN or what(source, each) in (Does.views, Does.computes)
         for each in source.all(cst.Call, call)
     )
 
@@ -68,8 +71,25 @@ def _hoisted(
             source.delete(statement),
             source.insert_before(loop, source.dedented(statement.body[0])),
         ),
-        relies_on=("nothing that the loop calls changes what is sent",),
+        behaviour=_shared(source, statement, name, given),
     )
+
+
+def _shared(source: Source, statement: cst.CSTNode, name: str, given: set[str]) -> str:
+    """What the iterations share, if anything may change it; else an empty text."""
+    data = [each for each in sorted(given) if not is_own(source, statement, each)]
+    uses = [use for use in source.variables(statement) if use.value in data]
+    changing = [use.value for use in uses if not _is_harmless(source, use)]
+    scope: cst.CSTNode = source.function_around(statement) or source.module
+    passed = [
+        use
+        for use in source.names_used(scope, name)
+        if escapes(source, use) and not source.is_bound_at(use)
+    ]
+    if not changing and not passed:
+        return ""
+    whole = f"`{name}` is one object in all iterations"
+    return f"{whole}, whatever becomes of `{min(changing)}`" if changing else whole
 
 
 def _is_harmless(source: Source, use: cst.Name) -> bool:
@@ -111,8 +131,7 @@ def _argument_sent(case: Case, statement: cst.SimpleStatementLine, loop: Loop) -
     made = {name: line for name in names if (line := _made_by_numpy(source, statement, loop, name))}
     if not made:
         raise Refused("no argument is known to be a NumPy array that stays the same")
-    module, imported = source.import_of("jax")
-    source.refuse_shadowed(module, statement)
+    module, imported = source.import_of("jax", statement)
     names_shown = ", ".join(f"`{name}`" for name in made)
     return Change(
         f"put {names_shown} on the device once",
@@ -145,8 +164,8 @@ def _made_by_numpy(
 def _is_numpy(source: Source, scope: cst.CSTNode, value: cst.BaseExpression) -> bool:
     """Whether a value is made by a function of NumPy, or by one of its generators."""
     while isinstance(value, cst.Call):
-        if any(name.startswith("numpy.") for name in source.qualified(value.func)):
-            return True
+        if what(source, value) in (Does.computes, Does.draws):
+            return any(name.startswith("numpy.") for name in source.qualified(value.func))
         if not isinstance(value.func, cst.Attribute):
             return False
         value = value.func.value

@@ -28,6 +28,10 @@ def fix(case: Case) -> Change:
     statement = source.statement(case.line)
     if set_by(source, statement.body[0]).lower() != setting.lower():
         raise Refused(f"line {case.line} does not set {setting} and nothing else")
+    named = [each for each in source.all(cst.SimpleString) if each.evaluated_value == setting]
+    for each in named:
+        if not source.covers(statement, source.begin(each).line):
+            raise Refused(f"line {source.begin(each).line} looks at {setting}")
     return Change(
         f"leave {setting} unset",
         (source.delete(statement),),

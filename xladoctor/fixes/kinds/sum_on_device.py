@@ -12,6 +12,7 @@ from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.reads import Read, the_read
 from xladoctor.fixes.source import Source
 from xladoctor.fixes.step_end import above_barrier, refuse_barrier_elsewhere
+from xladoctor.fixes.values import runs
 
 _DEVICES = frozenset(("torch_xla.device", "torch_xla.core.xla_model.xla_device"))
 _MODEL = "torch_xla.core.xla_model"
@@ -46,20 +47,29 @@ def fix(case: Case) -> Change:
     if case.frontend == "torch_xla":
         refuse_barrier_elsewhere(case)
     start, imported = _zero(whole)
-    kept = read.detached if case.frontend == "torch_xla" else read.on_device
-    text = source.code(statement.body[0]).replace(source.code(read.call), kept, 1)
+    kept = read.scalar if case.frontend == "torch_xla" else read.on_device
+    text = source.code_with(statement.body[0], read.call, kept)
     number = read.read_later(target) if case.frontend == "jax" else f"{target}.item()"
     return Change(
         f"sum `{target}` on the device, and read it once",
         (
             source.replace(variable.start, start),
-            *above_barrier(case, statement, text),
+            *above_barrier(case, statement, text, own=(target,)),
             *_reads_inside(whole, start, number),
             *variable.read_after(number),
             *imported,
         ),
-        relies_on=() if whole.is_whole else (_ROUNDING,),
+        behaviour=_behaviour(whole),
     )
+
+
+def _behaviour(whole: _Sum) -> str:
+    if whole.is_whole:
+        return ""
+    variable = whole.variable
+    if isinstance(variable.start, cst.Float) or runs(whole.source, variable.loop):
+        return _ROUNDING
+    return f"{_ROUNDING}; without an iteration, `{variable.name}` is 0.0 rather than 0"
 
 
 def _addition(statement: cst.SimpleStatementLine) -> tuple[str, cst.BaseExpression]:
@@ -130,11 +140,9 @@ def _zero(whole: _Sum) -> tuple[str, tuple[Edit, ...]]:
     """The text of a zero on the device, and the imports that it needs."""
     source = whole.source
     if whole.case.frontend == "jax":
-        name, imported = source.import_of("jax.numpy")
-        source.refuse_shadowed(name, whole.variable.statement)
+        name, imported = source.import_of("jax.numpy", whole.variable.statement)
         return f"{name}.zeros((){', dtype=int' if whole.is_whole else ''})", imported
-    torch, imported = source.import_of("torch")
-    source.refuse_shadowed(torch, whole.variable.statement)
+    torch, imported = source.import_of("torch", whole.variable.statement)
     kind = f", dtype={torch}.long" if whole.is_whole else ""
     device, more = _device(whole)
     return f"{torch}.zeros(1{kind}).to({device})", (*imported, *more)
@@ -142,40 +150,43 @@ def _zero(whole: _Sum) -> tuple[str, tuple[Edit, ...]]:
 
 def _device(whole: _Sum) -> tuple[str, tuple[Edit, ...]]:
     """How the program names its device where the sum begins."""
-    source, loop = whole.source, whole.variable.loop
-    function = source.function_around(loop)
-    bound = source.names_bound(loop)
-    if function is not None:
-        names = [each.name.value for each in function.params.params]
-        if "device" in names and "device" not in bound:
-            return "device", ()
-    local = source.names_bound(function) if function is not None else set[str]()
-    for body, hidden in ((source.body_around(loop), bound), (source.module.body, bound | local)):
-        for line in body:
-            name = _device_named(source, line)
-            if name and name not in hidden and source.begin(line) < source.begin(loop):
-                return name, ()
-    name, imported = source.import_of(_MODEL)
+    source, loop, start = whole.source, whole.variable.loop, whole.variable.start
+    for call in source.all(cst.Call, loop):
+        match call:
+            case cst.Call(
+                func=cst.Attribute(attr=cst.Name("to")), args=[cst.Arg(value=cst.Name() as name)]
+            ) if _is_device(source, name, start):
+                return name.value, ()
+    for line in (*source.body_around(loop), *source.module.body):
+        match line:
+            case cst.SimpleStatementLine(
+                body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)])]
+            ) if _is_same(source, name, start) and _is_device(source, name, start):
+                return name.value, ()
+    name, imported = source.import_of(_MODEL, loop)
     if not imported:
-        source.refuse_shadowed(name, loop)
         return f"{name}.xla_device()", ()
-    name, imported = source.import_of("torch_xla")
+    name, imported = source.import_of("torch_xla", loop)
     return f"{name}.device()", imported
 
 
-def _device_named(source: Source, line: cst.CSTNode) -> str:
-    """The variable that a statement sets to the device; empty if it does not."""
-    match line:
-        case cst.SimpleStatementLine(
-            body=[
-                cst.Assign(
-                    targets=[cst.AssignTarget(target=cst.Name(name))],
-                    value=cst.Call(func=func),
-                )
-            ]
-        ) if source.qualified(func) & _DEVICES:
-            return name
-    return ""
+def _is_device(source: Source, name: cst.Name, start: cst.CSTNode) -> bool:
+    """Whether a variable that is set above a place certainly holds the device there: it is set to
+    it, or an argument to which something is moved in each call.
+    """
+    bound = source.bindings(name)
+    if len(bound) != 1 or source.begin(bound[0]) > source.begin(start):
+        return False
+    value = source.value_of(name)
+    if isinstance(value, cst.Call):
+        return bool(source.qualified(value.func)) and source.qualified(value.func) <= _DEVICES
+    return isinstance(bound[0], cst.Param)
+
+
+def _is_same(source: Source, name: cst.Name, at: cst.CSTNode) -> bool:
+    """Whether a variable of the module is seen under its name at another place."""
+    here, there = source.scope(at), source.scope(name)
+    return here is not None and there is not None and here[name.value] == there[name.value]
 
 
 def _reads_inside(whole: _Sum, start: str, number: str) -> tuple[Edit, ...]:

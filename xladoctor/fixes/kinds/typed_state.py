@@ -32,7 +32,11 @@ def fix(case: Case) -> Change:
     if len(found) != 1:
         count = "no number" if not found else f"{len(found)} numbers"
         raise Refused(f"line {case.line} gives {argument} {count}")
-    return Change(f"begin {argument} with an array that has a type", _typed(source, found[0]))
+    return Change(
+        f"begin {argument} with an array that has a type",
+        _typed(source, found[0]),
+        behaviour=f"{argument} is an array from the beginning, of a type that others adapt to",
+    )
 
 
 def _elements(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
@@ -68,5 +72,5 @@ def _typed(source: Source, value: cst.BaseExpression) -> tuple[Edit, ...]:
     if isinstance(value, cst.Call):
         last = value.args[-1].value
         return (source.replace(last, f"{source.code(last)}, {kind}"),)
-    jnp, imports = source.import_of("jax.numpy")
+    jnp, imports = source.import_of("jax.numpy", value)
     return (source.replace(value, f"{jnp}.asarray({source.code(value)}, {kind})"), *imports)

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 import libcst as cst
 
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.effects import effects
 from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
 from xladoctor.fixes.names import fresh, function, read_from_around, varies
 from xladoctor.fixes.source import Source
 
+_MAKERS = frozenset(("__init__", "__post_init__"))
 _PATH = ".[("
 
 
@@ -122,8 +124,20 @@ def _makes_object(source: Source, call: cst.Call) -> bool:
     if inner:
         return False
     name = source.code(call.func).rpartition(".")[2]
-    is_class = any(each.name.value == name for each in source.all(cst.ClassDef))
-    return is_class or "functools.partial" in source.qualified(call.func)
+    classes = [each for each in source.all(cst.ClassDef) if each.name.value == name]
+    if any(_changes(source, each) for each in classes):
+        return False
+    return bool(classes) or "functools.partial" in source.qualified(call.func)
+
+
+def _changes(source: Source, class_: cst.ClassDef) -> bool:
+    """Whether making an object has an effect, or a method changes one."""
+    for each in source.all(cst.FunctionDef, class_):
+        found, makes = effects(source, each.body), each.name.value in _MAKERS
+        others = found.changes - ({"self"} if makes else set())
+        if others or found.ordered or (makes and found.unknown is not None):
+            return True
+    return False
 
 
 def _moved(source: Source, value: cst.BaseExpression, label: str, loop: cst.CSTNode) -> Change:
@@ -147,6 +161,7 @@ def _moved_statement(source: Source, assign: cst.Assign, name: str, loop: cst.CS
     statement = source.statement(source.begin(assign).line)
     if source.parent(statement) is not getattr(loop, "body", None):
         raise Refused(f"{name} is made under a condition or in an inner loop")
+    source.refuse_long_strings(assign)
     lines = textwrap.dedent(source.indentation(statement) + source.code(assign)).split("\n")
     return _change(name, source.insert_above(loop, *lines), source.cut(statement))
 

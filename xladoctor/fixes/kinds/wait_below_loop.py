@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import libcst as cst
 
+from xladoctor.fixes.calls import Does
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.effects import effects, what
 from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.source import Source
+from xladoctor.fixes.values import is_plain, runs
 
 _WAIT = "jax.block_until_ready"
-_CLOCKS = frozenset(
-    f"time.{name}{unit}"
-    for name in ("time", "perf_counter", "monotonic", "process_time")
-    for unit in ("", "_ns")
-) | {"timeit.default_timer"}
 _MEMORY = "the data of the steps that Python runs ahead fit into memory"
 
 
@@ -30,21 +28,41 @@ def fix(case: Case) -> Change:
     return Change(
         f"wait once, below the loop in line {source.begin(loop).line}",
         edits,
-        relies_on=("the loop has at least one iteration", _MEMORY),
+        behaviour=_without_iterations(source, statement, loop),
+        relies_on=(_MEMORY,),
     )
 
 
 def _refuse(source: Source, loop: cst.For | cst.While) -> None:
     """Refuse loops that take the time of each iteration, or that others see an iteration of."""
-    clocks = source.calls_of(_CLOCKS, loop.body)
-    if clocks:
-        raise Refused(
-            f"line {source.begin(clocks[0]).line} takes the time of each iteration",
-            "wait once, below the loop, and divide the time of the whole loop by its iterations",
-        )
+    for call in source.all(cst.Call, loop.body):
+        if what(source, call) is Does.tells_time:
+            raise Refused(
+                f"line {source.begin(call).line} takes the time of each iteration",
+                "wait once, below the loop, and divide the time of the whole loop by its"
+                " iterations",
+            )
+    for name in sorted(effects(source, loop.body).changes):
+        uses = source.names_used(loop.body, name)
+        if not uses or not is_plain(source, uses[0]):
+            line = source.begin(uses[0] if uses else loop).line
+            raise Refused(f"`{name}` is changed in line {line}, while the device may still use it")
     for each in source.all((cst.Yield, cst.Return), loop.body):
         kind = type(each).__name__.lower()
         raise Refused(f"the loop has a `{kind}` in line {source.begin(each).line}")
+
+
+def _without_iterations(
+    source: Source, statement: cst.SimpleStatementLine, loop: cst.For | cst.While
+) -> str:
+    """How the program behaves if the loop has no iteration; empty if it then does the same."""
+    if runs(source, loop):
+        return ""
+    for name in source.variables(statement):
+        above = [each for each in source.bindings(name) if source.begin(each) < source.begin(loop)]
+        if source.bindings(name) and not above:
+            return f"without an iteration of the loop, `{name.value}` is missing"
+    return ""
 
 
 def _edits(

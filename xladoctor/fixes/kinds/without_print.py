@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.effects import refuse_effects
 from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
 from xladoctor.fixes.source import Source
 
@@ -12,20 +13,6 @@ _PRINTS = frozenset(
     ("builtins.print", "jax.debug.print", "pprint.pprint", "pprint.pp", "warnings.warn")
 )
 _LEVELS = frozenset(("debug", "info", "warning", "warn", "error", "critical", "exception", "log"))
-#: Functions that may be called within what is printed: they change nothing.
-_PURE = frozenset(
-    f"builtins.{name}"
-    for name in (
-        *("abs", "float", "int", "len", "list", "max", "min", "repr", "round", "str", "sum"),
-        *("tuple", "type"),
-    )
-)
-_PURE_METHODS = frozenset(
-    (
-        *("abs", "all", "amax", "amin", "any", "cpu", "detach", "dim", "float", "format", "item"),
-        *("max", "mean", "min", "norm", "numel", "numpy", "size", "std", "sum", "tolist", "var"),
-    )
-)
 
 
 def fix(case: Case) -> Change:
@@ -38,11 +25,8 @@ def fix(case: Case) -> Change:
         raise Unsuited(f"line {line} does more than print")
     if not _prints(source, call):
         raise Refused(f"line {line} calls `{source.code(call.func)}`, which may do more than print")
-    for each in source.all((cst.Call, cst.NamedExpr, cst.Await, cst.Yield), call):
-        if each is not call and not _is_pure(source, each, call):
-            raise Refused(
-                f"what line {line} prints calls `{source.code(each)}`, which may change something"
-            )
+    logger = call.func.value if isinstance(call.func, cst.Attribute) else None
+    refuse_effects(source, call, but=[call, *([logger] if logger else [])], ordered=True)
     return Change(
         f"take line {line} out of the compiled function",
         (_without(source, statement),),
@@ -81,18 +65,6 @@ def _is_logger(source: Source, value: cst.BaseExpression) -> bool:
     return bool(assigned) and all(
         isinstance(each.value, cst.Call) and _is_logger(source, each.value) for each in assigned
     )
-
-
-def _is_pure(source: Source, node: cst.CSTNode, whole: cst.Call) -> bool:
-    if not isinstance(node, cst.Call):
-        return False
-    if source.qualified(node.func) & _PURE or node is _logger_call(whole):
-        return True
-    return isinstance(node.func, cst.Attribute) and node.func.attr.value in _PURE_METHODS
-
-
-def _logger_call(call: cst.Call) -> cst.BaseExpression | None:
-    return call.func.value if isinstance(call.func, cst.Attribute) else None
 
 
 def _without(source: Source, statement: cst.SimpleStatementLine) -> Edit:

@@ -9,12 +9,14 @@ is above it.
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import linecache
 import opcode
 import os
 import sys
 import sysconfig
+import time
 from types import CodeType, FrameType
 from typing import Any, Collection, Iterable
 
@@ -69,6 +71,8 @@ class CallSites:
         self.rows: list[Place] = []
         self._callers: dict[int, list[tuple[str, int, str]]] = {}  # not for sites of samples
         self._ignores: dict[str, list[Ignore]] = {}
+        self._hashes: dict[str, str] = {}
+        self._began_ns = time.time_ns()
         self._loops = Loops()
         self._around: dict[int, list[tuple[str, int, int, str]]] = {}
         self.sampled = 0  # rows that were first seen by a sample
@@ -318,6 +322,24 @@ class CallSites:
             for file, found in self._ignores.items()
             for comment in found
         ]
+
+    def hashes(self) -> list[dict[str, str]]:
+        """The files of all sites that are the program's own, as they were when it began."""
+        for row in list(self.rows):
+            for file in (row[0], row[3]):
+                if file and file not in self._hashes and self.kind(file) == USER:
+                    self._hashes[file] = self._hash(file)
+        return [{"file": file, "sha256": text} for file, text in self._hashes.items() if text]
+
+    def _hash(self, file: str) -> str:
+        """Empty for a file that has changed meanwhile, or cannot be read."""
+        try:
+            if os.stat(file).st_mtime_ns > self._began_ns:
+                return ""
+            with open(file, "rb") as text:
+                return hashlib.sha256(text.read()).hexdigest()
+        except (OSError, ValueError):
+            return ""
 
     def _loops_around(self, site: int) -> list[tuple[str, int, int, str]]:
         if site not in self._callers:

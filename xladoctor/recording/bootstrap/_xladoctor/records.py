@@ -80,6 +80,7 @@ class Records:
                 "parts": None if self._sites.parts is None else list(self._sites.parts.items()),
                 "functions": [(site, [*of]) for site, of in list(self._sites.functions.items())],
                 "ignores": self._sites.ignores(),
+                "files": self._sites.hashes(),
             },
         )
 

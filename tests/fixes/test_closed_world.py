@@ -1,0 +1,203 @@
+"""What kinds of fixes must leave alone, as the program would do something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fixes.harness import change, fixed, refusal
+from xladoctor.fixes.compose import applied
+from xladoctor.fixes.interface import Refused
+from xladoctor.fixes.source import Source
+
+HEAD = "import random, torch, torch_xla\nimport torch.nn.functional as F\n"
+METER = """
+class Meter:
+    def __init__(self):
+        self.values = []
+
+    def update(self, value):
+        self.values.append(value)
+        return sum(self.values)
+
+    @property
+    def last(self):
+        return self.values.pop()
+
+"""
+
+
+def step(*lines: str, loss: str = "F.mse_loss(model(x), y)", after: str = "return total") -> str:
+    """A training step whose barrier follows its update, with more lines."""
+    body = "".join(f"        {line}\n" for line in lines)
+    return (
+        f"{HEAD}{METER}def train(model, optimizer, data, names, meter, device):\n    total = 0.0\n"
+        f"    losses = []\n    for step, (x, y) in enumerate(data):\n        loss = {loss}\n"
+        f"        loss.backward()\n        optimizer.step()\n{body}    {after}\n"
+    )
+
+
+SYNC = "torch_xla.sync()  #! barrier"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "reason"),
+    [
+        (
+            "read_where_used",
+            step(SYNC, "v = meter.update(loss.item())  #!", "if step % 5 == 0:", "    print(v)"),
+            "`meter.update(loss.item())` may do more than compute a value (line 24)",
+        ),
+        (
+            "sum_on_device",
+            step(SYNC, "model.eval()", "total += model(x).mean().item()  #!"),
+            "`model(x)` in line 25 may depend on what line 24 does",
+        ),
+        (
+            "every_tenth_step",
+            step(SYNC, "print(names.get(), loss.item())  #!"),
+            "`names.get()` may do more than compute a value (line 24)",
+        ),
+        (
+            "every_tenth_step",
+            step(SYNC, "print(random.random(), loss.item())  #!"),
+            "line 24 has an effect on random numbers",
+        ),
+        (
+            "every_tenth_step",
+            step(SYNC, "print(meter.last, loss.item())  #!"),
+            "`meter.last` may do more than compute a value (line 24)",
+        ),
+        (
+            "every_tenth_step",
+            step(SYNC, "print(names.pop(), loss.item())  #!"),
+            "`names.pop()` may do more than compute a value (line 24)",
+        ),
+        (
+            "sum_on_device",
+            step(SYNC, "try:", "    total += loss.item()  #!", "except ValueError:", "    pass"),
+            "it is in the `try` in line 24",
+        ),
+        (
+            "keep_on_device",
+            step(SYNC, "losses.append(loss.item())  #!", after="f = lambda: losses"),
+            "`losses` is used by a function of its own in line 25",
+        ),
+        (
+            "choose_on_device",
+            f"{HEAD}def f(data, device):\n    best = torch.full((), 9.0).to(device)\n"
+            "    for x in data:\n        loss = g(x)\n        if loss < best:  #!\n"
+            "            best = loss\n    return depth(best)\n",
+            "`best` may be used with its gradient",
+        ),
+        (
+            "number_as_tensor",
+            f"{HEAD}def f(table, x):\n    for step in range(9):\n        table[step] += x  #!\n",
+            "`table[step]` is set",
+        ),
+        (
+            "number_as_tensor",
+            f"{HEAD}def f(table, x):\n    for step in range(9):\n        row = table[step]  #!\n"
+            "        row += x\n",
+            "`row` is changed in place",
+        ),
+    ],
+)
+def test_refused(kind: str, text: str, reason: str) -> None:
+    assert refusal(kind, text) == reason
+
+
+def test_a_buffer_that_is_filled_again_is_waited_for() -> None:
+    text = (
+        "import jax\nimport numpy as np\nbuffer = np.zeros(3)\nfor step in range(9):\n"
+        "    buffer[:] = step\n    y = f(buffer)\n    jax.block_until_ready(y)  #!\n"
+    )
+    reason = "`buffer` is changed in line 5, while the device may still use it"
+    assert refusal("wait_below_loop", text, "jax") == reason
+
+
+def test_a_part_of_a_parameter_is_copied_before_it_is_kept() -> None:
+    after = fixed("keep_on_device", step(SYNC, "losses.append(loss.item())  #!", loss="model.b[0]"))
+    assert "        losses.append(loss.detach().clone())\n" in after
+
+
+def test_a_value_may_have_any_number_of_dimensions() -> None:
+    after = fixed("sum_on_device", step(SYNC, "total += loss.item()  #!", loss="model(x)"))
+    assert "        total += loss.detach().reshape(())\n" in after
+
+
+def test_an_argument_named_as_a_device_may_be_a_text() -> None:
+    after = fixed("sum_on_device", step(SYNC, "total += loss.item()  #!"))
+    assert "    total = torch.zeros(1).to(torch_xla.device())\n" in after
+    moved = fixed("sum_on_device", step("x = x.to(device)", SYNC, "total += loss.item()  #!"))
+    assert "    total = torch.zeros(1).to(device)\n" in moved
+
+
+def test_another_rounding_and_what_is_kept_are_said() -> None:
+    assert change("sum_on_device", step(SYNC, "total += loss.item()  #!")).behaviour
+    assert change("keep_on_device", step(SYNC, "losses.append(loss.item())  #!")).behaviour
+
+
+def test_a_choice_keeps_no_history() -> None:
+    after = fixed(
+        "choose_on_device",
+        f"{HEAD}def f(data, device):\n    best = torch.full((), 9.0).to(device)\n"
+        "    for x in data:\n        loss = g(x)\n        if loss < best:  #!\n"
+        "            best = loss\n    return best.item()\n",
+    )
+    assert "best = torch.where(loss < best, loss.detach(), best)\n" in after
+
+
+def test_a_read_below_a_loop_that_may_not_run_stays_with_its_use() -> None:
+    text = "def f(data):\n    for x in data:\n        v = h(x).item()  #!\n    g()\n    return v\n"
+    assert "    g()\n    v = v.item()\n    return v\n" in fixed("read_where_used", text)
+    assert refusal("read_where_used", text.replace("return v", "if data: return v"))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("µ = 1\n", "Python reads `µ` in line 1 as `μ`"),
+        ("from x import *\n", "`from x import *` in line 1 may give any name another meaning"),
+        ("x = 1\nexec(y)\n", "`exec(…)` in line 2 may use any variable"),
+    ],
+)
+def test_a_file_in_which_names_or_positions_are_not_certain(text: str, reason: str) -> None:
+    with pytest.raises(Refused) as refused:
+        Source(Path("/project/train.py"), text)
+    assert refused.value.reason == reason
+
+
+def test_edits_are_at_the_lines_that_python_sees() -> None:
+    text = "PAGE = 'a\fb\u2028c\x1d'\nx = 1\ny = 2\n"
+    source = Source(Path("/project/train.py"), text)
+    assert applied(text, [source.delete(source.module.body[1])]) == text.replace("x = 1\n", "")
+    marked = Source(Path("/project/train.py"), "\ufeff" + text)
+    edit = marked.replace(marked.module.body[0], "z")
+    assert applied(marked.text, [edit]) == "\ufeffz\nx = 1\ny = 2\n"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "#!/usr/bin/env python\n# -*- coding: utf-8 -*-\n",
+        '#!/usr/bin/env python\n"""Trains."""\nfrom __future__ import annotations\n',
+    ],
+)
+def test_an_import_is_below_what_has_to_be_first(head: str) -> None:
+    source = Source(Path("/project/train.py"), f"{head}x = 1\n")
+    name, edits = source.import_of("torch_xla")
+    assert name == "torch_xla"
+    assert applied(source.text, edits) == f"{head}import torch_xla\nx = 1\n"
+
+
+def test_an_import_that_the_file_has_under_try_is_used() -> None:
+    text = "try:\n    import torch_xla\nexcept ImportError:\n    raise\nx = 1\n"
+    assert Source(Path("/project/train.py"), text).import_of("torch_xla") == ("torch_xla", ())
+
+
+def test_a_name_that_means_something_else_is_no_module() -> None:
+    source = Source(Path("/project/train.py"), "def f(torch):\n    return torch\n")
+    with pytest.raises(Refused, match="`torch` is a name of the program"):
+        source.import_of("torch")
