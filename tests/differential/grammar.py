@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from tests.differential.judge import Program
 from tests.fixes.harness import FILE, case
+from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Refused
 from xladoctor.fixes.source import Source
 
@@ -94,22 +95,27 @@ class Kind:
             expansion.part("always"),
             *(need.shown for need in needed),
         ]
-        marked = "#! barrier" in code or frontend == "jax"
+        has_mark = "#! barrier" in code or frontend == "jax"
         late = {
             "STARTS": "\n".join(filter(None, (need.start for need in needed))),
             "MODULE": "\n".join(filter(None, (need.module for need in needed))),
             "SHOWN": ", ".join(filter(None, shown)),
-            "MARK": "" if marked else f"  #! {self.rules.get('mark', 'unbarred')}",
+            "MARK": "" if has_mark else f"  #! {self.rules.get('mark', 'unbarred')}",
         }
-        given = case(fill(code, late.__getitem__) + "\n", frontend, **self.cause(expansion.parts))
-        disguise, refusal = draw(st.sampled_from(_DISGUISES)), ""
-        if disguise is not str:
-            try:
-                given = replace(given, source=Source(FILE, disguise(given.source.text)))
-            except Refused as refused:
-                refusal = refused.reason
+        marked = fill(code, late.__getitem__) + "\n"
+        disguise = draw(st.sampled_from(_DISGUISES))
+        text = marked
+        given: Case | Refused
+        try:
+            given = case(marked, frontend, **self.cause(expansion.parts))
+            text = given.source.text
+            if disguise is not str:
+                text = disguise(text)
+                given = replace(given, source=Source(FILE, text))
+        except Refused as refused:
+            given = refused
         count = draw(st.sampled_from(self.counts)) if self.counts else 0
-        return Program(given, count, frozenset(self.declared), refusal)
+        return Program(text, given, count, frozenset(self.declared))
 
 
 class _Expansion:

@@ -28,20 +28,15 @@ class Program:
 
     Attributes:
         count: batches that ``lab`` has for it.
-        refusal: why its file is refused for any kind.
+        case: or why its file is refused for any kind.
         declared: what a patch that says how it behaves may change: ``lines`` that are left out,
             ``numbers``, ``files`` or ``parts`` that differ, ``errors`` that are not raised.
     """
 
-    case: Case = field(repr=False)
+    text: str
+    case: Case | Refused = field(repr=False)
     count: int
     declared: frozenset[str] = frozenset()
-    refusal: str = ""
-
-    @property
-    def text(self) -> str:
-        """The original."""
-        return self.case.source.text
 
 
 @dataclass(frozen=True)
@@ -66,16 +61,16 @@ def judge(fix: Callable[[Case], Change], program: Program, real: bool = False) -
         real: by the frameworks themselves, not by stubs of their calls.
     """
     try:
-        change, patched = _patched(fix, program)
+        case, change, patched = _patched(fix, program)
     except Refused as refused:
         return Judgement("refused", refused.reason)
     except Exception as error:
         return Judgement("fails", f"{type(error).__name__}: {error}")
     before, after = (
-        run(text, program.case.frontend, program.count, real) for text in (program.text, patched)
+        run(text, case.frontend, program.count, real) for text in (program.text, patched)
     )
     raised = before.raised is not None
-    if before.line == program.case.line:  # no run would have led to the finding
+    if before.line == case.line:  # no run would have led to the finding
         return Judgement("void", "", patched, raised)
     reason = difference(before, after, frozenset())
     if not reason:
@@ -85,10 +80,10 @@ def judge(fix: Callable[[Case], Change], program: Program, real: bool = False) -
     return Judgement("differs" if reason else "as declared", reason, patched, raised)
 
 
-def _patched(fix: Callable[[Case], Change], program: Program) -> tuple[Change, str]:
-    """The change of a program, and its text after it."""
-    if program.refusal:
-        raise Refused(program.refusal)
+def _patched(fix: Callable[[Case], Change], program: Program) -> tuple[Case, Change, str]:
+    """The finding of a program, the change for it, and the text after that."""
+    if isinstance(program.case, Refused):
+        raise program.case
     with _kept_children():
         change = fix(program.case)
     try:
@@ -96,7 +91,7 @@ def _patched(fix: Callable[[Case], Change], program: Program) -> tuple[Change, s
         compile(patched, "train.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         raise Refused(f"does not compile: {error}") from error  # as in a plan
-    return change, patched
+    return program.case, change, patched
 
 
 @contextlib.contextmanager
