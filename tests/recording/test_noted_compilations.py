@@ -26,9 +26,10 @@ class Counters:
 
     def __init__(self) -> None:
         self.ended = 0
+        self.begun = 0  # of those that have not ended
 
     def compiled(self) -> int:
-        return self.ended
+        return max(self.begun, self.ended)
 
     def relaunched(self) -> int:
         return 0
@@ -132,3 +133,28 @@ def test_counters_that_the_program_clears(recorder: Recorder, counters: Counters
     for _ in range(2):
         recorder.note_compilations()
     assert recorder.compilations.count == 1
+
+
+def test_what_the_end_cuts_short_counts_up_to_it(recorder: Recorder, counters: Counters) -> None:
+    state = recorder.thread()
+    counters.ended = 1
+    recorder.compilations.note(state, "read", SITE, 10**9)
+    counters.begun = 2
+    recorder.tails()
+    tail = recorder.lines[-1]
+    assert isinstance(tail, dict)
+    assert tail["compilations"] == 2
+    assert 0 < tail["compile_ns"] - 10**6 <= tail["duration_ns"]
+    assert len(logged(recorder)) == 2
+
+
+def test_what_the_backward_pass_compiled_is_not_lost_in_a_cut(
+    recorder: Recorder, counters: Counters
+) -> None:
+    state = recorder.thread()
+    state.step.begin -= 10**10  # long enough for the optimizer to cut it
+    counters.ended = 3
+    recorder.optimizer(state, 0)
+    cut = recorder.lines[-1]
+    assert not isinstance(cut, dict)
+    assert (cut.event, cut.compile_ns) == ("cut", 6_000_000)

@@ -3,7 +3,7 @@ CREATE TABLE cut_short AS SELECT process FROM process WHERE NOT ended;
 
 -- Where the time of the longest loop went, in nanoseconds: from launch to launch. Without barriers
 -- a launch is a read's, and what comes after the last belongs to what came after the loop; of a process that was
--- cut short, to the loop, as nothing tells that it had left it.
+-- cut short, or ended while it compiled, to the loop, as nothing tells that it had left it.
 -- `setup_ns`: what the first interval's Python has more than the median of the others: the model
 -- and the data were made in it. `earlier_compile_ns`: compiling before the loop began, by other threads: callbacks of
 -- one long launch make a loop on a thread of their own. `writing_ns`: what the capture wrote after the program's end.
@@ -19,7 +19,7 @@ WITH interval_ AS (
     SELECT c.process, c.thread, c.begin_ns, c.end_ns, c.duration_ns, c.compile_ns, c.read_ns,
            coalesce(c.input_ns, 0) AS input_ns, c.barrier_ns, c.upload_ns, coalesce(c.save_ns, 0) AS save_ns
     FROM cut c JOIN lead l ON l.process = c.process AND l.thread IS NOT DISTINCT FROM c.thread
-    WHERE l.without_barrier AND c.ended_by <> 'end'
+    WHERE l.without_barrier AND (c.ended_by <> 'end' OR c.compile_ns >= most() * c.duration_ns)
 ),
 timed AS (
     SELECT *, greatest(0, duration_ns - compile_ns - read_ns - input_ns - barrier_ns - upload_ns

@@ -79,6 +79,26 @@ class Compilations:
         state.step.compile_ns += spent
         return spent
 
+    def cut_short(self, state: ThreadState) -> None:
+        """Log the compilation that the program's end cuts short: it began after the thread's last
+        launch.
+        """
+        if self.under_way():
+            spent = clock.perf_counter_ns() - state.step.begin
+            state.step.compilations += 1
+            state.step.compile_ns += spent
+            during = state.inside if state.inside in ("barrier", "read", "save") else "other"
+            self._log_fact(
+                Compile(
+                    thread=state.id,
+                    step=state.index,
+                    site=None,
+                    during=during,
+                    end_ns=clock.time_ns(),
+                    duration_ns=spent,
+                )
+            )
+
     def log_ended(self, state: ThreadState, until: int) -> None:
         """Log compilations that were not noted by any call, for this thread.
 
@@ -175,5 +195,7 @@ class ReportedCompilations(Compilations):
     def note(self, state: ThreadState, during: str, site: int | None, within: int) -> int:
         spent, state.compiling = state.compiling, 0
         return min(spent, within)
+
+    def cut_short(self, state: ThreadState) -> None: ...
 
     def log_ended(self, state: ThreadState, until: int) -> None: ...

@@ -269,6 +269,7 @@ class Recorder:
         step.optimizers[number] = step.optimizers.get(number, 0) + 1
         now = clock.perf_counter_ns()
         if now - step.begin > _LONG_NS:
+            self.compilations.settle(state)  # those of the backward pass belong above the cut
             self._cut(state, None, now)
 
     def idle_optimizer(self, state: ThreadState) -> None:
@@ -340,6 +341,8 @@ class Recorder:
             self._tail(state)
 
     def _tail(self, state: ThreadState) -> None:
+        if state.main:
+            self.compilations.cut_short(state)
         tail = self._ended(state, clock.perf_counter_ns())
         tail.event = "tail"
         line = tail.line()
