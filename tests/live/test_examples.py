@@ -474,7 +474,14 @@ SICK = {
         "XD316", [Expected({"guilty": "optimizer.step()"}, {}, count=None)]
     ),
     "eager_mode": Sick(
-        "XD309", [Expected({"guilty": "optimizer.step()"}, {"graphs": 0}, count=None)]
+        "XD309",
+        [
+            Expected(
+                {"guilty": "eager_mode(True)", "launched": "optimizer.step()"},
+                {"graphs": 0},
+                count=None,
+            )
+        ],
     ),
     "input_bound": Sick(
         "XD504",

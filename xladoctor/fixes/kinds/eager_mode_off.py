@@ -26,7 +26,7 @@ def fix(case: Case) -> Change:
         or [source.code(arg) for arg in calls[0].args] not in (["True"], ["enable=True"])
     ):
         raise Refused(f"line {source.begin(statement).line} does not just switch eager mode on")
-    update = source.statement(case.line)
+    update = source.statement(case.place("launched", "caller", "guilty").line)
     loop = source.loop_around(update)
     barrier = [] if has_barrier(source, loop) else barrier_in(source, loop)
     line = source.begin(loop).line

@@ -29,7 +29,7 @@ def fix(case: Case) -> Change:
     class_ = data_set(source, call)
     if class_ is not None:
         _refuse_class(source, class_)
-    workers = _WORKERS if case.frontend == "torch_xla" else case.cause.get("most") or _WORKERS
+    workers = case.cause.get("most") or _WORKERS
     more = "" if argument(call, "persistent_workers") else ", persistent_workers=True"
     behaviour = _ahead(source, class_, workers)
     relies_on = ["the data set works in a forked process, as with files that it opens there"]

@@ -152,6 +152,14 @@ class CallSites:
             frame = frame.f_back
         return self.of(first)
 
+    def users_line(self) -> tuple[str, int, str] | None:
+        """File, line and function of the user's code that led here; else of a library's."""
+        site = self.here(2)
+        if site is None:
+            return None
+        file, line, function, user_file, user_line, user_function, _ = self.rows[site]
+        return user_file or file, user_line or line, user_function or function
+
     def call(self) -> tuple[int, int] | None:
         """The call under way in the user's code, as (id of the code, instruction offset); a line
         may hold several calls.

@@ -89,9 +89,6 @@ class ConfigChanges:
         return __exit__
 
     def _note(self, settings: dict[str, Setting], name: str, value: Any) -> None:
-        sites = self._calls.sites
-        site = sites.here(4)
-        if site is not None:
-            file, line, function, user_file, user_line, user_function, _ = sites.rows[site]
-            place = user_file or file, user_line or line, user_function or function
+        place = self._calls.sites.users_line()
+        if place is not None:
             settings[name] = str(value), place

@@ -14,7 +14,7 @@ import threading
 from types import CodeType, FrameType
 from typing import Any, Callable
 
-from ..call_site import LIBRARY, USER
+from ..call_site import FRAMEWORK, LIBRARY, USER
 from ..calls import Calls
 from ..disguise import hide_frames
 from ..import_hook import when_imported
@@ -172,6 +172,7 @@ class Dynamo:
         if known is not None:
             attempt.code, attempt.reason, attempt.frame = known
             attempt.used = self._used(attempt)
+        attempt.wraps = self._wraps(attempt)
         limit = limit_in(type(error).__name__, f"{error} {error.__cause__}") if error else None
         if limit:
             from torch._dynamo import config
@@ -197,16 +198,34 @@ class Dynamo:
             why, hint = breaks.reason(text)
             place = breaks.place(sites, stack, called_at)
             function = stack[0].name if stack else metrics.get("co_name") or ""
+            # without an error, but without guarded code either, as for a break in a loop
+            whole = error is not None or metrics.get("guard_count", 0) is None
             self._listener.broken(
-                attempt.site, place, breaks.function_name(function), why, hint, error is not None
+                attempt.site, place, breaks.function_name(function), why, hint, whole
             )
 
+    def _wraps(self, attempt: Attempt) -> str:
+        """The name of what torch's own wrapper calls, if that is what was compiled; or empty."""
+        outer: FrameType | None = getattr(self._local, "outer", None)
+        function = None if outer is None else outer.f_locals.get("fn")
+        code, wrapped = getattr(function, "__code__", None), getattr(function, "__wrapped__", None)
+        if wrapped is None or code is None or code.co_name != attempt.function:
+            return ""
+        if self._calls.sites.kind(code.co_filename) != FRAMEWORK:
+            return ""
+        return str(getattr(wrapped, "__name__", type(wrapped).__name__))
+
     def _used(self, attempt: Attempt) -> int | None:
-        """The line that needs the guard, if it is not one of torch's."""
+        """The line that needs the guard, if it is not one of torch's; where code of torch's, such as
+        an optimizer's, is compiled by itself, the line of the program that runs it.
+        """
         files = (attempt.code.co_filename if attempt.code else "", *linecache.cache)
         stack, sites = guards.traced(attempt.reason or "", files), self._calls.sites
         if all(sites.kind(frame.filename) not in (USER, LIBRARY) for frame in stack):
-            return None
+            if attempt.code is None or sites.kind(attempt.code.co_filename) != FRAMEWORK:
+                return None
+            runs = sites.of(sys._getframe(2))
+            return None if runs == attempt.site else runs
         return breaks.place(sites, stack, attempt.site)
 
     def _install_reasons(self, module: Any) -> None:

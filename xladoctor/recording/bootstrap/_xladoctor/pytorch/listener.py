@@ -38,6 +38,7 @@ class Attempt:
         dynamic: whether sizes that have changed are made dynamic; None if unknown.
         code: the function's code; with the reason and the frame's values if it was compiled before.
         used: the line that needs the guard that failed; None if unknown.
+        wraps: the function that is called by a wrapper of torch's, if that is compiled; else empty.
     """
 
     cached: bool | None = None
@@ -46,6 +47,7 @@ class Attempt:
     reason: str | None = None
     frame: guards.Frame | None = None
     used: int | None = None
+    wraps: str = ""
 
     def __init__(
         self,
@@ -62,7 +64,7 @@ class Attempt:
     @property
     def function(self) -> str:
         """The name of what is compiled."""
-        name = self.metrics.get("co_name") or (self.code.co_name if self.code else "")
+        name = self.wraps or self.metrics.get("co_name") or (self.code.co_name if self.code else "")
         return breaks.function_name(str(name))
 
     @property
@@ -70,7 +72,10 @@ class Attempt:
         """What is new since the most recent compilation of the function."""
         if self.reason is None or self.frame is None:
             return None
-        return guards.change(self.reason, self.frame)
+        change = guards.change(self.reason, self.frame)
+        if self.wraps and change.what == "function":  # the wrapper's variable says nothing
+            return change._replace(argument="")
+        return change
 
 
 class Listener:

@@ -91,10 +91,7 @@ class Modes:
 
     def _setting(self, mode: Any) -> Setting | None:
         """The mode with the line of the program; None for TorchTPU's own changes."""
-        sites = self._calls.sites
-        site = sites.here()
-        if site is None or mode.name.startswith(_INTERNAL):
+        place = self._calls.sites.users_line()
+        if place is None or mode.name.startswith(_INTERNAL):
             return None
-        file, line, function, user_file, user_line, user_function, _ = sites.rows[site]
-        place = user_file or file, user_line or line, user_function or function
         return str(mode.name), place

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..calls import Calls
 from ..disguise import hide_frames
@@ -23,8 +23,12 @@ from ..pytorch.transfers import Transfers
 from ..step import ThreadState
 from .graphs import Lowering
 
+if TYPE_CHECKING:
+    from ..frontend import Setting
+
 _is_xla = operator.attrgetter("is_xla")
 _DYNAMO = "torch_xla._dynamo"
+_EAGER = "torch_xla.experimental.eager_mode"
 _SURELY = 3  # updates of an optimizer, after which it must have gradients if it ever has
 
 
@@ -41,6 +45,8 @@ class Adapter:
         self._hooks: list[Any] = []
         self._updates: dict[int, int] = {}  # updates by optimizer, until it is examined
         self._dynamo = Dynamo(calls, Listener(calls))
+        #: See :meth:`..frontend.Framework.settings`.
+        self.settings: dict[str, Setting] = {}
         #: Hooks that this release does not support, with the reason.
         self.missing: dict[str, str] = {}
         self._lowering = Lowering(xlac, calls, self.missing)
@@ -62,6 +68,8 @@ class Adapter:
         replace(xlac, "_xla_wait_device_ops", self._wait)
         replace(xlac, "_clear_xla_counters", self._clear)
         replace(xlac, "_xla_tensors_from_aten", self._send)
+        if hasattr(xlac, "_set_use_eager_mode"):
+            replace(xlac, "_set_use_eager_mode", self._set_eager)
         replace(xla_model, "_run_step_closures", self._closures)
         replace(parallel_loader.ParallelLoader, "next_item", calls.input)
         Loaders(self._torch, calls, self._patches).install()
@@ -106,6 +114,22 @@ class Adapter:
             return device
 
         return get_default_device
+
+    def _set_eager(self, original: Any) -> Any:
+        """Note the line that last switched eager mode on, for the rest or for a block."""
+
+        def set_use_eager_mode(enable: Any) -> Any:
+            result = original(enable)
+            if enable:
+                self._calls.note(self._eager_since)
+            return result
+
+        return set_use_eager_mode
+
+    def _eager_since(self) -> None:
+        place = self._calls.sites.users_line()
+        if place is not None:
+            self.settings[_EAGER] = "True", place
 
     def _wait(self, original: Any) -> Any:
         def wait_device_ops(*args: Any, **kwargs: Any) -> Any:

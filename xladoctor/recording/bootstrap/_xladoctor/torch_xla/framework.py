@@ -52,7 +52,7 @@ class ImportedTorchXla:
         return self._xlac.profiler.TraceMe(name, **values)
 
     def settings(self) -> dict[str, Any]:
-        return {}
+        return {} if self._adapter is None else self._adapter.settings
 
     def versions(self) -> dict[str, str]:
         return {"torch": sys.modules["torch"].__version__, "torch_xla": self._module.__version__}

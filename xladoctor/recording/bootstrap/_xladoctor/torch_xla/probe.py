@@ -22,6 +22,7 @@ from ..step import ThreadState
 _PROBE_STEPS = 3
 _ATTEMPTS = 12
 _EACH_STEP, _SELDOM = 24, 16
+_PARTS = 4  # parts between the barriers of an iteration that are probed in turn
 
 
 class Probe:
@@ -41,6 +42,9 @@ class Probe:
         self._known: dict[str, int] = {}
         self._located: dict[str, int] = {}
         self._attempts = 0
+        self._in_vain = 0  # attempts in a row that located nothing
+        self._located_before = 0  # fallbacks, when the latest attempt began
+        self._wait = 0  # barriers to let pass before the next attempt
         self._mode: Any = None
         self._make: Any = None
         self._owner: ThreadState | None = None
@@ -53,7 +57,12 @@ class Probe:
 
         Not at each one: there are many counters, and what falls back once does so again.
         """
-        return self._mode is not None or state.index <= _EACH_STEP or not state.index % _SELDOM
+        return (
+            self._mode is not None
+            or self._wait > 0
+            or state.index <= _EACH_STEP
+            or not state.index % _SELDOM
+        )
 
     def begin(self, state: ThreadState) -> bool:
         """Probe until the next barrier or :meth:`end`; return whether that is possible."""
@@ -68,10 +77,19 @@ class Probe:
             self._leave()
 
     def at_barrier(self, state: ThreadState) -> None:
-        """End a running probe; start one if operators without a line yet have fallen back."""
+        """End a running probe; start one if operators without a line yet have fallen back.
+
+        Where an iteration has several barriers, what follows this one need not have them: after an
+        attempt in vain the next one is a barrier later.
+        """
         if self._mode is not None:
             if state is self._owner:
                 self._leave()
+            return
+        if self._wait:
+            self._wait -= 1
+            if not self._wait and _may_enter():
+                self._enter(state)
             return
         counts = self.counts()
         grown = [name for name, n in counts.items() if n > self._known.get(name, 0)]
@@ -79,7 +97,9 @@ class Probe:
         missing = any(self._located.get(name, 0) < _PROBE_STEPS for name in grown)
         if missing and self._attempts < _ATTEMPTS and _may_enter():
             self._attempts += 1
-            self._enter(state)
+            self._wait = self._in_vain % _PARTS
+            if not self._wait:
+                self._enter(state)
 
     def stop(self) -> None:
         """Stop probing. The mode can only be left if it is innermost, and on its own thread."""
@@ -89,6 +109,9 @@ class Probe:
             self._mode.__exit__(None, None, None)
             self._mode = self._owner = None
 
+    def _times(self) -> int:
+        return sum(times for times, _, _ in self.rows.values())
+
     def counts(self) -> dict[str, int]:
         counters = self._counters
         names = (name for name in counters.names() if counters.is_fallback(name))
@@ -96,7 +119,7 @@ class Probe:
 
     def _enter(self, state: ThreadState) -> None:
         self._make = self._make or _mode_of(self)
-        mode = self._make()
+        mode, self._located_before = self._make(), self._times()
         mode.__enter__()
         self._mode, self._owner, self._counting = mode, state, True
         state.probed = True
@@ -108,6 +131,7 @@ class Probe:
         self._mode.__exit__(None, None, None)
         self._owner.probed = False
         self._mode = self._owner = None
+        self._in_vain = self._in_vain + 1 if self._times() == self._located_before else 0
         for name in {name for name, _ in self.rows}:
             self._located[name] = self._located.get(name, 0) + 1
         self._known = self.counts()
