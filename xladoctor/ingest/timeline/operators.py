@@ -20,6 +20,7 @@ from xladoctor.ingest.timeline.steps import outermost
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.nesting import nest
 from xladoctor.ingest.xplane.space import Line
+from xladoctor.quantities import duration, percent
 
 
 def add_operators(reading: Reading) -> None:
@@ -56,6 +57,26 @@ def add_operators(reading: Reading) -> None:
             "launches": total[2],
             "device_ns": total[3] // 1000,
         },
+    )
+
+
+def note_computing(reading: Reading) -> None:
+    """Note which operator takes most of the time where the trace has no device: they compute."""
+    if reading.devices or not reading.timeline.space.joins_calls:
+        return
+    timeline, names = reading.timeline, reading.timeline.events.names
+    shown = np.array([name.startswith(events("operator")) for name in names], bool)
+    none = np.empty(0, np.int64)
+    parts = [_of_line(timeline, line, shown, none, none) for line in reading.lines]
+    name, _, _, own, *_ = np.concatenate([np.empty((6, 0), np.int64), *parts], axis=1)
+    total = np.bincount(name, own, len(names)) if len(name) else np.zeros(0)
+    if total.sum() <= 0:
+        return
+    most = int(total.argmax())
+    reading.ingested.notes.append(
+        f"{timeline.space.path}: no device in it: its operators compute on the CPU,"
+        f" {percent(total[most] / total.sum())} of their {duration(total.sum() / 1e12)} in"
+        f" {names[most]}"
     )
 
 

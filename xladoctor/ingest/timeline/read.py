@@ -27,7 +27,7 @@ from xladoctor.ingest.timeline.devices import MOST_DEVICES, Device, find_devices
 from xladoctor.ingest.timeline.intervals import Times
 from xladoctor.ingest.timeline.kernel_sites import add_kernel_sites
 from xladoctor.ingest.timeline.launches import add_launches
-from xladoctor.ingest.timeline.operators import add_eager, add_operators
+from xladoctor.ingest.timeline.operators import add_eager, add_operators, note_computing
 from xladoctor.ingest.timeline.reading import Reading, step_of
 from xladoctor.ingest.timeline.recorded import unrecorded
 from xladoctor.ingest.timeline.records import add_reads, add_records
@@ -138,6 +138,7 @@ def _read(
         hlo.read_module(proto, file.process, program, graph_hash, folders, ingested)
     times = None
     if file.alone:
+        note_computing(reading)
         marked = None if steps and steps.source == SPAN else reading.steps  # a span cannot recur
         times = add_records(replace(reading, steps=marked), compiled)
     rows = None

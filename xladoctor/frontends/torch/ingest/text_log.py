@@ -67,7 +67,7 @@ class _Function:
         """Its readable name."""
         if self.defined is None or self.is_wrapper:
             return UNNAMED
-        return breaks.function_name(self.defined.name)
+        return str(breaks.function_name(self.defined.name))
 
     @property
     def is_wrapper(self) -> bool:
