@@ -120,21 +120,21 @@ _CALLBACK: Rules = {
     """,
     "start": "7* [] | [0.0] | list()",
     "first": "2* | self.n += 1 | print('step')",
-    "read": "2* loss.item() | float(loss) | int(loss) | loss.mean().item()",
+    "read": "3* loss.item() | 2* float(loss) | int(loss) | loss.mean().item()",
     "more": "7* | print(self.losses[-1]) | print(len(self.losses))",
-    "end": "4* on_train_end | on_fit_end | on_epoch_end",
+    "end": "8* on_train_end | on_fit_end | on_epoch_end",
     "shown": """
         print(sum(self.losses)) | print(self.losses) | self.n = list(self.losses) |
         print(max(self.losses, default=0))
     """,
-    "alias": "5* | same = history.losses | seen = vars(history)",
+    "alias": "9* | same = history.losses | seen = vars(history)",
     "count": "2* 3 | 0 | 5",
     "loss": """
         torch.tensor(step * 0.5) | torch.rand(()) | state.sum() | state[0] | state.sum() > 1 |
         torch.tensor([step * 0.1]) | torch.tensor(step)
     """,
     "change": "2* | state += 1 | loss.mul_(0) | state = state + 1",
-    "result": "2* 0 | history.losses | list(vars(history).values())",
+    "result": "6* 0 | history.losses | list(vars(history).values())",
 }
 
 # -- single calls ----------------------------------------------------------------------------

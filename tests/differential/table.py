@@ -98,7 +98,8 @@ def row(
             found.refusals[judgement.reason] += 1
 
     for turn in range(_ROUNDS):
-        missing = max(count - found.generated, 2 * (patched - found.patched))
+        share = max(found.patched, 1) / max(found.generated, count, 1)
+        missing = max(count - found.generated, int((patched - found.patched) / share))
         if missing > 0:
             _generate(kind, missing, number * _ROUNDS + turn, judged)
     return found

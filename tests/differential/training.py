@@ -84,14 +84,14 @@ def _loop(**rules: str) -> Rules:
 SUM = {
     "target": "$added  #!",
     "added": """
-        2* total += loss.item() | total += $term | total += loss.item() * x.shape[0] |
+        6* total += loss.item() | total += $term | total += loss.item() * x.shape[0] |
         total += loss.item() / 2 | total += int((x > 0).sum()) | total += loss.item() * step |
         total += loss.detach().cpu().item() | total += $weight.mean().item()
     """,
     "term": _LOSS,
     "weight": "model.weight",
     "weight_jax": "w",
-    "start": "2* total = 0.0 | total = 0 | total, n = 0.0, 0 | total = 1.5",
+    "start": "4* total = 0.0 | total = 0 | total, n = 0.0, 0 | total = 1.5",
     "last": """
         5* | if step % 5 == 4:\n    print(step, total)\n    total = 0.0 |
         bar.set_postfix(total=total) | if step % 2 == 0:\n    print(round(total, 3)) |

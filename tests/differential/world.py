@@ -151,7 +151,8 @@ def _logged(stream: io.StringIO) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _seeded() -> Iterator[None]:
-    import torch
+    import jax.numpy  # noqa: F401 - draws when it is imported, which a program may do
+    import torch._dynamo
 
     kept = random.getstate(), np.random.get_state(), torch.get_rng_state()
     random.seed(0)
