@@ -201,6 +201,7 @@ WITH late AS (
 ),
 chosen AS (
     SELECT *, mode(place) OVER (PARTITION BY process, file, line, via, compiled, what, part) AS main,
+           mode(dimension) OVER (PARTITION BY process, file, line, via, compiled, what, part) AS varying,
            what IN ('input_count', 'growing') AS counted
     FROM late
 ),
@@ -211,12 +212,15 @@ grouped AS (
         arg_max(hint, index) AS hint, compiled,
         mode(dimension) AS dimension, mode(op) AS op, mode(pattern) AS pattern,
         max(seen) AS seen, max(possible) AS possible,
-        last({'was': was, 'now': now} ORDER BY was IS NOT NULL AND now IS NOT NULL, index)
+        last({'was': was, 'now': now}
+             ORDER BY was IS NOT NULL AND now IS NOT NULL, dimension IS NOT DISTINCT FROM varying, index)
             FILTER (place IS NOT DISTINCT FROM main OR counted) AS change,
         list({'argument': argument, 'was': was, 'now': now, 'hint': hint} ORDER BY index)
             FILTER (basis = 'key' AND argument IS NOT NULL) AS changes,
         list_sort(list_distinct(flatten(list(lines)))) AS lines,
-        list(value ORDER BY index) AS values_, list(ordinal ORDER BY index) AS ordinals, list(now ORDER BY index) AS nows,
+        -- sizes of one dimension: a last batch differs in another
+        list(value ORDER BY index) FILTER (dimension IS NOT DISTINCT FROM varying) AS values_,
+        list(ordinal ORDER BY index) FILTER (dimension IS NOT DISTINCT FROM varying) AS ordinals, list(now ORDER BY index) AS nows,
         max(split_part(compile_id, '/', 1)) AS frame,
         list(graph_hash) AS hashes, list(index ORDER BY index) AS indices,
         max(launches) AS launches, CASE WHEN max(warmed_up) > 0 THEN greatest(count(*), max(warmed_up)) END::BIGINT AS warmed_up,
