@@ -9,10 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.gate.made import configuration, diagnosis, terms
 from tests.report.outcomes import FAILED, MISSING, PASSED
 from tests.report.snapshots import assert_as_before
 from tests.report.test_terminal import columns
-from xladoctor.report.gate import summary
+from tests.support import finding, location
+from xladoctor.diagnosis.finding import Finding
+from xladoctor.diagnosis.interface import Consumer, Count, Verdict
+from xladoctor.gate.judge import judge
+from xladoctor.report.alerts import budget_text
+from xladoctor.report.gate import headline, summary
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.terminal import render
 from xladoctor.report.words import amount
@@ -142,3 +148,37 @@ def test_amounts_have_their_unit(name: str, value: float, text: str) -> None:
 def test_summary_of_nothing() -> None:
     assert PASSED.outcome is not None
     assert summary(PASSED.outcome) == "nothing fails"
+
+
+def over(*findings: Finding) -> Report:
+    """A gate that failed, as step 4 of 40 and others compiled at train.py:19."""
+    at = location("train.py", 19)
+    count = Count("compilations_after_warmup", 4.0, consumers=[Consumer(at, 4.0, 4, "input shape")])
+    healthy = Verdict("device", "Fine; nothing to fix.")
+    judged = diagnosis(*findings, counts=[count], verdict=healthy)
+    limits = configuration({"budgets": {"max_compilations_after_warmup": 0}})
+    return Report(judged, judge(judged, terms(limits)))
+
+
+def test_headline_of_a_failed_gate_says_what_failed_and_where_the_cure_is() -> None:
+    known = finding(
+        "XD101",
+        severity="info",
+        severity_by_counts="info",
+        locations=[location("train.py", 19)],
+        fix="Pad it.",
+    )
+    report, why = over(known), "Failed: 4 compilations after warm-up, 0 allowed."
+    assert headline(report) == f"{why} XD101 at train.py:19 says how to avoid that."
+    assert headline(over()) == why
+    assert report.outcome is not None
+    assert budget_text(report.outcome.budgets[0], report.diagnosis)[-1].endswith("Fix: Pad it.")
+    text = outcome_of(report)
+    assert "Pad it." in text
+    assert "nothing to fix" not in text
+
+
+def test_headline_of_a_failed_gate_has_the_verdict_if_there_is_something_to_fix() -> None:
+    warned = finding("XD101", locations=[location("train.py", 19)])
+    assert headline(over(warned)).endswith("says how to avoid that. Fine; nothing to fix.")
+    assert headline(replace(over(), outcome=None)) == "Fine; nothing to fix."

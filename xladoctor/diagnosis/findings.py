@@ -225,10 +225,13 @@ def _avoidable(saving: Saving, cost: Cost, time: TimeSpent) -> float:
 
 
 def _lost(seconds: float | None, row: Row, time: TimeSpent) -> float | None:
-    """The share lost of this run or, if larger, of its loop, which is that of a long run."""
+    """The share lost of this run or, if it goes on and that is larger, of its loop, which is that of
+    a long run.
+    """
     if seconds is None or not time.whole_s:
         return None
-    whole = time.whole_s if row.get("settled") or not time.steady_s else time.steady_s
+    goes_on = row.get("settled", False) is False
+    whole = time.steady_s if goes_on and time.steady_s else time.whole_s
     return min(1.0, seconds / min(whole, time.whole_s))
 
 

@@ -9,9 +9,7 @@ from typing import Any
 
 from xladoctor.recording.interface import HOST
 from xladoctor.recording.job import common_command
-from xladoctor.regular_files import read_json
-
-_UNENDED_S = 1e12  # of a run that is still going on, or was killed
+from xladoctor.regular_files import modified_s, read_json
 
 
 def is_run(place: Path) -> bool:
@@ -108,10 +106,13 @@ def _ranked(run: Path) -> _Ranked | None:
         return None
     ended = manifest.get("ended")
     seconds = ended.get("seconds") if isinstance(ended, dict) else None
-    lasted_s = seconds if isinstance(seconds, int | float) else _UNENDED_S
+    if isinstance(seconds, int | float):
+        ended_s = began / 1e9 + seconds
+    else:  # it is still going on, or was killed
+        ended_s = max(modified_s(file) for file in run.glob("process-*/*"))
     words = map(str, command if isinstance(command, list) else ())
     common = tuple(common_command([*words]))
-    return _Ranked(run, common, rank, world_size, began / 1e9, began / 1e9 + lasted_s)
+    return _Ranked(run, common, rank, world_size, began / 1e9, ended_s)
 
 
 def _number(value: Any) -> int | None:
