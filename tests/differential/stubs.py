@@ -137,7 +137,11 @@ def on_torch(real: bool) -> Iterator[Callable[[], int]]:
 def _forked(torch: Any, class_: type) -> Iterator[None]:
     """What is drawn here, or kept in variables of the class's module, is lost."""
     space = getattr(vars(class_).get("__getitem__"), "__globals__", {})
-    kept = {name: copy.copy(each) for name, each in space.items() if isinstance(each, (list, dict))}
+    kept = {
+        name: copy.copy(each)
+        for name, each in space.items()
+        if isinstance(each, (list, dict)) and not name.startswith("__")  # as the built-in names
+    }
     drawn, drawn_np = random.getstate(), np.random.get_state()
     with torch.random.fork_rng():
         torch.manual_seed(1)
@@ -166,10 +170,11 @@ def _loader(torch: Any) -> Any:
                 return
             sets = [copy.deepcopy(self.dataset) for _ in range(self.copies)]
             torch.empty((), dtype=torch.int64).random_()  # as a loader without workers draws
+            places = [*self.batch_sampler]
             with _forked(torch, type(self.dataset)):
                 batches = [
                     self.collate_fn(self._fetched(sets[number % self.copies], indices))
-                    for number, indices in enumerate([*self.batch_sampler])
+                    for number, indices in enumerate(places)
                 ]
             yield from batches
 
