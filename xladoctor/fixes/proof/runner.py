@@ -71,9 +71,9 @@ class Runner:
         for word in self._words:
             if named.search(os.fsencode(word)) and not _is_interpreter(word):
                 yield word
-        for name, value in os.environb.items():
-            if named.search(value) and os.fsdecode(name) not in _SET_ANEW:
-                yield f"{root} (the variable {os.fsdecode(name)})"
+        for variable, value in os.environ.items():
+            if named.search(os.fsencode(value)) and variable not in _SET_ANEW:
+                yield f"{root} (the variable {variable})"
         for name in sorted(self._copies.files):
             file = self._copies.origin / name
             text = file.read_bytes() if file.is_file() and not file.is_symlink() else b""
