@@ -167,10 +167,15 @@ def patched(patches: Sequence[Patch]) -> dict[Path, str]:
     return texts
 
 
-def diff(patch: Patch, root: Path) -> list[str]:
-    """The change as a unified diff, which ``git apply`` takes at the project's root."""
-    after = patched([patch])[patch.file]
-    before = patch.file.read_bytes().decode("utf-8")
+def diff(patch: Patch, root: Path, before_it: Sequence[Patch] = ()) -> list[str]:
+    """The change as a unified diff, which ``git apply`` takes at the project's root.
+
+    Args:
+        before_it: patches that are made before this one.
+    """
+    earlier = [each for each in before_it if each.file == patch.file]
+    after = patched([*earlier, patch])[patch.file]
+    before = patched(earlier).get(patch.file) or patch.file.read_bytes().decode("utf-8")
     inside = patch.file.is_relative_to(root.resolve())
     path = patch.file.relative_to(root.resolve()) if inside else patch.file
     lines = difflib.unified_diff(

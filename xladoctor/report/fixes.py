@@ -102,7 +102,7 @@ def _patch(
     if proof is None and finding.saving.seconds:
         most = "at most " if finding.saving.basis == "bound" else ""
         yield _labelled("saves", f"{most}{duration(finding.saving.seconds)} (predicted)", style)
-    yield diff(patch, plan.root)
+    yield diff(patch, plan.root, plan.patches[: plan.patches.index(patch)])
     if proof is not None:
         yield from _proof(proof, style)
 
