@@ -106,3 +106,21 @@ def test_at_the_top_of_the_module() -> None:
 )
 def test_refused(changed: dict[str, str]) -> None:
     assert refusal(KIND, _text(**changed))
+
+
+def test_an_optimizer_of_the_module_that_a_function_steps() -> None:
+    after = fixed(
+        KIND,
+        """
+        import torch
+        model = torch.nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(model.parameters())
+        model.to(device)
+
+        def train():
+            optimizer.step()  #!
+
+        train()
+        """,
+    )
+    assert "model.to(device)\noptimizer = torch.optim.SGD(model.parameters())\n" in after

@@ -212,7 +212,7 @@ def refuse_handlers(source: Source, loop: cst.CSTNode, name: str) -> None:
 def refuse_elsewhere(source: Source, block: cst.CSTNode | None, uses: Iterable[cst.Name]) -> None:
     """Refuse a use that may be reached without what stands in a block."""
     for use in uses:
-        if block not in source.around(use):
+        if not any(above is block for above in source.around(use)):
             line = source.begin(use).line
             raise Refused(f"`{use.value}` is used in line {line}, in another block")
 

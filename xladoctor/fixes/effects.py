@@ -224,7 +224,11 @@ class _Reader:
             self._unknown(node)
 
     def _attribute(self, node: cst.Attribute) -> None:
-        if node.attr.value in self._source.properties:
+        above = self._source.parent(node)
+        is_called = isinstance(above, cst.Call) and above.func is node
+        if node.attr.value in self._source.properties or (
+            not is_called and _is_foreign(self._source, node)
+        ):
             self._unknown(node)
         if node.attr.value == "grad":
             self._found.ordered.add("gradients")

@@ -287,9 +287,9 @@ class Tree:
         found = self.values_of(name)
         return found[0] if len(found) == 1 else None
 
-    def is_bound_at(self, name: cst.Name) -> bool:
-        """Whether a variable is set, deleted or declared where it is named here."""
-        below: cst.CSTNode = name
+    def is_bound_at(self, name: cst.CSTNode) -> bool:
+        """Whether a variable or an element is set, deleted or declared where it is named here."""
+        below = name
         for above in self.around(name):
             match above:
                 case cst.Element() | cst.StarredElement() | cst.Tuple() | cst.List():

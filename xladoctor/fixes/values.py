@@ -21,6 +21,7 @@ _COMPUTING = (
     *(cst.BinaryOperation, cst.UnaryOperation, cst.Comparison, cst.FormattedStringExpression),
     *(cst.If, cst.IfExp, cst.While, cst.Assert, cst.Expr, cst.Index, cst.AugAssign),
 )
+_LEAVES = (cst.Break, cst.Continue, cst.Return)
 _TAKING_NUMBERS = frozenset(("builtins.float", "builtins.int"))
 _COUNTERS = frozenset(("builtins.range", "builtins.enumerate"))
 
@@ -192,6 +193,22 @@ def runs(source: Source, loop: cst.For | cst.While) -> bool:
     if isinstance(loop, cst.While):
         return isinstance(loop.test, cst.Name) and loop.test.value == "True"
     return _has_elements(source, loop.iter)
+
+
+def is_reached(source: Source, statement: cst.CSTNode, loop: cst.CSTNode) -> bool:
+    """Whether a statement in a loop is certainly run, if what is in front of the loop is."""
+    inner = statement
+    for above in source.around(statement):
+        if isinstance(above, cst.IndentedBlock):
+            before = above.body[: list(above.body).index(inner)]
+            if any(True for each in before for _ in source.all(_LEAVES, each)):
+                return False
+        elif not isinstance(above, (cst.For, cst.While)) or not runs(source, above):
+            return False
+        if above is loop:
+            return True
+        inner = above
+    return False
 
 
 def _has_elements(source: Source, value: cst.BaseExpression | None) -> bool:

@@ -137,11 +137,8 @@ class _Forms:
     def _refuse_written(self, subscript: cst.Subscript) -> None:
         """Refuse an element that is set or changed, by itself or by a variable for it."""
         source = self._source
-        for target in source.all(
-            (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.Del, cst.For), self._statement
-        ):
-            if subscript in source.all(cst.Subscript, target.target):
-                raise Refused(f"`{source.code(subscript)}` is set")
+        if source.is_bound_at(subscript):
+            raise Refused(f"`{source.code(subscript)}` is set")
         match source.parent(subscript):
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)]):
                 scope = source.function_around(name) or source.module

@@ -17,7 +17,7 @@ from xladoctor.fixes.interface import Change, Refused
 from xladoctor.fixes.moves import refuse_unless_movable
 from xladoctor.fixes.reads import Read, the_read
 from xladoctor.fixes.source import Source
-from xladoctor.fixes.values import runs
+from xladoctor.fixes.values import is_reached
 
 _LAZY = ("torch_xla", "jax")
 Loop = cst.For | cst.While
@@ -86,7 +86,7 @@ def _below_loop(
         raise Refused(f"nothing uses `{name}`")
     refuse_elsewhere(source, source.parent(loop), others)
     kept = _kept(case, read)
-    first = _first_use(source, loop, min(others, key=source.begin))
+    first = _first_use(source, statement, loop, min(others, key=source.begin))
     later = f"{name} = {read.read_later(name)}"
     return Change(
         f"read `{name}` once, below the loop in line {source.begin(loop).line}",
@@ -99,9 +99,11 @@ def _below_loop(
     )
 
 
-def _first_use(source: Source, loop: Loop, use: cst.Name) -> cst.CSTNode | None:
+def _first_use(
+    source: Source, statement: cst.CSTNode, loop: Loop, use: cst.Name
+) -> cst.CSTNode | None:
     """The statement in front of which a variable is read, as it may not be set; None if it is."""
-    if runs(source, loop):
+    if is_reached(source, statement, loop):
         return None
     for above in source.around(use):
         if source.parent(above) is source.parent(loop):

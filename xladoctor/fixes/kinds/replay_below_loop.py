@@ -155,9 +155,10 @@ def _refuse(
     refuse_elsewhere(source, block, after)
     whole = statement.body[0]
     changing = [whole.value] if isinstance(whole, cst.Expr) else []
-    if isinstance(whole, cst.Expr) and isinstance(whole.value, cst.Call):
-        refuse_method(source, whole.value)
-        _refuse_shared_object(source, whole.value.func.value, loop)
+    match whole:
+        case cst.Expr(value=cst.Call(func=cst.Attribute(value=cst.Name() as updated)) as call):
+            refuse_method(source, call)
+            _refuse_shared_object(source, updated, loop)
     in_step = [] if copied is None else [*source.all(cst.Call, copied)]
     value = whole.value if isinstance(whole, cst.AugAssign) else whole
     refuse_effects(source, value, but=[*changing, *in_step])

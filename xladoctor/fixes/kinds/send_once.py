@@ -10,7 +10,7 @@ from xladoctor.fixes.effects import what
 from xladoctor.fixes.interface import Change, Refused
 from xladoctor.fixes.reads import called
 from xladoctor.fixes.source import Source
-from xladoctor.fixes.values import escapes, is_own
+from xladoctor.fixes.values import escapes, is_own, is_reached
 
 _SENDS = {"jax.device_put", "jax.numpy.asarray", "jax.numpy.array"}
 _CHAIN = {"to", "float", "long", "tensor", "from_numpy", "as_tensor"}
@@ -58,6 +58,12 @@ def _hoisted(
     changing = given & source.names_bound(loop)
     if changing:
         raise Refused(f"`{min(changing)}` is another in each iteration")
+    scope: cst.CSTNode = source.function_around(statement) or source.module
+    inside = set(source.names_used(loop, name))
+    outside = [use for use in source.names_used(scope, name) if use not in inside]
+    if outside and not is_reached(source, statement, loop):
+        line = source.begin(outside[0]).line
+        raise Refused(f"`{name}` is used in line {line}, and the loop may have no iteration")
     own = set(source.variables(statement))
     for use in source.variables(loop):
         if use.value in given and use not in own and not _is_harmless(source, use):

@@ -12,7 +12,7 @@ from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.reads import Read, the_read
 from xladoctor.fixes.source import Source
 from xladoctor.fixes.step_end import above_barrier, refuse_barrier_elsewhere
-from xladoctor.fixes.values import runs
+from xladoctor.fixes.values import is_reached
 
 _DEVICES = frozenset(("torch_xla.device", "torch_xla.core.xla_model.xla_device"))
 _MODEL = "torch_xla.core.xla_model"
@@ -67,7 +67,9 @@ def _behaviour(whole: _Sum) -> str:
     if whole.is_whole:
         return ""
     variable = whole.variable
-    if isinstance(variable.start, cst.Float) or runs(whole.source, variable.loop):
+    if isinstance(variable.start, cst.Float) or is_reached(
+        whole.source, variable.statement, variable.loop
+    ):
         return _ROUNDING
     return f"{_ROUNDING}; without an iteration, `{variable.name}` is 0.0 rather than 0"
 
@@ -163,11 +165,11 @@ def _device(whole: _Sum) -> tuple[str, tuple[Edit, ...]]:
                 body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)])]
             ) if _is_same(source, name, start) and _is_device(source, name, start):
                 return name.value, ()
-    name, imported = source.import_of(_MODEL, loop)
+    module, imported = source.import_of(_MODEL, loop)
     if not imported:
-        return f"{name}.xla_device()", ()
-    name, imported = source.import_of("torch_xla", loop)
-    return f"{name}.device()", imported
+        return f"{module}.xla_device()", ()
+    module, imported = source.import_of("torch_xla", loop)
+    return f"{module}.device()", imported
 
 
 def _is_device(source: Source, name: cst.Name, start: cst.CSTNode) -> bool:

@@ -9,7 +9,7 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import effects, what
 from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.source import Source
-from xladoctor.fixes.values import is_plain, runs
+from xladoctor.fixes.values import is_plain, is_reached
 
 _WAIT = "jax.block_until_ready"
 _MEMORY = "the data of the steps that Python runs ahead fit into memory"
@@ -42,6 +42,8 @@ def _refuse(source: Source, loop: cst.For | cst.While) -> None:
                 "wait once, below the loop, and divide the time of the whole loop by its"
                 " iterations",
             )
+    for deleted in source.all(cst.Del, loop.body):
+        raise Refused(f"`{source.code(deleted)}` in line {source.begin(deleted).line} deletes")
     for name in sorted(effects(source, loop.body).changes):
         uses = source.names_used(loop.body, name)
         if not uses or not is_plain(source, uses[0]):
@@ -56,7 +58,7 @@ def _without_iterations(
     source: Source, statement: cst.SimpleStatementLine, loop: cst.For | cst.While
 ) -> str:
     """How the program behaves if the loop has no iteration; empty if it then does the same."""
-    if runs(source, loop):
+    if is_reached(source, statement, loop):
         return ""
     for name in source.variables(statement):
         above = [each for each in source.bindings(name) if source.begin(each) < source.begin(loop)]
