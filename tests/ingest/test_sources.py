@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 from tests.cli.command import ROOT
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.load import load
-from xladoctor.evidence.source import source_line
+from xladoctor.evidence.source import is_unchanged, source_line
 from xladoctor.recording.interface import RUNS
 
 ELSEWHERE = "/samples/programs/not_here.py"
@@ -55,6 +57,21 @@ def test_source_is_found_from_another_folder_by_the_run_in_its_own(
     monkeypatch.setattr("socket.gethostname", lambda: host)
     line = source_line(evidence, str(project / "train.py"), 2)
     assert line == ("second" if inside else None)
+
+
+def test_a_file_is_compared_by_its_text_where_that_was_recorded(run: Path, tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text("x = 1\n")  # later than the run
+    assert not is_unchanged(load(str(run)), str(file))
+    for sites in run.rglob("call_sites.json"):
+        record = json.loads(sites.read_text())
+        record["files"] = [{"file": str(file), "sha256": sha256(file.read_bytes()).hexdigest()}]
+        sites.write_text(json.dumps(record))
+    evidence = load(str(run))
+    assert is_unchanged(evidence, str(file))
+    file.write_text("x = 2\n")
+    os.utime(file, (0, 0))
+    assert not is_unchanged(evidence, str(file))
 
 
 @pytest.mark.parametrize(
