@@ -1,4 +1,4 @@
-"""Looks up rows of a table that its function closes over, which XLA computes with while it compiles."""
+"""Looks up rows of a table that its function closes over: XLA computes with it in compiling."""
 
 import jax
 import jax.numpy as jnp

@@ -216,8 +216,10 @@ class Dynamo:
         return str(getattr(wrapped, "__name__", type(wrapped).__name__))
 
     def _used(self, attempt: Attempt) -> int | None:
-        """The line that needs the guard, if it is not one of torch's. Where code of torch's is compiled
-        by itself, such as an optimizer's, it is the line of the program that runs that.
+        """The line that needs the guard, if it is not one of torch's.
+
+        Where code of torch's is compiled by itself, such as an optimizer's, it is the line of the
+        program that runs that.
         """
         files = (attempt.code.co_filename if attempt.code else "", *linecache.cache)
         stack, sites = guards.traced(attempt.reason or "", files), self._calls.sites
