@@ -225,8 +225,8 @@ def _avoidable(saving: Saving, cost: Cost, time: TimeSpent) -> float:
 
 
 def _lost(seconds: float | None, row: Row, time: TimeSpent) -> float | None:
-    """The share lost of this run or, if it goes on and that is larger, of its loop, which is that of
-    a long run.
+    """The share lost of this run or, if it goes on and that is larger, of its loop, which is that
+    of a long run.
     """
     if seconds is None or not time.whole_s:
         return None
