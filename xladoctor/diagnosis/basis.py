@@ -76,6 +76,8 @@ class Basis:
 
     def share_of_loop(self, saving: Saving) -> float:
         """What a fix saves, as a share of the loop; 0 if unknown."""
+        if saving.outside_loop:
+            return 0.0
         if not self.time.loop_s or saving.seconds is None:
             return saving.share or 0.0
         return min(1.0, saving.seconds / self.time.loop_s)

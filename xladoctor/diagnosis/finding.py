@@ -21,8 +21,8 @@ class Location:
             changed was made), used (where it is first used), compiled (where the graph was cut
             and compiled), due (the barrier that a step should keep), loop (at the end of whose body
             a barrier belongs), closure (the function at the end of which a barrier belongs),
-            collated (where batches are put together), launched (the call that runs it), or left
-            (work that no read requested).
+            collated (where batches are put together), launched (the call that runs it), left
+            (work that no read requested), or operation (what the guilty loop or condition decides).
         source: text of the line as it ran, if known.
         span: columns of the expression that the finding is about, from 0, the end exclusive.
     """
@@ -42,6 +42,7 @@ class Location:
         "collated",
         "launched",
         "left",
+        "operation",
     ]
     source: str | None = None
     span: tuple[int, int] | None = None
@@ -120,6 +121,7 @@ class Saving:
         next_1000_s: what another thousand steps would lose without the fix; 0 if it is over.
         process: number of the process whose timeline was replayed.
         assumes: what the fix is assumed to do.
+        outside_loop: whether the time is before or after the loop, which does not get shorter.
     """
 
     seconds: float | None
@@ -134,6 +136,7 @@ class Saving:
     next_1000_s: float | None = None
     process: int | None = None
     assumes: list[Claim] = field(default_factory=list)
+    outside_loop: bool = False
 
     @property
     def is_next_to_nothing(self) -> bool:

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from xladoctor.diagnosis import barriers, ranking, third_party
+from xladoctor.diagnosis.construct import deciding
 from xladoctor.diagnosis.expression import Expression, expression
 from xladoctor.diagnosis.finding import NO_SAVING, Cost, CostBasis, Finding, Location, Saving
 from xladoctor.diagnosis.fingerprint import distinct, fingerprint
@@ -17,7 +18,7 @@ from xladoctor.diagnosis.interface import TimeSpent
 from xladoctor.diagnosis.place import place_of
 from xladoctor.diagnosis.rule import TEMPLATES, Rule, RuleError, Severity
 from xladoctor.diagnosis.rule_row import ROW_COLUMNS
-from xladoctor.diagnosis.same_call import by_call
+from xladoctor.diagnosis.same_call import by_call, joined
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.source_line import without_comment
 from xladoctor.diagnosis.whatif import Fix, claims_of
@@ -59,8 +60,17 @@ def from_rows(
 
 
 def _worst(rows: list[Row]) -> Row:
-    """The row with the highest cost: threads run in parallel, so the user waits for the slowest."""
-    return max(rows, key=lambda row: (row.get("cost_ns") or 0, row.get("count") or 0))
+    """The row with the highest cost: threads run in parallel, so the user waits for the slowest.
+
+    Compilations of one process add up, whatever asked for them.
+    """
+    worst = max(rows, key=lambda row: (row.get("cost_ns") or 0, row.get("count") or 0))
+    same = [row for row in rows if row.get("process") == worst.get("process")]
+    numbers = [number for row in same for number in row.get("compilations") or ()]
+    if not all(row.get("compilations") for row in same) or len(set(numbers)) < len(numbers):
+        return worst
+    rest = [row for row in same if row is not worst]
+    return joined(worst, rest) | {"compilations": numbers, "count": worst["count"]}
 
 
 def _subject(row: Row) -> str:
@@ -78,14 +88,14 @@ def _finding(
     worst = _worst(rows)
     cost = _cost(worst, time)
     saving = savings.saving(cost, _effect(rule, worst)) if rule.curable else NO_SAVING
-    locations = located(worst, evidence)
+    locations = _decided(rule, worst, located(worst, evidence), evidence)
     return Finding(
         rule=rule.id,
         name=rule.name,
         title=rule.title,
         locations=locations,
         severity=ranking.severity(
-            _lost(saving.seconds if saving.basis == "estimate" else cost.seconds, worst, time),
+            _lost(saving, cost, worst, time),
             stalls=bool(worst.get("stalls")),
             unbounded=bool(worst.get("unbounded")),
             healthy=bool(worst.get("healthy")),
@@ -212,6 +222,7 @@ def _effect(rule: Rule, row: Row) -> Fix:
         int(row["count"]),
         settled=row.get("settled", False),
         at_most=row.get("at_most"),
+        outside_loop=bool(row.get("outside_loop")),
     )
 
 
@@ -224,15 +235,20 @@ def _avoidable(saving: Saving, cost: Cost, time: TimeSpent) -> float:
     return saving.seconds / time.whole_s
 
 
-def _lost(seconds: float | None, row: Row, time: TimeSpent) -> float | None:
+def _lost(saving: Saving, cost: Cost, row: Row, time: TimeSpent) -> float | None:
     """The share lost of this run or, if it goes on and that is larger, of its loop, which is that
     of a long run.
     """
+    seconds = saving.seconds if saving.basis == "estimate" else cost.seconds
     if seconds is None or not time.whole_s:
         return None
+    of_run = min(1.0, seconds / time.whole_s)
     goes_on = row.get("settled", False) is False
-    whole = time.steady_s if goes_on and time.steady_s else time.whole_s
-    return min(1.0, seconds / min(whole, time.whole_s))
+    if not goes_on or not time.steady_s:
+        return of_run
+    if saving.basis == "estimate" and saving.now_ms and saving.after_ms is not None:
+        return max(of_run, 1.0 - saving.after_ms / saving.now_ms)  # a longer run warms up once
+    return min(1.0, seconds / min(time.steady_s, time.whole_s))
 
 
 def _cost(row: Row, time: TimeSpent) -> Cost:
@@ -267,6 +283,23 @@ def located(row: Row, evidence: Evidence) -> list[Location]:
             )
         )
     return locations
+
+
+def _decided(rule: Rule, row: Row, locations: list[Location], evidence: Evidence) -> list[Location]:
+    """The locations, with the construct that decides about the operation as the first."""
+    place = deciding(rule.decided_by, row, evidence) if rule.decided_by else None
+    if place is None or not locations:
+        return locations
+    file, line, function = place
+    shown = evidence.shown(file) or file
+    rest = [
+        replace(each, role="operation") if each.role == "guilty" else each
+        for each in locations
+        if each.role == "loop" or (each.file, each.line) != (shown, line)
+    ]
+    source = source_line(evidence, file, line)
+    first = Location(shown, line, function or None, "guilty", source)
+    return [first, *rest]
 
 
 def _span(row: Row, source: str | None) -> tuple[int, int] | None:

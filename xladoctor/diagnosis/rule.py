@@ -25,6 +25,7 @@ from pydantic import (
 )
 
 from xladoctor.diagnosis.case import Case, Frontend, known_frontend
+from xladoctor.diagnosis.construct import Construct
 from xladoctor.diagnosis.expression import appended
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.allowlist import not_of_the_evidence
@@ -71,6 +72,19 @@ def _in_steps(cause: Mapping[str, Any]) -> str:
     return "" if share is None else f" in {percent(share)} of {cause['steps_of']}"
 
 
+def _above_barrier(cause: Mapping[str, Any]) -> str:
+    """That reads stand above the barrier, and what they cut off; empty if they do not."""
+    count = cause["cut_off"]
+    if not count:
+        return ""
+    graphs = f"{count} graphs were" if count > 1 else "one graph was"
+    took = f" ({cause['cut_off_s']:.3g} s)" if cause["cut_off_s"] else ""
+    return (
+        " It stands above the barrier, so each read launches a graph of its own:"
+        f" {graphs} compiled for it{took}."
+    )
+
+
 def _of_launches(count: int, cause: Mapping[str, Any], launch: str) -> str:
     """``21 of 24 launches``, or ``21 of 21 warmed-up launches`` if warm-up is not counted.
 
@@ -112,6 +126,7 @@ TEMPLATES.filters.update(
     percent=percent,
     duration=duration,
     in_steps=_in_steps,
+    above_barrier=_above_barrier,
     of_launches=_of_launches,
     since_last=_since_last,
     padding_multiple=_padding_multiple,
@@ -233,6 +248,7 @@ class Rule(BaseModel):
     covers: list[str] = []
     events: Events | None = None
     causes: list[str] = []
+    decided_by: Construct | None = None
     reads: list[str] = []
     verdict: RuleVerdict | None = None
     status: Literal["preview", "stable", "deprecated"]

@@ -96,6 +96,9 @@ class RuleRow(BaseModel):
         description="true: it is over, a longer run has no more of it (at most a warning, if"
         " its cost is not known); NULL: it stopped, but may occur again",
     )
+    outside_loop: bool | None = Field(
+        None, description="true: it is before or after the loop, which does not get shorter"
+    )
     subject: str | None = Field(
         None,
         description=(

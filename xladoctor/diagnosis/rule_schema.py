@@ -34,6 +34,8 @@ KEYS = {
     "events": "what its count is a count of, if an expectation counts that too:"
     " compilations, host_syncs or fallbacks",
     "causes": "kinds of recompilation that it is for: $causes in the query",
+    "decided_by": "loop or condition: the construct around the operation that the row names, which"
+    " is then the finding's first line",
     "reads": "kinds of reads that it is for: $reads in the query",
     "verdict": "bound_by and text: what limits a program in which it has a finding above info",
     "status": "preview (its findings are information, unless select has its full id), stable or"

@@ -31,6 +31,13 @@ def _joined(rows: list[Row], evidence: Evidence) -> Row:
     )
     if not others:
         return first
+    also = [*(first.get("consequences") or []), _also(others, evidence)]
+    return joined(first, others) | {"consequences": also}
+
+
+def joined(first: Row, others: list[Row]) -> Row:
+    """A row that stands for others, too: with the counts, costs and claims of all."""
+    rows = [first, *others]
     return {
         **first,
         "count": sum(row["count"] for row in rows),
@@ -39,12 +46,11 @@ def _joined(rows: list[Row], evidence: Evidence) -> Row:
         "claim": [claim for row in rows for claim in _claims(row)],
         "stalls": any(row.get("stalls") for row in rows),
         "healthy": all(row.get("healthy") for row in rows),
-        "consequences": [*(first.get("consequences") or []), _also(others, evidence)],
     }
 
 
 def _claims(row: Row) -> list[Any]:
-    claim = row["claim"]
+    claim = row.get("claim")
     return claim if isinstance(claim, list) else [claim]
 
 

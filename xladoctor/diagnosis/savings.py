@@ -37,7 +37,7 @@ class Savings:
         if cost.seconds is None or cost.basis == "least":
             return NO_SAVING
         basis: SavingBasis = "bound" if fix.claims or cost.basis != "estimate" else "estimate"
-        each = self._each(cost.seconds)
+        each = None if fix.outside_loop else self._each(cost.seconds)
         step_s = self.whatif.step_s(fix.process) if basis == "estimate" else None
         now = 1e3 * step_s if step_s else None
         after = None if now is None or each is None else max(0.0, now - each)
@@ -50,6 +50,7 @@ class Savings:
             after,
             assumes=list(fix.claims),
             next_1000_s=0.0 if fix.settled else None if fix.settled is None else each,
+            outside_loop=fix.outside_loop,
         )
 
     def in_order(self, findings: Sequence[Finding]) -> tuple[list[Finding], str | None]:

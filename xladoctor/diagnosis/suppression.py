@@ -17,7 +17,7 @@ from xladoctor.recording.bootstrap._xladoctor.ignores import COMMENT, Ignore
 from xladoctor.repository import installed, matches
 
 #: Roles of the lines whose comments count.
-ASKING = ("guilty", "caller")
+ASKING = ("guilty", "caller", "operation")
 _RAN = " UNION ALL ".join(
     f'SELECT {prefix}line AS line FROM "{name}" WHERE {prefix}file = $file'  # noqa: S608
     for name, table in TABLES.items()

@@ -85,6 +85,8 @@ def explain(
 
 def _take(left: dict[PartName, float], finding: Finding, rule: Rule) -> float:
     """Take a finding's cost from the parts that it is about; return the amount taken."""
+    if finding.saving.outside_loop:
+        return 0.0  # is overhead already
     seconds = finding.cost.seconds or finding.saving.seconds or 0.0
     return _take_from(left, _about(finding, rule), seconds)
 

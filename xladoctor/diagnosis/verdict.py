@@ -312,7 +312,9 @@ def _speedup(basis: Basis) -> tuple[float | None, SavingBasis]:
     by its average step, if findings have that.
     """
     time, steps = basis.time, basis.steps.count if basis.steps else None
-    savings = [f.saving for f in basis.to_fix if f.saving.seconds is not None]
+    savings = [
+        f.saving for f in basis.to_fix if f.saving.seconds is not None and not f.saving.outside_loop
+    ]
     if not time.loop_s or not savings:
         return None, "none"
     given = [s for s in savings if s.remaining_s is not None]
@@ -362,6 +364,11 @@ def _most(basis: Basis, worth: Sequence[Finding]) -> str:
     bounds = [finding for finding in worth if finding.saving.basis == "bound"]
     best = max(bounds, key=lambda finding: basis.share_of_loop(finding.saving), default=None)
     share = basis.share_of_loop(best.saving) if best else 0.0
+    outside = max(
+        (each.saving.share or 0.0 for each in worth if each.saving.outside_loop), default=0.0
+    )
+    if outside >= max(share, _LITTLE):
+        return f", which saves {percent(outside)} of the run" if len(worth) == 1 else ""
     if best is None or share < _LITTLE:
         return ""
     which = "which" if len(worth) == 1 else f"of which {best.rule}"

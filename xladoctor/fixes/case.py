@@ -52,7 +52,7 @@ class Case:
         Raises:
             Refused: there is none in this file.
         """
-        wanted = roles or ("caller", "guilty")
+        wanted = roles or ("caller", "operation", "guilty")
         for role in wanted:
             for place in self.finding.locations:
                 if place.role == role and self.source.path.name == Path(place.file).name:

@@ -80,8 +80,9 @@ def _case(
     place = next(
         (
             each
+            for role in (("operation",), ("caller", "guilty"))
             for each in finding.locations
-            if each.role in ("caller", "guilty") and each.file.endswith(file.name)
+            if each.role in role and each.file.endswith(file.name)
         ),
         finding.locations[0],
     )

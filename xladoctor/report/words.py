@@ -27,6 +27,7 @@ ROLES = {
     "left": "left unread at",
     "launched": "launched at",
     "collated": "batches are put together at",
+    "operation": "operation at",
 }
 #: The gate's judgement of a finding, in words.
 STATES = {
@@ -296,7 +297,9 @@ def saving_of(finding: Finding, diagnosis: Diagnosis) -> str | None:
         parts.append(
             f"average step {now} → {after}" if now != after else f"average step still {now}"
         )
-    if loop_s:
+    if saving.outside_loop:
+        parts.append(f"{duration(saving.seconds)} outside the loop saved")
+    elif loop_s:
         parts.append(f"the loop {duration(loop_s)} → {duration(max(0.0, loop_s - saving.seconds))}")
     text = f"{', '.join(parts)} (estimate)"
     if saving.remaining_s is not None and saving.remaining_s < _LESS * saving.seconds:

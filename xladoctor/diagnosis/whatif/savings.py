@@ -40,6 +40,7 @@ class Fix:
     Attributes:
         settled: whether a longer run has no more of it; None if that is not known.
         at_most: how often it can happen in a run of any length, if known.
+        outside_loop: whether it is before or after the loop.
     """
 
     process: int
@@ -47,6 +48,7 @@ class Fix:
     count: int
     settled: bool | None = False
     at_most: int | None = None
+    outside_loop: bool = False
 
     @property
     def has_no_rate(self) -> bool:

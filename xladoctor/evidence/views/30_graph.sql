@@ -88,9 +88,17 @@ UNION SELECT process FROM reported_piling;
 CREATE TABLE placed_barrier AS
 SELECT DISTINCT process FROM step WHERE NOT tail AND file IS NOT NULL;
 
+-- Internal: Lines that step an optimizer which calls a function of the program several times in each step, as LBFGS
+-- does: it reads values itself, to decide whether to call it again.
+CREATE TABLE repeated_closure AS
+SELECT DISTINCT o.process, o.file, o.line,
+       {'file': o.closure_file, 'line': o.closure_line, 'function': o.closure_function} AS closure
+FROM optimizer o SEMI JOIN host_sync h USING (process, file, line)
+WHERE o.closure_file IS NOT NULL;
+
 -- Loops that lack a barrier: several steps pile up in one graph. Either the optimizer stepped at
 -- least twice for each barrier that launched work, or reads cut graphs that grow, at least two for
--- each barrier. In eager mode there are no graphs.
+-- each barrier: within a step that ends at its update's barrier, they grow with the step. In eager mode there are no graphs.
 CREATE TABLE missing_barrier AS
 SELECT l.* EXCLUDE (longest), g.site AS cut_site
 FROM (
@@ -99,6 +107,8 @@ FROM (
 ) l
 LEFT JOIN growing_read g
     ON g.process = l.process AND l.longest AND g.graphs >= 2 * coalesce(l.barriers, 0)
+    AND (NOT coalesce(l.optimizer_steps BETWEEN 1 AND 2 * l.barriers - 1, FALSE)
+         OR (g.process, g.site.file, g.site.line) IN (SELECT (process, file, line) FROM repeated_closure))
 WHERE EXISTS (SELECT 1 FROM compilation c WHERE c.process = l.process)
   AND (g.site IS NOT NULL OR (
       optimizer_steps >= 4 AND optimizer_steps >= 2 * coalesce(barriers, 0)
@@ -111,6 +121,18 @@ SELECT g.process, TRUE AS without_barrier, g.site AS cut_site
 FROM growing_read g
 WHERE g.process NOT IN (SELECT process FROM step)
   AND g.process NOT IN (SELECT process FROM logged_barrier);
+
+-- Internal: Lines whose innermost loop has the barrier that ends its turns, or is a part of a model's pass.
+CREATE TABLE line_of_ended_loop AS
+SELECT DISTINCT e.process, e.file, e.line
+FROM enclosing_loop e
+LEFT JOIN (
+    SELECT b.process, b.loop_file, b.first_line
+    FROM step s JOIN enclosing_loop b USING (process, file, line)
+    WHERE NOT s.tail GROUP BY ALL HAVING sum(s.barriers) >= recurring()
+) o USING (process, loop_file, first_line)
+WHERE e.depth = 0 AND (o.process IS NOT NULL OR e.loop_function = 'forward')
+  AND (e.process, e.file, e.line) NOT IN (SELECT (process, file, line) FROM repeated_closure);
 
 -- Compilations, with what changed since the earlier ones of their call site.
 CREATE TABLE compiled_again AS

@@ -208,15 +208,27 @@ SELECT
 FROM logged_read
 WHERE process NOT IN (SELECT process FROM operator_counts UNION SELECT process FROM fallback_op);
 
+-- Internal: Lines in a loop with a barrier whose reads stand above it, so that each cuts off a graph of its own: these graphs.
+CREATE TABLE read_graph AS
+SELECT process, file, line, count(*) AS cut_off, sum(duration_ns)::BIGINT AS cut_off_ns, list(index) AS cut_off_compilations
+FROM compilation c
+JOIN line_of_ended_loop USING (process, file, line)
+SEMI JOIN (SELECT process, file, line FROM host_sync WHERE compile_ns > 0) h USING (process, file, line)
+ANTI JOIN (SELECT process, file, line FROM step) s USING (process, file, line)
+WHERE process NOT IN (SELECT process FROM missing_barrier)
+GROUP BY process, file, line;
+
 -- Internal: Lines that read for a purpose, as rows of a rule. `each_`: share of the steps above which a read
 -- stalls the device; below `often_` and `rare_` (of all steps) it is worth knowing, no more; up to
 -- `seldom_`, or in fewer steps than `times_`, it is nothing.
 CREATE MACRO read_lines(purpose_, each_, often_, seldom_, rare_, times_) AS TABLE
 SELECT
-    process, file, line, function, user_file, user_line, user_function, count, per_step, cost_ns, cost_basis, claim,
+    process, file, line, function, user_file, user_line, user_function, count, per_step,
+    cost_ns + coalesce(cut_off_ns, 0) AS cost_ns, cost_basis,
+    [claim, claim('compile_once', 'compile', compilations_ := cut_off_compilations)] AS claim,
     share_of_steps >= each_ AND share_of_all >= rare_ AS stalls,
     share_of_steps < often_ OR share_of_all < rare_ OR device_limits AS healthy,
     {'kinds': kinds, 'share_of_steps': share_of_steps, 'steps_of': steps_of, 'via': via, 'cure': cure,
-     'turns': turns} AS cause
-FROM read_line
+     'turns': turns, 'cut_off': cut_off, 'cut_off_s': round(cut_off_ns / 1e9, 3)} AS cause
+FROM read_line LEFT JOIN read_graph USING (process, file, line)
 WHERE purpose = purpose_ AND times >= times_ AND share_of_steps > seldom_;

@@ -75,18 +75,20 @@ SELECT
     CASE WHEN w.rough THEN 'bound' ELSE 'estimate' END AS cost_basis,
     CASE WHEN w.graph.in_loop AND NOT w.rough THEN [
         claim('constant_cost', 'compile', compilations_ := w.graphs,
-              -- the first batch makes gradients, those of the others are added: two graphs
+              -- the first batch makes gradients, those of the others are added; what the first turn begins with is
+              -- recorded, too: two graphs
               to_ns_ := least(w.duration_ns, (w.duration_ns - w.saved_ns)
-                  * if(w.graph.kind = 'batches' AND len(w.graphs) = 1, 2, 1)))
+                  * if(w.graph.kind IN ('batches', 'turns') AND len(w.graphs) = 1, 2, 1)))
     ] || CASE WHEN w.graph.kind = 'loop' AND w.graph.trains
               THEN [claim('remove', 'tracing', part_ := w.graph.part)]  -- Python records one turn
               ELSE [] END
     END AS claim,
-    NOT w.goes_on AS settled,
+    NOT w.goes_on AS settled, NOT w.graph.in_loop AS outside_loop,
+    CASE WHEN NOT w.goes_on AND w.graph.kind IN ('turns', 'batches') THEN 'warning' END AS highest,  -- it compiled once
     CASE WHEN w.graph.bare THEN w.graphs END AS compilations,
     w.saved_ns / nullif(l.duration_ns, 0) AS share_of_loop,
     {'kind': w.graph.kind, 'op': w.graph.opcode, 'graphs': len(w.graphs), 'settled': NOT w.goes_on,
-     'compiled': w.graph.called, 'loop': w.graph.body, 'turn': w.graph.turn,
+     'compiled': w.graph.called, 'loop': w.graph.body, 'turn': w.graph.turn, 'program': w.graph.program_id,
      'trains': w.graph.trains, 'graph_instructions': w.graph.instructions,
      'repeated_share': round(w.graph.part, 4), 'compile_s': round(w.duration_ns / 1e9, 3),
      'share_of_compiling': round(w.duration_ns / c.duration_ns, 4)} AS cause
@@ -126,7 +128,7 @@ SELECT c.process, unnest(site(c)), g.copies AS count,
        CASE WHEN s.tail THEN NULL ELSE [
            claim('constant_cost', 'compile', compilations_ := [c.index], to_ns_ := c.duration_ns / g.copies)
        ] END AS claim,
-       TRUE AS settled,
+       TRUE AS settled, coalesce(s.tail, FALSE) AS outside_loop, 'warning' AS highest,
        {'kind': 'outgrown', 'op': 'dot', 'graphs': 1, 'graph_instructions': z.instructions,
         'compile_s': round(c.duration_ns / 1e9, 3)} AS cause
 FROM outgrown_weights g

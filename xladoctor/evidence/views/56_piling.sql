@@ -1,11 +1,3 @@
--- Internal: Lines that step an optimizer which calls a function of the program several times in each step, as LBFGS
--- does: it reads values itself, to decide whether to call it again.
-CREATE TABLE repeated_closure AS
-SELECT DISTINCT o.process, o.file, o.line,
-       {'file': o.closure_file, 'line': o.closure_line, 'function': o.closure_function} AS closure
-FROM optimizer o SEMI JOIN host_sync h USING (process, file, line)
-WHERE o.closure_file IS NOT NULL;
-
 -- Internal: Lines that append to a tensor which the model computes with, by dimension. The compiler makes one
 -- concatenation of those of all turns, so that a larger one has more parts; a batch's sizes do not change the parts.
 CREATE TABLE appending AS

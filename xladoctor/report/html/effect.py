@@ -34,7 +34,7 @@ def effect(finding: Finding, diagnosis: Diagnosis) -> list[Bar]:
         return list(
             _bars("average step now", saving.now_ms / 1e3, [("fixed", saving.after_ms / 1e3)])
         )
-    if not loop_s or saving.seconds > loop_s:
+    if not loop_s or saving.outside_loop or saving.seconds > loop_s:
         return []
     left = loop_s - saving.seconds
     return list(_bars("the loop now", loop_s, [("fixed", left)], least=least))

@@ -1,7 +1,7 @@
 -- Internal: Loops without a barrier of their own, in programs that have others: between two barriers reads at one
 -- line cut graphs of which each repeats an operation more often than the one before, as what a turn
 -- leaves unread is in the graphs of all later turns. `leftover`: graphs cut right after, elsewhere,
--- that begin with what is left.
+-- that begin with what is left. Where the loop ends its turns with a barrier, or is a model's own, graphs grow within a turn.
 CREATE TABLE growing_turn AS
 WITH grown AS (
     SELECT c.process, c.thread, c.step, c.index, site(c) AS site, c.via,
@@ -10,7 +10,8 @@ WITH grown AS (
     FROM compilation c
     JOIN graph_change g ON g.process = c.process AND g.index = c.index
         AND g.nature IN ('count', 'added') AND g.now_count > g.was_count
-    WHERE c.step IS NOT NULL AND c.process NOT IN (SELECT process FROM missing_barrier)
+    WHERE c.step IS NOT NULL AND c.file IS NOT NULL AND c.process NOT IN (SELECT process FROM missing_barrier)
+      AND (c.process, c.file, c.line) NOT IN (SELECT (process, file, line) FROM line_of_ended_loop)
 ),
 turn AS (
     SELECT DISTINCT ON (process, thread, step, site, via)

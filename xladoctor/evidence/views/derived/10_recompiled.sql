@@ -135,8 +135,9 @@ LEFT JOIN (
 WHERE c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another one
   AND CASE WHEN y.index IS NOT NULL AND w.begin_ns IS NULL THEN TRUE
            WHEN w.begin_ns IS NULL THEN (turn >= warmup()
-                -- a program that never left warm-up, in which shapes change all the same
-                OR t.steps BETWEEN 2 AND warmup() AND NOT t.without_barrier AND c.basis = 'hlo' AND c.kind = 'input_shape'
+                -- a program that hardly left warm-up, in which shapes or numbers change all the same
+                OR t.steps BETWEEN 2 AND 2 * warmup() AND NOT t.without_barrier AND c.step > 0 AND c.basis = 'hlo'
+                    AND c.kind IN ('input_shape', 'constant')
                 -- what a log of compilations alone explains, of which people keep a few lines
                 OR c.launches IS NULL AND c.compile_id IS NOT NULL AND c.basis = 'key'
                 -- no small operation of the framework's, which share their names
@@ -346,6 +347,6 @@ SELECT
 FROM (
     SELECT *, NOT limited AND NOT goes_on AND total < buckets AS early,
            NOT limited AND (NOT goes_on AND total < buckets OR total <= phases AND NOT marching AND again) AS few,
-           NOT limited AND (total = 1 OR (anywhere AND count = 1 AND total < buckets) OR (kind <> 'input_shape' AND total <= phases AND again)) AS phase
+           NOT limited AND (total = 1 OR (anywhere AND count = 1 AND total < buckets) OR (kind <> 'input_shape' AND total <= if(kind = 'operations', buckets - 1, phases) AND again)) AS phase
     FROM recompiled_line WHERE list_contains(kinds, kind)
 );
