@@ -36,6 +36,7 @@ def test_a_result_that_is_waited_for() -> None:
         KIND,
         """
         from jax import block_until_ready as ready
+        params = start()
         for x in data:
             params, loss = ready(step(params, x))  #!
         """,
@@ -43,6 +44,8 @@ def test_a_result_that_is_waited_for() -> None:
     ) == expected(
         """
         from jax import block_until_ready as ready
+        params = start()
+        loss = None
         for x in data:
             params, loss = step(params, x)
         ready((params, loss))

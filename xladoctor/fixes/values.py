@@ -200,7 +200,7 @@ def is_reached(source: Source, statement: cst.CSTNode, loop: cst.CSTNode) -> boo
     inner = statement
     for above in source.around(statement):
         if isinstance(above, cst.IndentedBlock):
-            before = above.body[: list(above.body).index(inner)]
+            before = (each for each in above.body if source.end(each) < source.begin(inner))
             if any(True for each in before for _ in source.all(_LEAVES, each)):
                 return False
         elif not isinstance(above, (cst.For, cst.While)) or not runs(source, above):

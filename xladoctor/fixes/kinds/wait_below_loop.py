@@ -24,11 +24,16 @@ def fix(case: Case) -> Change:
         raise Refused(f"line {case.line} is not a statement of a loop itself")
     loop = loops[0]
     _refuse(source, loop)
-    edits = _edits(source, statement, loop)
+    edits, missing = _edits(source, statement, loop), _missing(source, statement, loop)
+    behaviour = ""
+    if missing and _can_be_none(source, statement, loop, missing):
+        edits = (source.insert_before(loop, f"{' = '.join(missing)} = None"), *edits)
+    elif missing:
+        behaviour = f"without an iteration of the loop, `{missing[0]}` is missing"
     return Change(
         f"wait once, below the loop in line {source.begin(loop).line}",
         edits,
-        behaviour=_without_iterations(source, statement, loop),
+        behaviour=behaviour,
         relies_on=(_MEMORY,),
     )
 
@@ -54,17 +59,36 @@ def _refuse(source: Source, loop: cst.For | cst.While) -> None:
         raise Refused(f"the loop has a `{kind}` in line {source.begin(each).line}")
 
 
-def _without_iterations(
+def _missing(
     source: Source, statement: cst.SimpleStatementLine, loop: cst.For | cst.While
-) -> str:
-    """How the program behaves if the loop has no iteration; empty if it then does the same."""
+) -> list[str]:
+    """The variables that are not set if the loop has no iteration."""
     if is_reached(source, statement, loop):
-        return ""
-    for name in source.variables(statement):
-        above = [each for each in source.bindings(name) if source.begin(each) < source.begin(loop)]
-        if source.bindings(name) and not above:
-            return f"without an iteration of the loop, `{name.value}` is missing"
-    return ""
+        return []
+    part = statement.body[0]
+    waited = part.targets[0] if isinstance(part, cst.Assign) else part
+    names = {each.value: each for each in source.variables(waited)}
+    return [
+        name
+        for name, use in names.items()
+        if source.bindings(use)
+        and all(source.begin(each) > source.begin(loop) for each in source.bindings(use))
+    ]
+
+
+def _can_be_none(
+    source: Source, statement: cst.SimpleStatementLine, loop: cst.For | cst.While, names: list[str]
+) -> bool:
+    """Whether variables may be None in front of a loop, as nothing looks at them elsewhere."""
+    waits = source.only_call(statement)
+    scope: cst.CSTNode = source.function_around(loop) or source.module
+    uses = [use for name in names for use in source.names_used(scope, name)]
+    return (
+        waits is not None
+        and source.qualified(waits.func) == {_WAIT}
+        and not source.loops_around(loop)
+        and all(loop in [*source.around(use)] for use in uses)
+    )
 
 
 def _edits(
