@@ -13,6 +13,7 @@ from xladoctor.diagnosis.finding import Cost, Finding, Location
 from xladoctor.diagnosis.findings import from_rows
 from xladoctor.diagnosis.interface import Steps, TimeSpent
 from xladoctor.diagnosis.rule import RuleError
+from xladoctor.diagnosis.same_call import joined
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.whatif import WhatIf
 
@@ -260,3 +261,9 @@ def test_fingerprints_of_the_same_code_twice_in_a_function_are_numbered() -> Non
 def test_fingerprint_without_source_is_of_the_line_s_number() -> None:
     without: Tables = {}
     assert fingerprint(tables=without) != fingerprint({"line": 43}, tables=without)
+
+
+def test_costs_that_are_not_known_are_not_added_up_to_nothing() -> None:
+    without = row(cost_ns=None)
+    assert joined(without, [without])["cost_ns"] is None
+    assert joined(without, [row(cost_ns=5)])["cost_ns"] == 5

@@ -66,6 +66,8 @@ def _worst(rows: list[Row]) -> Row:
     """
     worst = max(rows, key=lambda row: (row.get("cost_ns") or 0, row.get("count") or 0))
     same = [row for row in rows if row.get("process") == worst.get("process")]
+    if len(same) == 1:
+        return worst
     numbers = [number for row in same for number in row.get("compilations") or ()]
     if not all(row.get("compilations") for row in same) or len(set(numbers)) < len(numbers):
         return worst

@@ -38,11 +38,12 @@ def _joined(rows: list[Row], evidence: Evidence) -> Row:
 def joined(first: Row, others: list[Row]) -> Row:
     """A row that stands for others, too: with the counts, costs and claims of all."""
     rows = [first, *others]
+    costs = [row["cost_ns"] for row in rows if row.get("cost_ns") is not None]
     return {
         **first,
         "count": sum(row["count"] for row in rows),
         "per_step": sum(row.get("per_step") or 0.0 for row in rows) or None,
-        "cost_ns": sum(row.get("cost_ns") or 0 for row in rows),
+        "cost_ns": sum(costs) if costs else None,
         "claim": [claim for row in rows for claim in _claims(row)],
         "stalls": any(row.get("stalls") for row in rows),
         "healthy": all(row.get("healthy") for row in rows),
