@@ -97,7 +97,7 @@ def test_where_nothing_can_be_compared_no_patch_holds(printed: str) -> None:
 
 
 def test_a_patched_program_that_fails_is_said_to() -> None:
-    runs = [(Run(0, "", 2.0), Run(1, "", None, fault="Traceback\nNameError: total"))]
+    runs = [(Run(0, "", 2.0), Run(1, "", None, errors="Traceback\nNameError: total"))]
     found = judged(proof(), runs, RTOL)
     assert found.outcome == "fails"
     assert found.reason == "it ended with status 1"
@@ -171,6 +171,17 @@ def test_ignored_data_is_copied_if_it_is_named(project: Path) -> None:
         pass
 
 
+def test_empty_folders_are_copied(project: Path, tmp_path: Path) -> None:
+    (project / "data" / "checkpoints").mkdir()
+    with workspace(project, [project / "data" / "checkpoints"]) as copies:
+        copies.fresh({})
+        assert [*(copies.copy / "data").iterdir()] == [copies.copy / "data" / "checkpoints"]
+    (tmp_path / "bare" / "checkpoints").mkdir(parents=True)
+    with workspace(tmp_path / "bare") as copies:
+        copies.fresh({})
+        assert (copies.copy / "checkpoints").is_dir()
+
+
 def test_words_of_files_are_those_of_the_copy(project: Path) -> None:
     with workspace(project) as whole:
         copies = replace(whole, encloses=False)
@@ -213,7 +224,7 @@ def test_without_git_it_is_the_folder_without_environments(tmp_path: Path) -> No
 def test_a_project_that_is_too_large_is_an_error(tmp_path: Path) -> None:
     with (tmp_path / "weights.bin").open("wb") as file:
         file.truncate(600_000_000)
-    with pytest.raises(FixError, match="600 MB, too much"), workspace(tmp_path):
+    with pytest.raises(FixError, match="more than 500 MB, too much"), workspace(tmp_path):
         pass
 
 

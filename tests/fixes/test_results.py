@@ -137,6 +137,14 @@ def test_numbers_in_files_are_compared_within_a_tolerance(
     assert results([Run(0, "", 1.0)], before, RTOL).differs == (f"{name}:", "+ is written")
 
 
+def test_whole_numbers_in_arrays_are_compared_exactly(tmp_path: Path) -> None:
+    def tokens(path: Path, last: float) -> None:
+        np.save(path, np.array([50_000, last], dtype=int))
+
+    before, after = (run(tmp_path, "tokens.npy", tokens, last) for last in (17.0, 18.0))
+    assert results([before], after, RTOL).other == ("tokens.npy",)
+
+
 def test_files_whose_names_differ_in_each_run_are_not_compared(tmp_path: Path) -> None:
     one, two, three = (run(tmp_path, f"events.{n}", text, 1.0) for n in range(3))
     found = results([one, two], three, RTOL)

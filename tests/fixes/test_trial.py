@@ -139,7 +139,7 @@ def test_a_program_that_fails_in_a_copy_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = Program()
-    monkeypatch.setattr(program, "run", lambda *_: Run(1, "", None, fault="no such file: data"))
+    monkeypatch.setattr(program, "run", lambda *_: Run(1, "", None, errors="no such file: data"))
     with pytest.raises(FixError, match="it ended with status 1") as error:
         course(tmp_path, monkeypatch, program).run()
     assert error.value.hint.startswith("no such file: data\nfiles that git ignores")

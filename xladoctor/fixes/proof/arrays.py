@@ -14,15 +14,19 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 #: Types by the names that safetensors and PyTorch give them; ``bf`` is the upper half of a float32.
-_TYPES = dict(
-    zip(
-        "F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL DoubleStorage FloatStorage HalfStorage"
-        " BFloat16Storage LongStorage IntStorage ShortStorage CharStorage ByteStorage"
-        " BoolStorage".split(),
-        2 * "f8 f4 f2 bf i8 i4 i2 i1 u1 ?".split(),
-        strict=True,
-    )
+_NAMES = (
+    ("f8", "F64", "Double"),
+    ("f4", "F32", "Float"),
+    ("f2", "F16", "Half"),
+    ("bf", "BF16", "BFloat16"),
+    ("i8", "I64", "Long"),
+    ("i4", "I32", "Int"),
+    ("i2", "I16", "Short"),
+    ("i1", "I8", "Char"),
+    ("u1", "U8", "Byte"),
+    ("?", "BOOL", "Bool"),
 )
+_TYPES = {name: kind for kind, one, other in _NAMES for name in (one, f"{other}Storage")}
 _FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, RecursionError)
 
 
@@ -142,9 +146,11 @@ _READERS: dict[str, Callable[[Path], dict[str, Any]]] = {
 
 
 def close(one: Any, other: Any, rtol: float) -> bool:
-    """Whether two values are the same: numbers within a tolerance of the largest of their array."""
+    """Whether two values are the same: those of floating point within a tolerance of the largest of
+    their array, all others exactly, as whole numbers may be names.
+    """
     a, b = np.asarray(one), np.asarray(other)
-    if a.shape != b.shape or not all(np.issubdtype(each.dtype, np.number) for each in (a, b)):
+    if a.shape != b.shape or not all(np.issubdtype(each.dtype, np.inexact) for each in (a, b)):
         return bool(np.array_equal(a, b))
     finite = np.isfinite(a)
     if not np.array_equal(finite, np.isfinite(b)):

@@ -22,7 +22,7 @@ from typing import Any
 NOT_ALLOWED = 125
 _USERS, _MOUNTS = 0x10000000, 0x20000  # CLONE_NEWUSER, CLONE_NEWNS
 _READ_ONLY, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = 1, 32, 4096, 16384, 1 << 18
-_RELATIVE_TIMES = {os.ST_RELATIME: 1 << 21}
+_KEPT, _RELATIVE_TIMES = 0xC0F, 1 << 21  # flags of a mount, as statvfs has them; MS_RELATIME
 _DEATH_SIGNAL, _SUBREAPER = 1, 36
 _PATIENCE_S = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 10.0))
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -59,7 +59,7 @@ def _enclose(mounts: list[tuple[str, str, bool]]) -> None:
         _mount(source, target, _BIND | _RECURSIVE)
         if read_only:
             found = os.statvfs(target).f_flag
-            flags = found & 0xC0F | sum(to for at, to in _RELATIVE_TIMES.items() if found & at)
+            flags = found & _KEPT | _RELATIVE_TIMES * bool(found & os.ST_RELATIME)
             _mount("none", target, _REMOUNT | _BIND | _READ_ONLY | flags)
 
 

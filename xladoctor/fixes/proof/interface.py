@@ -22,6 +22,8 @@ Outcome = Literal[
 #: Outcomes of patches that are worth making.
 KEPT = ("holds", "helps less than predicted")
 
+_LAST = 400  # characters of what a failed program wrote
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -37,14 +39,13 @@ class Run:
     """A program that was run once, captured.
 
     Attributes:
-        status: its exit status; negative for a signal; None if it took too long.
+        status: its exit status, as shells report it; None if it took too long.
         printed: its standard output.
         loop_s: seconds of its loop with warm-up, or of the whole program if it has none.
         steady_s: the same without the compiling of warm-up.
         counts: compilations after warm-up, reads a step and so on, by name.
         findings: ids of the rules with a finding at warning or above.
         rules: the rule of each finding.
-        fault: the end of its standard error, if it failed.
         errors: its standard error.
         logged: the number of its log records, by level, as texts.
         written, removed: the files below the project that it wrote, each with where it is kept, and
@@ -59,12 +60,16 @@ class Run:
     counts: tuple[tuple[str, float], ...] = ()
     findings: frozenset[str] = frozenset()
     rules: tuple[str, ...] = ()
-    fault: str = ""
     errors: str = ""
     logged: tuple[str, ...] = ()
     written: Mapping[str, Path] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
     state: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def fault(self) -> str:
+        """The end of its standard error, if it failed."""
+        return self.errors.strip()[-_LAST:] if self.status else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,14 +94,12 @@ def _by_results(
     last = next((each for each in found if each.other), found[-1])
     proof = replace(proof, same=last.same)
     if last.varies:
-        them = ", ".join(last.varies[:_FEW]) + ", …" * (len(last.varies) > _FEW)
-        proof = _noted(proof, f"what differs in each run was not compared: {them}")
+        proof = _noted(proof, f"what differs in each run was not compared: {_few(last.varies)}")
     if not last.other:
         return proof
     behaviours = [patch.change.behaviour.rstrip(".") for patch in (proof.patch, *proof.others)]
     if not all(behaviours):
-        them = ", ".join(last.other[:_FEW]) + ", …" * (len(last.other) > _FEW)
-        why = f"with the patch the results are others: {them}"
+        why = f"with the patch the results are others: {_few(last.other)}"
         return replace(proof, outcome="changes the results", reason=why, differs=last.differs)
     behaviour = "; ".join(dict.fromkeys(behaviours))
     lines = leaves_out([run.printed for run in before], pairs[-1][1].printed, rtol)
@@ -109,6 +107,10 @@ def _by_results(
         return _noted(proof, f"it prints the same without {lines} lines: {behaviour}")
     said = f"the results are others, as was to be expected: {behaviour}"
     return _noted(replace(proof, differs=last.differs), said)
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:_FEW]) + ", …" * (len(names) > _FEW)
 
 
 def _by_times(proof: Proof, faster: Interval, *, widely: bool, is_gone: bool) -> Proof:
@@ -174,6 +176,4 @@ def ending(run: Run) -> str:
     """How a run ended, as a clause."""
     if run.status is None:
         return "it took too long"
-    if run.status < 0:
-        return f"it ended by signal {-run.status}"
     return f"it ended with status {run.status}" if run.status else "it left no report"

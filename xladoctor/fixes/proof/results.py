@@ -122,16 +122,16 @@ def _values(
     first = before[0]
     if any(each.keys() != first.keys() for each in before):
         return Compared(varies=True)
-    steady = [
+    steady = {
         name
         for name, value in first.items()
         if all(close(value, each[name], rtol) for each in before[1:])
-    ]
-    found = [f"- {name.lstrip('.') or 'its array'}" for name in sorted(first.keys() - after.keys())]
-    found += [
-        f"+ {name.lstrip('.') or 'its array'}" for name in sorted(after.keys() - first.keys())
-    ]
-    for name in steady:
-        if name in after and not close(first[name], after[name], rtol):
-            found.append(f"- {name.lstrip('.') or 'its array'} has other values")
+    }
+    found = list[str]()
+    for name in sorted(first.keys() | after.keys()):
+        label = name.lstrip(".") or "its array"
+        if name not in after or name not in first:
+            found.append(f"- {label}" if name in first else f"+ {label}")
+        elif name in steady and not close(first[name], after[name], rtol):
+            found.append(f"- {label} has other values")
     return Compared(tuple(found), bool(steady), len(steady) < len(first))

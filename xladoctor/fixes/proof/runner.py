@@ -24,7 +24,6 @@ from xladoctor.fixes.proof.workspace import Workspace, outgoing
 from xladoctor.recording.bootstrap._xladoctor.results import LOGGED, VARIABLE
 
 _HURTS = ("warning", "error")
-_LAST = 400  # characters of what a failed program wrote
 _LARGEST = 200_000_000  # bytes of a file that is kept; of a larger one the digest is
 _LARGEST_TEXT = 50_000_000  # bytes of what a program prints
 _TICK_S, _ENDING_S = 0.5, 15.0
@@ -108,18 +107,22 @@ class Runner:
             report = _report(place)
             shutil.rmtree(place, ignore_errors=True)
             self._refuse_the_original(report)
-            written = _moved(self._copies.copy, before, Path(f"{place}-files"))
-            removed = tuple(
-                sorted(before.keys() - dict(_files(self._copies.copy)) - written.keys())
+            if status is None:
+                return Run(None, "")
+            now = dict(_files(self._copies.copy))
+            return Run(
+                status,
+                _text(Path(f"{place}.out")),
+                errors=_text(Path(f"{place}.err")),
+                logged=_logged(state),
+                written=_moved(self._copies.copy, before, now, Path(f"{place}-files")),
+                removed=tuple(sorted(before.keys() - now.keys())),
+                state={path.stem: path for path in _kept(state)},
+                **_measured(report),
             )
-            out, err = (_text(Path(f"{place}.{name}")) for name in ("out", "err"))
         except OSError as error:
             what = f"cannot keep what the program left: {error.strerror}: {error.filename}"
             raise FixError(what) from error
-        if status is None:
-            return Run(None, "")
-        kept = (_logged(state), written, removed, {path.stem: path for path in _kept(state)})
-        return _run_of(status, out, err, report, *kept)
 
     def _status(
         self, place: Path, state: Path, limit_s: float | None, tick: Callable[[], None]
@@ -196,10 +199,12 @@ def _files(folder: Path) -> Iterator[tuple[str, tuple[int, int, int]]]:
                     yield relative, (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
-def _moved(copy: Path, before: dict[str, Any], target: Path) -> dict[str, Path]:
+def _moved(
+    copy: Path, before: dict[str, Any], now: dict[str, Any], target: Path
+) -> dict[str, Path]:
     """The files that a run has written, moved out of the way; of large ones there is a digest."""
     written = {}
-    for name, found in list(_files(copy)):
+    for name, found in now.items():
         file, kept = copy / name, target / name
         if before.get(name) == found or not (file.is_file() or file.is_symlink()):
             continue
@@ -243,24 +248,16 @@ def _report(directory: Path) -> dict[str, Any] | None:
     return report if isinstance(report, dict) else None
 
 
-def _run_of(
-    status: int, printed: str, errors: str, report: dict[str, Any] | None, *left: Any
-) -> Run:
-    fault = errors.strip()[-_LAST:] if status else ""
+def _measured(report: dict[str, Any] | None) -> dict[str, Any]:
+    """The times, counts and findings of a run that has a diagnosis."""
     if report is None:
-        return Run(status, printed, None, None, (), frozenset(), (), fault, errors, *left)
-    spent = report["time"]
-    return Run(
-        status,
-        printed,
-        spent["loop_s"] or spent["total_s"],
-        spent["loop_s"] and spent["loop_s"] - (spent["warmup_compile_s"] or 0.0),
-        tuple(
-            (each["name"], each["value"]) for each in report["counts"] if each["value"] is not None
-        ),
-        frozenset(each["rule"] for each in report["findings"] if each["severity"] in _HURTS),
-        tuple(each["rule"] for each in report["findings"]),
-        fault,
-        errors,
-        *left,
-    )
+        return {}
+    spent, findings = report["time"], report["findings"]
+    counts = ((each["name"], each["value"]) for each in report["counts"])
+    return {
+        "loop_s": spent["loop_s"] or spent["total_s"],
+        "steady_s": spent["loop_s"] and spent["loop_s"] - (spent["warmup_compile_s"] or 0.0),
+        "counts": tuple((name, value) for name, value in counts if value is not None),
+        "findings": frozenset(each["rule"] for each in findings if each["severity"] in _HURTS),
+        "rules": tuple(each["rule"] for each in findings),
+    }

@@ -11,7 +11,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import secrets
 import shutil
 import subprocess
 import sys
@@ -19,6 +18,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +129,7 @@ class Workspace:
         Raises:
             FixError: there is no room, or something cannot be read.
         """
-        try:
+        with _copying(self.root):
             for made in (self.copy, self.folder / "tmp"):
                 _remove(made)
             (self.folder / "tmp").mkdir()
@@ -144,9 +144,6 @@ class Workspace:
                 mounted = self.within(path)
                 mounted.parent.mkdir(parents=True, exist_ok=True)
                 mounted.mkdir(exist_ok=True) if path.is_dir() else mounted.touch()
-        except OSError as error:
-            what = f"cannot copy {from_here(self.root)}: {error.strerror or error}"
-            raise FixError(what) from error
 
 
 @contextmanager
@@ -160,28 +157,38 @@ def workspace(root: Path, include: Sequence[Path] = ()) -> Iterator[Workspace]:
         FixError: it is too large to be copied, or cannot be.
     """
     root = root.resolve()
-    try:
-        files = frozenset(
-            (*_files(root), *(file for path in include for file in _below(root, path)))
-        )
-        size = sum(os.lstat(root / file).st_size for file in files)
-    except OSError as error:
-        what = f"cannot copy {from_here(root)}: {error.strerror}"
-        raise FixError(what) from error
-    if size > _LARGEST:
-        raise FixError(
-            f"{from_here(root)} has {size / 1e6:,.0f} MB, too much to copy for each run",
-            "name its data in .gitignore, or a smaller project with --root",
-        )
     with _private_folder(root) as folder:
-        made = Workspace(root, files, folder)
-        try:
+        with _copying(root):
+            made = Workspace(root, _sized(root, include), folder)
             made.runs.mkdir()
-            _copy(root, files, made.origin)
-        except OSError as error:
-            what = f"cannot copy {from_here(root)}: {error.strerror or error}"
-            raise FixError(what) from error
+            _copy(root, made.files, made.origin)
         yield replace(made, encloses=_can_enclose(made))
+
+
+@contextmanager
+def _copying(root: Path) -> Iterator[None]:
+    """Says of a fault that the project cannot be copied."""
+    try:
+        yield
+    except OSError as error:
+        what = f"cannot copy {from_here(root)}: {error.strerror or error}"
+        raise FixError(what) from error
+
+
+def _sized(root: Path, include: Sequence[Path]) -> frozenset[str]:
+    """The files to be copied. None are searched further once they are too large together."""
+    files, size = set[str](), 0
+    for name in chain(_files(root), *(_below(root, path) for path in include)):
+        if name not in files:
+            files.add(name)
+            size += os.lstat(root / name).st_size
+        if size > _LARGEST:
+            raise FixError(
+                f"{from_here(root)} has more than {_LARGEST / 1e6:,.0f} MB, too much to copy for"
+                " each run",
+                "name its data in .gitignore, or a smaller project with --root",
+            )
+    return frozenset(files)
 
 
 @contextmanager
@@ -194,10 +201,9 @@ def _private_folder(root: Path) -> Iterator[Path]:
             if left.lstat().st_uid == os.getuid() and not _is_in_use(left):
                 _remove(left)
     try:
-        new = Path(tempfile.mkdtemp(prefix=".xladoctor-", dir=place))
-        lock = os.open(new, os.O_RDONLY | os.O_CLOEXEC)
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+        lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        folder = new.rename(new.with_name(f"{_PREFIX}{secrets.token_hex(4)}"))
     except OSError as error:
         raise FixError(f"cannot make a folder in {place}: {error.strerror}") from error
     try:
@@ -209,7 +215,7 @@ def _private_folder(root: Path) -> Iterator[Path]:
 
 
 def _is_in_use(folder: Path) -> bool:
-    """Whether the process that made a folder still runs, which locks it before it has this name."""
+    """Whether the process that made a folder still runs, which has locked it."""
     lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -254,20 +260,15 @@ def _remove(path: Path) -> None:
     Raises:
         OSError: it cannot be removed.
     """
-
-    def again(function: Any, name: str, _: object) -> None:
-        with suppress(FileNotFoundError):
-            Path(name).parent.chmod(0o700)
-            if Path(name).is_dir() and not Path(name).is_symlink():
-                Path(name).chmod(0o700)
-                shutil.rmtree(name)
-            else:
-                Path(name).unlink()
-
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, onerror=again)
-    else:
+    if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
+        return
+    path.chmod(0o700)
+    for place, folders, _ in os.walk(path):
+        for each in (Path(place, name) for name in folders):
+            if not each.is_symlink():
+                each.chmod(0o700)
+    shutil.rmtree(path)
 
 
 def _below(root: Path, path: Path) -> Iterator[str]:
@@ -279,34 +280,22 @@ def _below(root: Path, path: Path) -> Iterator[str]:
     whole = path.resolve()
     if not whole.is_relative_to(root) or not whole.exists():
         raise FixError(f"{path} is not in the project {from_here(root)}")
-    yield from (
-        str(each.relative_to(root))
-        for each in ([whole] if whole.is_file() else whole.rglob("*"))
-        if not each.is_dir() or each.is_symlink()
-    )
+    for each in (whole, *whole.rglob("*")):
+        yield str(each.relative_to(root))
 
 
-def _files(root: Path) -> list[str]:
-    """The files of a project, relative to it; links are files."""
-    command = [
-        "git",
-        "-C",
-        str(root),
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ]
+def _files(root: Path) -> Iterator[str]:
+    """The files of a project, relative to it; links and empty folders are files."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
-        listed = subprocess.run(command, capture_output=True, check=False)
-    except OSError:
-        listed = None
-    if listed is not None and listed.returncode == 0:
-        names = {os.fsdecode(name) for name in listed.stdout.split(b"\0") if name}
-        there = [root / name for name in names if os.path.lexists(root / name)]
-        return sorted(file for path in there for file in _walked(path, root))
-    return sorted(_walked(root, root))
+        listed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        yield from _walked(root, root)
+        return
+    for name in filter(None, listed.split(b"\0")):
+        path = root / os.fsdecode(name)
+        if os.path.lexists(path):
+            yield from _walked(path, root)
 
 
 def _walked(path: Path, root: Path) -> Iterator[str]:
@@ -314,7 +303,10 @@ def _walked(path: Path, root: Path) -> Iterator[str]:
     if path.is_symlink() or not path.is_dir():
         yield str(path.relative_to(root))
         return
-    for entry in path.iterdir():
+    entries = [*path.iterdir()]
+    if not entries:
+        yield str(path.relative_to(root))
+    for entry in entries:
         if entry.name not in _LEFT_OUT and not (entry / "pyvenv.cfg").exists():
             yield from _walked(entry, root)
 
@@ -326,6 +318,8 @@ def _copy(root: Path, files: frozenset[str], target: Path) -> None:
         copy.parent.mkdir(parents=True, exist_ok=True)
         if source.is_symlink():
             copy.symlink_to(_target(source, root))
+        elif source.is_dir():
+            copy.mkdir(exist_ok=True)
         elif source.is_file():
             shutil.copy2(source, copy)
 
