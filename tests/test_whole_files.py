@@ -40,6 +40,7 @@ STEPS = {"open", "os.chmod", "os.chown", "os.mkdir", "os.remove", "os.rename", "
 OTHERS = {
     "cli/main.py",
     "environment/probe_runner.py",
+    *(f"fixes/proof/{name}.py" for name in ("enclosed", "runner", "workspace")),
     *(f"storage/{name}.py" for name in ("fetch", "needed", "sending")),
     *(f"tpu_check/compiler/{name}.py" for name in ("cache", "child", "run")),
     "view/xprof.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,7 +23,7 @@ class Hears:
     def __init__(self) -> None:
         self.counters = EventCounters()
         sites = CallSites({"jax", "jaxlib"})
-        calls: Any = SimpleNamespace(sites=sites, note=lambda record, *what: record(*what))
+        calls: Any = SimpleNamespace(sites=sites, note=operator.call)
         self.configured = ConfigChanges(calls, self.counters)
 
 

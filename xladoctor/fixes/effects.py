@@ -73,7 +73,7 @@ class Effects:
     leaves: cst.CSTNode | None = None
 
     def add(self, other: Effects) -> None:
-        """Those of more code."""
+        """Add the effects of more code."""
         self.reads |= other.reads
         self.binds |= other.binds
         self.changes |= other.changes

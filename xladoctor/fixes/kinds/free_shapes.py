@@ -11,7 +11,7 @@ _STATIC = frozenset(("torch._dynamo.mark_static",))
 def fix(case: Case) -> Change:
     """For the one call of ``torch.compile`` in the file that fixes shapes."""
     if case.frontend != "torch":
-        raise Unsuited("padding depends on your data; see `xladoctor explain XD101`")
+        raise Unsuited(f"padding depends on your data; see `xladoctor explain {case.finding.rule}`")
     source = case.source
     found = [
         (call, number)
