@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
-from unittest import mock
 
-import libcst as cst
 import numpy as np
 
 from tests.differential.world import History, Outcome, run
@@ -84,29 +81,13 @@ def _patched(fix: Callable[[Case], Change], program: Program) -> tuple[Case, Cha
     """The finding of a program, the change for it, and the text after that."""
     if isinstance(program.case, Refused):
         raise program.case
-    with _kept_children():
-        change = fix(program.case)
+    change = fix(program.case)
     try:
         patched = applied(program.text, change.edits)
         compile(patched, "train.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         raise Refused(f"does not compile: {error}") from error  # as in a plan
     return program.case, change, patched
-
-
-@contextlib.contextmanager
-def _kept_children() -> Iterator[None]:
-    """A node's children are found anew at each look, which would take most of the time here."""
-    kept: dict[int, tuple[cst.CSTNode, Sequence[cst.CSTNode]]] = {}
-    found = cst.CSTNode.children.fget  # type: ignore[attr-defined]
-
-    def children(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
-        if id(node) not in kept:
-            kept[id(node)] = node, found(node)  # and the node, or its id might be another's
-        return kept[id(node)][1]
-
-    with mock.patch.object(cst.CSTNode, "children", property(children)):
-        yield
 
 
 def difference(before: Outcome, after: Outcome, allowed: frozenset[str]) -> str:

@@ -245,3 +245,35 @@ def test_the_cache_of_graphs_keeps_its_size(line: str) -> None:
 )
 def test_other_ways_to_set_the_cache_are_refused(line: str) -> None:
     assert refusal("default_cache_size", CACHE.format(line=line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'print(os.environ["XLA_COMPILATION_CACHE_SIZE"])',
+        'size = os.getenv("XLA_COMPILATION_CACHE_SIZE", "2048")',
+        "shown = [each for each in os.environ if each.startswith('XLA')]",
+        "print(os.environ[name])",
+        "launch(env=os.environ)",
+        "settings = os.environ.copy()",
+        "env = os.environ\nprint(env[name])",
+    ],
+)
+def test_a_program_that_looks_at_the_size_keeps_it(line: str) -> None:
+    text = CACHE.format(line='os.environ["XLA_COMPILATION_CACHE_SIZE"] = "2"')
+    assert "looks at" in refusal("default_cache_size", f"{text}{line}\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'rank = os.environ["RANK"]',
+        'rank = int(os.environ.get("RANK", "0"))',
+        'host = os.getenv("HOST")',
+        'is_many = "WORLD_SIZE" in os.environ',
+        'env = os.environ\nenv["OTHER"] = "1"',
+    ],
+)
+def test_other_settings_may_be_looked_at(line: str) -> None:
+    text = CACHE.format(line='os.environ["XLA_COMPILATION_CACHE_SIZE"] = "2"')
+    assert "XLA_COMPILATION" not in fixed("default_cache_size", f"{text}{line}\n")

@@ -52,6 +52,7 @@ class Tree:
         self.text = text
         self.lines = lines_of(text.removeprefix(MARK))
         self.hooks: frozenset[str] | None = None  # see effects.hooks
+        self._children: dict[cst.CSTNode, tuple[cst.CSTNode, ...]] = {}
         if any(map(_GENERATED.search, self.lines[:_HEAD])):
             raise Refused("its file says that it is generated")
         try:
@@ -129,7 +130,14 @@ class Tree:
             node = pending.pop()
             if isinstance(node, kind):
                 yield node
-            pending += reversed(node.children)
+            pending += self._parts(node)
+
+    def _parts(self, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
+        """The nodes right below one, from the last; libcst finds them anew at each look."""
+        found = self._children.get(node)
+        if found is None:
+            found = self._children[node] = tuple(reversed(node.children))
+        return found
 
     def begin(self, node: cst.CSTNode) -> Position:
         """Where a node begins, without the comments above it."""

@@ -6,7 +6,7 @@ import libcst as cst
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused
-from xladoctor.fixes.kinds.setting_removed import set_by
+from xladoctor.fixes.kinds.setting_removed import refuse_looks, set_by
 
 _SETTING = "XLA_COMPILATION_CACHE_SIZE"
 
@@ -24,6 +24,7 @@ def fix(case: Case) -> Change:
             f"this file does not set {_SETTING}, or in several places",
             f"unset {_SETTING} where the program is started",
         )
+    refuse_looks(source, found[0], _SETTING)
     return Change(
         f"leave {_SETTING} unset",
         (source.delete(found[0]),),

@@ -15,6 +15,7 @@ _BEHAVIOUR = (
 )
 #: What sets a variable of the environment, or an option, that its first argument names.
 _SETTERS = frozenset(("os.environ.setdefault", "os.putenv", "jax.config.update"))
+_ENVIRONMENT = frozenset(("os.environ", "os.getenv"))
 
 
 def fix(case: Case) -> Change:
@@ -28,16 +29,47 @@ def fix(case: Case) -> Change:
     statement = source.statement(case.line)
     if set_by(source, statement.body[0]).lower() != setting.lower():
         raise Refused(f"line {case.line} does not set {setting} and nothing else")
-    named = [each for each in source.all(cst.SimpleString) if each.evaluated_value == setting]
-    for each in named:
-        if not source.covers(statement, source.begin(each).line):
-            raise Refused(f"line {source.begin(each).line} looks at {setting}")
+    refuse_looks(source, statement, setting)
     return Change(
         f"leave {setting} unset",
         (source.delete(statement),),
         behaviour=_behaviour(setting),
         relies_on=("nothing else of the program looks at it",),
     )
+
+
+def refuse_looks(source: Source, statement: cst.CSTNode, setting: str) -> None:
+    """Refuse a file that looks at a setting in another place than where it sets it."""
+    aliases = {
+        source.code(each.targets[0].target)
+        for each in source.all(cst.Assign)
+        if source.qualified(each.value) & _ENVIRONMENT
+    }
+    for each in source.all((cst.SimpleString, cst.Name, cst.Attribute)):
+        line = source.begin(each).line
+        if source.covers(statement, line):
+            continue
+        is_named = isinstance(each, cst.SimpleString) and each.evaluated_value == setting
+        is_mapping = source.qualified(each) & _ENVIRONMENT or source.code(each) in aliases
+        if is_named or (is_mapping and _is_any_key(source, each)):
+            raise Refused(f"line {line} looks at {setting}, or may do so")
+
+
+def _is_any_key(source: Source, mapping: cst.CSTNode) -> bool:
+    """Whether the environment is used other than by the name of a variable in it."""
+    above = source.parent(mapping)
+    if isinstance(above, (cst.Attribute, cst.AssignTarget, cst.ComparisonTarget)):
+        above = source.parent(above)
+    match above:
+        case (
+            cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.SimpleString()))])
+            | cst.Call(args=[cst.Arg(value=cst.SimpleString()), *_])
+            | cst.Comparison(left=cst.SimpleString())
+            | cst.Assign(targets=[cst.AssignTarget(target=cst.Name())])
+            | cst.ImportAlias()
+        ):
+            return False
+    return True
 
 
 def _behaviour(setting: str) -> str:
