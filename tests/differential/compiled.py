@@ -323,6 +323,6 @@ KINDS = {
     "jit_function": Kind(_LOOP | _FUNCTION, "jax", _COUNTS, needs={}),
     "jit_loop_body": Kind(_LOOP | _BODY, "jax", _COUNTS, needs={}),
     "value_before_loop": Kind(_LOOP | _VALUE, "jax", _COUNTS, cause=_OF_VALUE, needs={}),
-    "argument_not_static": Kind(_LOOP | _STATIC, "jax", _COUNTS, cause=_OF_STATIC, needs={}),
-    "typed_state": Kind(_LOOP | _TYPED, "jax", _COUNTS, cause=cause(argument="mean"), needs={}),
+    "argument_not_static": Kind(_LOOP | _STATIC, "jax", _COUNTS, ("errors",), _OF_STATIC, {}),
+    "typed_state": Kind(_LOOP | _TYPED, "jax", _COUNTS, ("types",), cause(argument="mean"), {}),
 }

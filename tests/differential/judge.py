@@ -27,7 +27,8 @@ class Program:
         count: batches that ``lab`` has for it.
         case: or why its file is refused for any kind.
         declared: what a patch that says how it behaves may change: ``lines`` that are left out,
-            ``numbers``, ``files`` or ``parts`` that differ, ``errors`` that are not raised.
+            ``numbers``, ``types``, ``files`` or ``parts`` that differ, ``errors`` that are not
+            raised.
     """
 
     text: str
@@ -97,10 +98,13 @@ def difference(before: Outcome, after: Outcome, allowed: frozenset[str]) -> str:
     if before.raised != after.raised:
         return ""
     exact = "numbers" not in allowed
+    states = (before.state, after.state)
+    if "types" in allowed:
+        states = _untyped(before.state), _untyped(after.state)
     checks = (
         _lines("prints", before.printed, after.printed, allowed),
         _files(before, after, allowed),
-        "" if "parts" in allowed else _values("result", before.state, after.state, exact),
+        "" if "parts" in allowed else _values("result", *states, exact),
         "draws other random numbers" if exact and before.random != after.random else "",
         "changes an array before it is read" if after.races > before.races else "",
     )
@@ -153,6 +157,20 @@ def _values(path: str, one: Any, other: Any, exact: bool) -> str:
         found = (_values(f"{path}[{key}]", one[key], other[key], exact) for key in keys)
         return next(filter(None, found), "")
     return "" if _alike(one, other, exact) else f"{path} is {other!r:.80}, not {one!r:.80}"
+
+
+def _untyped(value: Any) -> Any:
+    """A state in which numbers and arrays of JAX and NumPy are of one type."""
+    match value:
+        case (str(), str(), np.ndarray() as array):
+            return "array", array.astype(float)
+        case dict():
+            return {key: _untyped(each) for key, each in value.items()}
+        case tuple():
+            return tuple(map(_untyped, value))
+        case int() | float() if not isinstance(value, History):
+            return "array", np.asarray(value, float)
+    return value
 
 
 def _alike(one: Any, other: Any, exact: bool) -> bool:

@@ -318,7 +318,7 @@ KINDS = {
     "every_tenth_step": Kind(
         _loop(**_SHOWN), _BOTH, counts=(4, 11, 23, 1, 0), declared=("lines", "errors")
     ),
-    "choose_on_device": Kind(_loop(**_CHOSEN), _BOTH),
+    "choose_on_device": Kind(_loop(**_CHOSEN), _BOTH, declared=("types",)),
     "detached_state": Kind(_loop(**_STATE), declared=("numbers", "errors")),
     "wait_below_loop": Kind(_loop(**_WAITED), "jax"),
     "send_once": Kind(_loop(**_SENT), _BOTH),

@@ -201,3 +201,75 @@ def test_a_name_that_means_something_else_is_no_module() -> None:
     source = Source(Path("/project/train.py"), "def f(torch):\n    return torch\n")
     with pytest.raises(Refused, match="`torch` is a name of the program"):
         source.import_of("torch")
+
+
+def test_a_data_set_that_fills_a_cache_of_the_module_has_no_workers() -> None:
+    text = """
+        from torch.utils.data import DataLoader, Dataset
+        CACHE = {}
+
+        class Squares(Dataset):
+            def __getitem__(self, index):
+                return CACHE.setdefault(index, index * index)
+
+        loader = DataLoader(Squares(), 3)  #!
+        """
+    assert "`CACHE`" in refusal("loader_workers", text)
+
+
+@pytest.mark.parametrize("body", ["v + np.random.rand()", "print('step') or v"])
+def test_what_happens_whenever_a_loop_is_traced_is_not_left_to_the_first_time(body: str) -> None:
+    text = f"""
+        import jax
+        import numpy as np
+
+        def train(w, data):
+            for x in data:
+                w = jax.lax.fori_loop(0, 3, lambda i, v: {body}, w)  #!
+        """
+    assert "traced" in refusal("jit_around_control_flow", text, "jax")
+
+
+def test_a_view_of_what_the_loop_changes_is_sent_each_time() -> None:
+    text = """
+        import torch
+        TABLE = torch.ones(4)
+        ARRAY = TABLE.numpy()
+        for x in data:
+            sent = torch.from_numpy(ARRAY).to(device)  #!
+            use(sent)
+            TABLE[0] += 1
+        """
+    assert "`TABLE`" in refusal("send_once", text)
+
+
+def test_a_product_that_may_not_fit_into_32_bits_stays_static() -> None:
+    text = """
+        import jax
+        from functools import partial
+
+        @partial(jax.jit, static_argnums=1)
+        def update(w, n):
+            return w * (n * 70000) * 70000
+
+        for step in range(9):
+            w = update(w, step)  #!
+        """
+    cause = {"argument": "n", "compiled": "update", "was": "1", "now": "2"}
+    assert "32 bits" in refusal("argument_not_static", text, "jax", **cause)
+
+
+def test_a_property_of_an_attribute_is_not_left_out() -> None:
+    text = """
+        import torch
+        from counts import Count
+
+        class Model(torch.nn.Module):
+            def __init__(self):
+                self.count = Count()
+
+            def forward(self, x):
+                print(self.count.following)  #!
+                return x
+        """
+    assert "count.following" in refusal("without_print", text, "torch")

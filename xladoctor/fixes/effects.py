@@ -227,7 +227,7 @@ class _Reader:
         above = self._source.parent(node)
         is_called = isinstance(above, cst.Call) and above.func is node
         if node.attr.value in self._source.properties or (
-            not is_called and _is_foreign(self._source, node)
+            not is_called and _is_foreign(self._source, node.value)
         ):
             self._unknown(node)
         if node.attr.value == "grad":
@@ -366,14 +366,17 @@ def _only_computes(source: Source, method: cst.FunctionDef) -> bool:
 
 def _is_foreign(source: Source, receiver: cst.BaseExpression) -> bool:
     """Whether an object is made by a class or function of a library that is not known."""
-    root = root_of(receiver)
-    if root is None:
+    prefixes = {source.code(receiver)}
+    while isinstance(receiver, (cst.Attribute, cst.Subscript)):
+        receiver = receiver.value
+        prefixes.add(source.code(receiver))
+    if not isinstance(receiver, cst.Name):
         return False
     made = [
         each.value
         for each in source.all(cst.Assign)
         if isinstance(each.value, cst.Call)
-        and any(source.code(target.target) == root for target in each.targets)
+        and any(source.code(target.target) in prefixes for target in each.targets)
     ]
     return any(_is_unknown_library(source, each) for each in made if isinstance(each, cst.Call))
 

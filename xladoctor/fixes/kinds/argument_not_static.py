@@ -29,6 +29,8 @@ _ELEMENTWISE = frozenset(
         *("sign", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "where"),
     )
 )
+#: Of which a product with a few numbers of iterations does not fit into 32 bits.
+_LARGE = 2**15
 _COUNT = re.compile(r"^-?\d+(?:\.\d*)?(?:e[-+]?\d+)?$")
 
 
@@ -52,7 +54,8 @@ def fix(case: Case) -> Change:
     return Change(
         f"pass `{name}` to `{compiled}` as an ordinary argument",
         edits,
-        behaviour=f"JAX computes with `{name}` in 32 bits, where Python did in 64",
+        behaviour=f"JAX computes with `{name}` in 32 bits, where Python did in 64;"
+        " a division by zero gives inf, and raises no error",
     )
 
 
@@ -107,6 +110,9 @@ class _Uses:
             and isinstance(above.left, cst.Integer)
         ):
             raise Refused(f"`{self._source.code(above)}` may not fit into 32 bits")
+        for each in self._source.all(cst.Integer, above):
+            if each.evaluated_value >= _LARGE:
+                raise Refused(f"`{self._source.code(above)}` may not fit into 32 bits")
 
     def _targets(self, node: cst.CSTNode, assign: cst.Assign) -> None:
         if isinstance(node, cst.AssignTarget):

@@ -75,10 +75,14 @@ def _text(case: Case, value: cst.BaseExpression, statement: cst.If, name: str) -
     """The text of a value, without its gradient, of which a choice would keep each step's."""
     source = case.source
     text = source.code(value)
-    if case.frontend == "jax" or called(value) == "detach" or isinstance(value, cst.BaseNumber):
+    if case.frontend == "jax" or called(value) == "detach":
         return text
     if not is_read_only(source, statement, name):
+        if isinstance(value, cst.BaseNumber):
+            raise Refused(f"`{name}` may be a number, and is used otherwise, too")
         raise Refused(f"`{name}` may be used with its gradient", f"choose {text}.detach()")
+    if isinstance(value, cst.BaseNumber):
+        return text
     return f"{text}.detach()" if isinstance(value, (cst.Name, cst.Call)) else f"({text}).detach()"
 
 

@@ -7,8 +7,16 @@ import textwrap
 import libcst as cst
 
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.effects import effects
 from xladoctor.fixes.interface import Change, Refused, Unsuited
-from xladoctor.fixes.names import fresh, is_of_module, read_from_around, top_statement, varies
+from xladoctor.fixes.names import (
+    fresh,
+    function,
+    is_of_module,
+    read_from_around,
+    top_statement,
+    varies,
+)
 from xladoctor.fixes.source import Source
 from xladoctor.fixes.text import indented
 
@@ -39,8 +47,9 @@ def fix(case: Case) -> Change:
         raise Refused("it is called in a lambda")
     name = next(iter(source.qualified(call.func) & set(_CALLS)))
     arguments = _arguments(source, call, _CALLS[name])
+    _refuse_effects(source, call)
     jax, imports = source.import_of("jax", call)
-    function = fresh(source, f"run_{name.rpartition('.')[2]}")
+    compiled = fresh(source, f"run_{name.rpartition('.')[2]}")
     source.refuse_long_strings(call)
     code = source.code(call).replace("\r\n", "\n")
     first, *rest = code.split("\n")
@@ -48,7 +57,7 @@ def fix(case: Case) -> Change:
     top = top_statement(source, call)
     lines = (
         f"@{jax}.jit",
-        f"def {function}({', '.join(arguments)}):",
+        f"def {compiled}({', '.join(arguments)}):",
         indented(f"return {body}", "    "),
         "",
         "",
@@ -57,11 +66,23 @@ def fix(case: Case) -> Change:
         f"call {name.rpartition('.')[2]} in a function that is compiled once",
         (
             source.insert_above(top, *lines),
-            source.replace(call, f"{function}({', '.join(arguments)})"),
+            source.replace(call, f"{compiled}({', '.join(arguments)})"),
             *imports,
         ),
         relies_on=(f"{', '.join(arguments)}: arrays or numbers, which become arguments",),
     )
+
+
+def _refuse_effects(source: Source, call: cst.Call) -> None:
+    """Refuse functions that do something else whenever they are traced, which is then once."""
+    named = [function(source, source.code(arg.value)) for arg in call.args]
+    bodies: list[cst.CSTNode] = [each.body for each in named if each is not None]
+    bodies += [each.body for each in source.all(cst.Lambda, call)]
+    for each in bodies:
+        found = effects(source, each)
+        if found.ordered:
+            line = source.begin(each).line
+            raise Refused(f"line {line} has an effect on {min(found.ordered)} when it is traced")
 
 
 def _arguments(source: Source, call: cst.Call, static: frozenset[str]) -> list[str]:

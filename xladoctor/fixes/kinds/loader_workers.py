@@ -65,6 +65,9 @@ def _refuse_class(source: Source, class_: cst.ClassDef) -> None:
         body = own.get(name)
         if body is None:
             continue
+        kept = effects(source, body.body).changes - {"self"} - source.names_bound(body.body)
+        if kept:
+            raise Refused(f"its data set changes `{min(kept)}`, which each worker would for itself")
         if any(each.value in _DEVICE for each in source.all(cst.Name, body)):
             raise Refused("its data set uses the device, which workers must not")
         if any(source.all((cst.Global, cst.Nonlocal, cst.AugAssign), body)) and _keeps(

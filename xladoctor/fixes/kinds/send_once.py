@@ -58,6 +58,11 @@ def _hoisted(
     changing = given & source.names_bound(loop)
     if changing:
         raise Refused(f"`{min(changing)}` is another in each iteration")
+    for use in source.variables(sent):
+        made = source.value_of(use)
+        for part in source.variables(made) if isinstance(made, cst.Call) else ():
+            if part.value not in source.imported and source.names_used(loop, part.value):
+                raise Refused(f"`{use.value}` may change with `{part.value}`")
     scope: cst.CSTNode = source.function_around(statement) or source.module
     inside = set(source.names_used(loop, name))
     outside = [use for use in source.names_used(scope, name) if use not in inside]

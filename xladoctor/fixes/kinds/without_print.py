@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.effects import refuse_effects
+from xladoctor.fixes.effects import effects, refuse_effects
 from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
 from xladoctor.fixes.source import Source
 
@@ -86,4 +86,5 @@ def _without(source: Source, statement: cst.SimpleStatementLine) -> Edit:
 
 
 def _calls(source: Source, test: cst.BaseExpression) -> bool:
-    return any(True for _ in source.all((cst.Call, cst.NamedExpr, cst.Await), test))
+    is_known = effects(source, test).unknown is None
+    return not is_known or any(source.all((cst.Call, cst.NamedExpr, cst.Await), test))
