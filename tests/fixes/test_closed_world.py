@@ -273,3 +273,29 @@ def test_a_property_of_an_attribute_is_not_left_out() -> None:
                 return x
         """
     assert "count.following" in refusal("without_print", text, "torch")
+
+
+def test_a_data_set_that_the_loop_changes_has_no_workers() -> None:
+    text = """
+        from torch.utils.data import DataLoader, Dataset
+
+        class Squares(Dataset):
+            def __getitem__(self, index):
+                return self.rate * index
+
+        data = Squares()
+        loader = DataLoader(data, 3)  #!
+        for batch in loader:
+            data.rate = 2
+        """
+    assert "changed in line" in refusal("loader_workers", text)
+
+
+def test_what_a_loop_of_the_module_sets_is_an_argument_of_what_is_compiled() -> None:
+    text = """
+        import jax
+        w = start()
+        for x in data:
+            w = jax.lax.scan(lambda c, r: (c + r, None), w, x)[0]  #!
+        """
+    assert "def run_scan(w, x):" in fixed("jit_around_control_flow", text, "jax")

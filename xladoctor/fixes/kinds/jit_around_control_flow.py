@@ -88,8 +88,9 @@ def _refuse_effects(source: Source, call: cst.Call) -> None:
 def _arguments(source: Source, call: cst.Call, static: frozenset[str]) -> list[str]:
     """The variables that the call reads, other than functions and constants of the module."""
     found = []
+    again: cst.CSTNode = [call, *source.loops_around(call)][-1]
     for name, uses in read_from_around(source, call).items():
-        if is_of_module(source, uses[0]) and not varies(source, uses[0], call):
+        if is_of_module(source, uses[0]) and not varies(source, uses[0], again):
             continue
         for use in uses:
             _refuse(source, call, use, static)

@@ -29,6 +29,7 @@ def fix(case: Case) -> Change:
     class_ = data_set(source, call)
     if class_ is not None:
         _refuse_class(source, class_)
+        _refuse_changes(source, call)
     workers = case.cause.get("most") or _WORKERS
     more = "" if argument(call, "persistent_workers") else ", persistent_workers=True"
     behaviour = _ahead(source, class_, workers)
@@ -74,6 +75,17 @@ def _refuse_class(source: Source, class_: cst.ClassDef) -> None:
             source, body
         ):
             raise Refused("its data set counts something, which each worker would do for itself")
+
+
+def _refuse_changes(source: Source, call: cst.Call) -> None:
+    """Refuse a data set of which the program sets an attribute, which copies of it do not see."""
+    given = argument(call, "dataset") or call.args[0].value
+    targets = [each.target for each in source.all(cst.AssignTarget)]
+    targets += [each.target for each in source.all(cst.AugAssign)]
+    for target in targets:
+        if isinstance(target, cst.Attribute) and source.code(target.value) == source.code(given):
+            line = source.begin(target).line
+            raise Refused(f"its data set is changed in line {line}, which workers do not see")
 
 
 def _keeps(source: Source, body: cst.CSTNode) -> bool:
