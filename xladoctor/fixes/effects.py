@@ -6,7 +6,7 @@ output, draw random numbers, and raise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -372,13 +372,24 @@ def _is_foreign(source: Source, receiver: cst.BaseExpression) -> bool:
         prefixes.add(source.code(receiver))
     if not isinstance(receiver, cst.Name):
         return False
-    made = [
-        each.value
-        for each in source.all(cst.Assign)
-        if isinstance(each.value, cst.Call)
-        and any(source.code(target.target) in prefixes for target in each.targets)
-    ]
-    return any(_is_unknown_library(source, each) for each in made if isinstance(each, cst.Call))
+    return any(
+        isinstance(value, cst.Call) and _is_unknown_library(source, value)
+        for assign in source.all(cst.Assign)
+        for target, value in _pairs(assign)
+        if source.code(target) in prefixes
+    )
+
+
+def _pairs(assign: cst.Assign) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """What an assignment sets, and to what."""
+    for each in assign.targets:
+        match each.target, assign.value:
+            case cst.Tuple(elements=targets), cst.Tuple(elements=values):
+                yield from (
+                    (one.value, other.value) for one, other in zip(targets, values, strict=False)
+                )
+            case target, value:
+                yield target, value
 
 
 def _is_unknown_library(source: Source, call: cst.Call) -> bool:
