@@ -95,7 +95,7 @@ def written(tmp_path: Path) -> Ingested:
         log.write('{"event": "empty", "site": 0, "batch_size": 16, "drop_last": true}\n')
         changed = '"against": 1, "changes": [["shape", "x", "float32[1]", "float32[2]"]]'
         again = f'"during": "launch", "end_ns": 9, "duration_ns": 8, {changed}'
-        repeated = '"repeated": [0, "add", 800, 900, 0.9]'
+        repeated = '"repeated": [0, "add", 800, 900, 0.9], "captured": [[0, "w", "float32[2]", 8]]'
         log.write(f'{{"event": "compile", {common}, {again}, {repeated}}}\n')
         took = '"end_ns": 9, "duration_ns": 8, "typical_ns": 1, "traced": true'
         log.write(f'{{"event": "outlier", {common}, {took}}}\n')

@@ -76,6 +76,7 @@ SITES = {
             "source": "t.item()",
         }
     ],
+    "files": [{"file": "/home/ada/train.py", "sha256": "0f"}],
     "fallbacks": [
         {"op": "aten::nonzero", "site": 0, "count": 2, "duration_ns": 9, "compile_ns": 4}
     ],
@@ -127,6 +128,7 @@ def test_whole_run_fills_every_table_and_leaves_no_note(run: Path) -> None:
         "process": 1,
         "version": 3,
         "environment": 2,
+        "source_file": 1,
         "source_line": 1,
         "fallback": 1,
         "step": 1,

@@ -71,7 +71,7 @@ def test_rule_has_cases_of_each_kind(rule: Any) -> None:
         for case in cases
         if any(
             f.get("rule", rule.id) == rule.id
-            and (f["severity"] != "info" or rule.severity == "info")
+            and (f.get("severity") != "info" or rule.severity == "info")
             for f in case.get("expect", [])
         )
     ]

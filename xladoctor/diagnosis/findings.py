@@ -30,6 +30,8 @@ _PLACES = {"guilty": "", "caller": "user_", "related": "related_", "also": "also
 
 _TOLD = {"related", "also"}  # places whose role is a column of the row
 _template = cache(TEMPLATES.from_string)
+#: Seconds; a tenth of a run that is over at once is nothing to act upon.
+_LEAST_AVOIDABLE_S = 1.0
 
 
 def from_rows(
@@ -66,8 +68,6 @@ def _worst(rows: list[Row]) -> Row:
     """
     worst = max(rows, key=lambda row: (row.get("cost_ns") or 0, row.get("count") or 0))
     same = [row for row in rows if row.get("process") == worst.get("process")]
-    if len(same) == 1:
-        return worst
     numbers = [number for row in same for number in row.get("compilations") or ()]
     if not all(row.get("compilations") for row in same) or len(set(numbers)) < len(numbers):
         return worst
@@ -232,9 +232,9 @@ def _avoidable(saving: Saving, cost: Cost, time: TimeSpent) -> float:
     """The share of this run that a fix is known to save of compiling: waits may just move."""
     compiling = bool(saving.assumes) and all(claim.what == "compile" for claim in saving.assumes)
     known = saving.basis == "estimate" or cost.basis == "measured"
-    if not (compiling and known and saving.seconds and time.whole_s):
+    if not (compiling and known and time.whole_s) or (saving.seconds or 0.0) < _LEAST_AVOIDABLE_S:
         return 0.0
-    return saving.seconds / time.whole_s
+    return (saving.seconds or 0.0) / time.whole_s
 
 
 def _lost(saving: Saving, cost: Cost, row: Row, time: TimeSpent) -> float | None:
