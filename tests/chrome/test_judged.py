@@ -63,7 +63,7 @@ def test_operators_that_compute_on_the_cpu_wait_for_no_device(tmp_path: Path) ->
         trace.event("aten::mm", number * 10_000.0 + 100, 8_000)
     diagnosis = diagnose(load(tmp_path, trace), load_rules())
     assert diagnosis.verdict.bound_by == "dispatch"
-    assert "80% of the loop's 120 ms went to calling operators (dispatch)" in diagnosis.verdict.text
+    assert "80% of the loop's 120 ms went to computing on the CPU" in diagnosis.verdict.text
 
 
 def test_waiting_for_batches(tmp_path: Path) -> None:

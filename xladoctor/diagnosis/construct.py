@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
+from xladoctor.diagnosis.rule import Construct
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.source import is_as_it_ran
 from xladoctor.recording.bootstrap._xladoctor.loops import Loops
 
-#: What decides: the loop that repeats an operation, or the condition under which it is done.
-Construct = Literal["loop", "condition"]
 Place = tuple[str, int, str]
 
 _MODULE = "_call_impl"  # what calls a module

@@ -25,7 +25,6 @@ from pydantic import (
 )
 
 from xladoctor.diagnosis.case import Case, Frontend, known_frontend
-from xladoctor.diagnosis.construct import Construct
 from xladoctor.diagnosis.expression import appended
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.allowlist import not_of_the_evidence
@@ -60,6 +59,8 @@ BoundBy = Literal[
 About = Literal["loop", "results", "run"]
 #: What can be counted in a block of a program, and expected of it.
 Events = Literal["compilations", "host_syncs", "fallbacks"]
+#: What decides about an operation: the loop that repeats it, or the condition above it.
+Construct = Literal["loop", "condition"]
 
 
 class RuleError(XladoctorError):

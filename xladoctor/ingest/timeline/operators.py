@@ -60,6 +60,10 @@ def add_operators(reading: Reading) -> None:
     )
 
 
+#: Share of the operators' time from which on one of them is named.
+_MOST = 0.5
+
+
 def note_computing(reading: Reading) -> None:
     """Note which operator takes most of the time where the trace has no device: they compute."""
     if reading.devices or not reading.timeline.space.joins_calls:
@@ -70,9 +74,9 @@ def note_computing(reading: Reading) -> None:
     parts = [_of_line(timeline, line, shown, none, none) for line in reading.lines]
     name, _, _, own, *_ = np.concatenate([np.empty((6, 0), np.int64), *parts], axis=1)
     total = np.bincount(name, own, len(names)) if len(name) else np.zeros(0)
-    if total.sum() <= 0:
+    most = int(total.argmax()) if len(total) else 0
+    if total.sum() <= 0 or total[most] < _MOST * total.sum():
         return
-    most = int(total.argmax())
     reading.ingested.notes.append(
         f"{timeline.space.path}: no device in it: its operators compute on the CPU,"
         f" {percent(total[most] / total.sum())} of their {duration(total.sum() / 1e12)} in"
