@@ -33,7 +33,7 @@ def test_a_callback_reads_its_values_at_the_end() -> None:
 
             def on_train_end(self):
                 """Show them."""
-                self.losses = [float(value) for value in self.losses]
+                self.losses = [value.item() for value in self.losses]
                 print(sum(self.losses) / len(self.losses))
         '''
     )

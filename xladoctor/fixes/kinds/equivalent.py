@@ -12,6 +12,8 @@ from xladoctor.fixes.source import Source
 from xladoctor.frontends.equivalent import equivalent
 
 _FUNCTIONAL = "torch.nn.functional"
+#: Methods that give another type of element, in which others compute.
+_CASTS = frozenset(("bfloat16", "double", "float", "half", "int", "long", "to", "type"))
 #: What may not be computed where it stands, or not once.
 _SOMETIMES = (cst.Lambda, cst.BaseComp, cst.IfExp, cst.BooleanOperation)
 
@@ -34,6 +36,9 @@ def fix(case: Case) -> Change:
             f"{cause['instead']}, in place of {template}",
         )
     call, (before, text) = found[0]
+    for each in source.all(cst.Attribute, call):
+        if each.attr.value in _CASTS:
+            raise Refused(f"`{source.code(each)}` gives another type, and so another result")
     if before:
         _refuse_before(source, call, statement)
         _refuse_names(source, call, before)

@@ -44,12 +44,14 @@ def fix(case: Case) -> Change:
             raise Refused("the file donates arrays, which the next step then overwrites")
         module, imported = source.import_of("jax", end)
         kept, values = read.on_device, f"{module}.device_get({values})"
+    is_float = case.frontend == "jax" or read.number == "float"
+    number = "float(value)" if is_float else "value.item()"
     first = _first(source, end)
     return Change(
         f"keep `self.{name}` on the device, and read it in {end.name.value}()",
         (
             source.replace(read.call, kept),
-            source.insert_before(first, f"self.{name} = [float(value) for value in {values}]"),
+            source.insert_before(first, f"self.{name} = [{number} for value in {values}]"),
             *imported,
         ),
         behaviour=f"`self.{name}` holds tensors, in the device's memory, until {end.name.value}()",

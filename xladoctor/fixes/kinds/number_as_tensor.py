@@ -10,7 +10,7 @@ from xladoctor.fixes.calls import Does
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import effects, what
 from xladoctor.fixes.interface import Change, Refused, Unsuited
-from xladoctor.fixes.names import bound_in, fresh
+from xladoctor.fixes.names import bound_in, fresh, function
 from xladoctor.fixes.source import Source
 from xladoctor.fixes.values import escapes
 
@@ -136,6 +136,12 @@ class _Forms:
 
     def _refuse_written(self, subscript: cst.Subscript) -> None:
         """Refuse an element that is set or changed, by itself or by a variable for it."""
+        above = self._source.parent(subscript)
+        call = self._source.parent(above) if isinstance(above, cst.Arg) else None
+        if isinstance(call, cst.Call) and isinstance(call.func, cst.Name):
+            own = function(self._source, call.func.value)
+            if own is not None and effects(self._source, own.body).changes:
+                raise Refused(f"{call.func.value}() may write into what it is given")
         source = self._source
         if source.is_bound_at(subscript):
             raise Refused(f"`{source.code(subscript)}` is set")
