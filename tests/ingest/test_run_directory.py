@@ -63,7 +63,7 @@ STEP = {
     "site": 0,
     "counters": {"MarkStep": 2},
 }
-SITES = {
+SITES: dict[str, Any] = {
     "sites": [
         {
             "file": "/home/ada/train.py",
