@@ -46,7 +46,12 @@ def careless(kind: str) -> Fix:
 
 @contextlib.contextmanager
 def blind() -> Iterator[None]:
-    """All kinds without what refuses: functions and methods that are named so."""
+    """All kinds without what refuses: functions and methods that are named so.
+
+    All are imported before: a module that is first imported here would keep what is planted.
+    """
+    for kind in registry.names():
+        registry.kind(kind)
     owners = [
         owner
         for name, module in list(sys.modules.items())

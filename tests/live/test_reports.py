@@ -61,7 +61,8 @@ def test_findings_are_distinct_and_say_what_to_do(example: Captured) -> None:
     assert len(set(fingerprints)) == len(fingerprints)
     for finding in findings:
         roles = [place["role"] for place in finding["locations"]]
-        assert roles[:1] == ([] if finding["rule"] == "XD901" else ["guilty"])  # about no line
+        line = [] if finding["rule"] == "XD901" else ["guilty"]  # that one is about no line
+        assert roles[:1] == line, finding
         assert all(place["source"].strip() for place in finding["locations"])
         assert min(len(finding[key]) for key in ("message", "why", "fix", "example")) > 20
 
