@@ -12,7 +12,7 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from tests.differential.judge import Program
 from tests.fixes.harness import FILE, case
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Refused
 from xladoctor.fixes.source import Source
 
 _NAME = re.compile(r"\$(\w+)")
@@ -103,19 +102,17 @@ class Kind:
             "MARK": "" if has_mark else f"  #! {self.rules.get('mark', 'unbarred')}",
         }
         marked = fill(code, late.__getitem__) + "\n"
+        cause = partial(self.cause, expansion.parts)
         disguise = draw(st.sampled_from(_DISGUISES))
-        text = marked
-        given: Case | Refused
-        try:
-            given = case(marked, frontend, **self.cause(expansion.parts))
-            text = given.source.text
-            if disguise is not str:
-                text = disguise(text)
-                given = replace(given, source=Source(FILE, text))
-        except Refused as refused:
-            given = refused
         count = draw(st.sampled_from(self.counts)) if self.counts else 0
-        return Program(text, given, count, frozenset(self.declared))
+
+        def made() -> Case:
+            given = case(marked, frontend, **cause())
+            if disguise is str:
+                return given
+            return replace(given, source=Source(FILE, disguise(given.source.text)))
+
+        return Program(disguise(marked), made, count, frozenset(self.declared))
 
 
 class _Expansion:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -24,17 +25,32 @@ class Program:
     """A generated program, and the finding about it.
 
     Attributes:
+        marked: its text, with the marks of the lines of the finding.
+        made: the finding, unless its file is refused for any kind.
         count: batches that ``lab`` has for it.
-        case: or why its file is refused for any kind.
         declared: what a patch that says how it behaves may change: ``lines`` that are left out,
             ``numbers``, ``types``, ``files`` or ``parts`` that differ, ``errors`` that are not
             raised.
     """
 
-    text: str
-    case: Case | Refused = field(repr=False)
+    marked: str
+    made: Callable[[], Case] = field(repr=False)
     count: int
     declared: frozenset[str] = frozenset()
+
+    @cached_property
+    def case(self) -> Case:
+        """The finding.
+
+        Raises:
+            Refused: the file is refused for any kind.
+        """
+        return self.made()
+
+    @property
+    def text(self) -> str:
+        """What is run."""
+        return self.case.source.text
 
 
 @dataclass(frozen=True)
@@ -80,8 +96,6 @@ def judge(fix: Callable[[Case], Change], program: Program, real: bool = False) -
 
 def _patched(fix: Callable[[Case], Change], program: Program) -> tuple[Case, Change, str]:
     """The finding of a program, the change for it, and the text after that."""
-    if isinstance(program.case, Refused):
-        raise program.case
     change = fix(program.case)
     try:
         patched = applied(program.text, change.edits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -84,9 +85,9 @@ def row(
     found, seen = Row(kind), set[str]()
 
     def judged(program: Program) -> None:
-        if program.text in seen:
+        if program.marked in seen:
             return
-        seen.add(program.text)
+        seen.add(program.marked)
         judgement = judge(fix or registry.kind(kind), program, real)
         if judgement.verdict == "void":
             return
@@ -97,11 +98,13 @@ def row(
         if judgement.verdict == "refused":
             found.refusals[judgement.reason] += 1
 
+    gc.freeze()  # the collector would go through the frameworks' objects again and again
     for turn in range(_ROUNDS):
         share = max(found.patched, 1) / max(found.generated, count, 1)
         missing = max(count - found.generated, int((patched - found.patched) / share))
         if missing > 0:
             _generate(kind, missing, number * _ROUNDS + turn, judged)
+    gc.unfreeze()
     return found
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.harness import expected, fixed, refusal
+from tests.fixes.harness import change, expected, fixed, refusal
 
 KIND = "wait_below_loop"
 
@@ -23,9 +23,10 @@ def test_a_statement_that_waits() -> None:
         """
         import jax
         def train(params, data):
+            loss = None
             for x in data:
                 params, loss = step(params, x)
-            loss.block_until_ready()
+            jax.block_until_ready(loss)
             return params
         """
     )
@@ -51,10 +52,31 @@ def test_a_result_that_is_waited_for() -> None:
         ready((params, loss))
         """
     )
-    after = fixed(
-        KIND, "for x in data:\n    w = step(w, x).block_until_ready()  #!\n", frontend="jax"
-    )
-    assert after == "for x in data:\n    w = step(w, x)\nw.block_until_ready()\n"
+    text = "w = 0\nfor x in data:\n    w = step(w, x).block_until_ready()  #!\n"
+    after = "w = 0\nfor x in data:\n    w = step(w, x)\nw.block_until_ready()\n"
+    assert fixed(KIND, text, frontend="jax") == after
+
+
+def test_a_loop_in_a_loop_that_may_have_no_iterations() -> None:
+    text = """
+        import jax
+        for epoch in range(2):
+            for x in data:
+                w, y = step(w, x)
+                {}  #!
+        """
+    start = "import jax\ny = None\nfor epoch in range(2):\n    for x in data:\n"
+    after = start + "        w, y = step(w, x)\n    jax.block_until_ready(y)\n"
+    for wait in ("y.block_until_ready()", "jax.block_until_ready(y)"):
+        assert fixed(KIND, text.format(wait), frontend="jax") == after
+    part = change(KIND, text.format("y.loss.block_until_ready()"), frontend="jax")
+    assert part.behaviour == "without an iteration of the loop, `y` is missing"
+
+
+def test_results_that_are_taken_apart() -> None:
+    text = "import jax\nfor x in [1]:\n    a, b = step(x).block_until_ready()  #!\n"
+    after = "import jax\nfor x in [1]:\n    a, b = step(x)\njax.block_until_ready((a, b))\n"
+    assert fixed(KIND, text, frontend="jax") == after
 
 
 def loop(statement: str, rest: str = "pass", head: str = "for x in data") -> str:

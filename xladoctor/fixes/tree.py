@@ -13,9 +13,7 @@ import libcst as cst
 from libcst.metadata import (
     Assignment,
     MetadataWrapper,
-    ParentNodeProvider,
     PositionProvider,
-    QualifiedNameProvider,
     Scope,
     ScopeProvider,
 )
@@ -53,6 +51,7 @@ class Tree:
         self.lines = lines_of(text.removeprefix(MARK))
         self.hooks: frozenset[str] | None = None  # see effects.hooks
         self._children: dict[cst.CSTNode, tuple[cst.CSTNode, ...]] = {}
+        self._names: dict[cst.CSTNode, frozenset[str]] = {}
         if any(map(_GENERATED.search, self.lines[:_HEAD])):
             raise Refused("its file says that it is generated")
         try:
@@ -63,7 +62,7 @@ class Tree:
             raise Refused("its file is nested too deeply to be parsed") from error
         self.module = self._wrapper.module
         self._positions = self._wrapper.resolve(PositionProvider)
-        self._parents = self._wrapper.resolve(ParentNodeProvider)
+        self._parents = {part: node for node in self.all(cst.CSTNode) for part in self._parts(node)}
         if self.module.code != text.removeprefix(MARK):
             raise Refused("its file has a form feed or the like where lines begin")
         self._refuse_unclear_names()
@@ -109,15 +108,6 @@ class Tree:
     @cached_property
     def _scopes(self) -> dict[cst.CSTNode, Scope | None]:
         return cast(dict[cst.CSTNode, Scope | None], self._wrapper.resolve(ScopeProvider))
-
-    @cached_property
-    def _names(self) -> dict[cst.CSTNode, set[str]]:
-        resolved = self._wrapper.resolve(QualifiedNameProvider)
-        found: dict[cst.CSTNode, set[str]] = {}
-        for node, names in resolved.items():
-            given = names() if callable(names) else names
-            found[node] = {name.name for name in given}
-        return found
 
     # -- finding nodes ---------------------------------------------------------------------
 
@@ -244,10 +234,14 @@ class Tree:
         """The calls of functions by their full names, as ``torch_xla.sync``; aliases are known."""
         return [call for call in self.all(cst.Call, below) if self.qualified(call.func) & names]
 
-    def qualified(self, node: cst.CSTNode) -> set[str]:
+    def qualified(self, node: cst.CSTNode) -> frozenset[str]:
         """The full names that a name or attribute may have, as far as the file shows."""
-        is_name = isinstance(node, (cst.Name, cst.Attribute))
-        return self._names.get(node, set()) if is_name else set()
+        found = self._names.get(node)
+        if found is None:
+            scope = self.scope(node) if isinstance(node, (cst.Name, cst.Attribute)) else None
+            names = scope.get_qualified_names_for(node) if scope is not None else ()
+            found = self._names[node] = frozenset(name.name for name in names)
+        return found
 
     def scope(self, node: cst.CSTNode) -> Scope | None:
         """The scope that a node is in."""

@@ -24,10 +24,12 @@ def fix(case: Case) -> Change:
         raise Refused(f"line {case.line} is not a statement of a loop itself")
     loop = loops[0]
     _refuse(source, loop)
-    edits, missing = _edits(source, statement, loop), _missing(source, statement, loop)
+    missing, outermost = _missing(source, statement, loop), [loop, *source.loops_around(loop)][-1]
+    starts = bool(missing) and _can_be_none(source, statement, outermost, missing)
+    edits = _edits(source, statement, loop, starts)
     behaviour = ""
-    if missing and _can_be_none(source, statement, loop, missing):
-        edits = (source.insert_before(loop, f"{' = '.join(missing)} = None"), *edits)
+    if starts:
+        edits = (source.insert_before(outermost, f"{' = '.join(missing)} = None"), *edits)
     elif missing:
         behaviour = f"without an iteration of the loop, `{missing[0]}` is missing"
     return Change(
@@ -79,42 +81,46 @@ def _missing(
 def _can_be_none(
     source: Source, statement: cst.SimpleStatementLine, loop: cst.For | cst.While, names: list[str]
 ) -> bool:
-    """Whether variables may be None in front of a loop, as nothing looks at them elsewhere."""
-    waits = source.only_call(statement)
+    """Whether variables may be None in front of a loop, as nothing looks at them elsewhere, and
+    what is waited for is no part of them.
+    """
+    part = statement.body[0]
+    call = source.only_call(statement)
+    if isinstance(part, cst.Expr) and call is not None:
+        waited = _waited(source, call)
+        if any(source.all((cst.Subscript, cst.BinaryOperation, cst.Attribute), waited)):
+            return False
     scope: cst.CSTNode = source.function_around(loop) or source.module
     uses = [use for name in names for use in source.names_used(scope, name)]
-    return (
-        waits is not None
-        and source.qualified(waits.func) == {_WAIT}
-        and not source.loops_around(loop)
-        and all(loop in [*source.around(use)] for use in uses)
-    )
+    return all(loop in [*source.around(use)] for use in uses)
 
 
 def _edits(
-    source: Source, statement: cst.SimpleStatementLine, loop: cst.For | cst.While
+    source: Source, statement: cst.SimpleStatementLine, loop: cst.For | cst.While, of_none: bool
 ) -> tuple[Edit, ...]:
+    """The edits; ``of_none`` if the value may be None, which has no method to wait."""
     match statement.body[0]:
         case cst.Expr(value=cst.Call() as call):
             waited = _waited(source, call)
             if any(source.all((cst.Call, cst.NamedExpr), waited)):
                 raise Refused("what it waits for is computed in the same statement")
-            return source.delete(statement), source.insert_after(loop, source.code(call))
+            text, edit = source.module.code_for_node(waited), source.delete(statement)
         case cst.Assign(targets=[cst.AssignTarget(target=target)], value=cst.Call() as call):
             waited = _waited(source, call)
             names = target.elements if isinstance(target, cst.Tuple) else [cst.Element(target)]
             if not all(isinstance(each.value, cst.Name) for each in names):
                 raise Refused("it assigns to more than variables")
-            method = isinstance(call.func, cst.Attribute) and call.args == ()
-            text = source.code(target)
-            if isinstance(target, cst.Tuple):
-                text = f"({text})"
-            wait = f"{text}.block_until_ready()" if method else f"{source.code(call.func)}({text})"
-            return (
-                source.replace(call, source.module.code_for_node(waited)),
-                source.insert_after(loop, wait),
-            )
-    raise Refused("it does not just wait")
+            of_none = of_none or len(names) > 1
+            text = f"({source.code(target)})" if len(names) > 1 else source.code(target)
+            edit = source.replace(call, source.module.code_for_node(waited))
+        case _:
+            raise Refused("it does not just wait")
+    if call.args:
+        return edit, source.insert_after(loop, f"{source.code(call.func)}({text})")
+    if not of_none:
+        return edit, source.insert_after(loop, f"{text}.block_until_ready()")
+    jax, imports = source.import_of("jax", statement)
+    return edit, source.insert_after(loop, f"{jax}.block_until_ready({text})"), *imports
 
 
 def _waited(source: Source, call: cst.Call) -> cst.BaseExpression:
