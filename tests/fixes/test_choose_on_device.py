@@ -39,6 +39,21 @@ def test_an_if_without_else_keeps_the_variable() -> None:
     )
 
 
+def test_a_value_that_is_made_of_itself() -> None:
+    text = """
+        import torch
+        best = torch.tensor(9.0, device=device)
+        for x in data:
+            loss = model(x).mean()
+            loss = loss.detach()
+            if loss < best:  #!
+                best = loss.detach()
+            torch_xla.sync()  #! barrier
+        print(float(best))
+        """
+    assert "    best = torch.where(loss < best, loss.detach(), best)\n" in fixed(KIND, text)
+
+
 def test_both_arms() -> None:
     after = fixed(
         KIND,

@@ -44,7 +44,7 @@ def _cause(operator: str) -> dict[str, str]:
         (
             "logaddexp",
             "import torch\ny = x * torch.logaddexp(a, b)",
-            "import torch\ny = x * torch.stack([a, b]).logsumexp(0)",
+            "import torch\ny = x * torch.stack(torch.broadcast_tensors(a, b)).logsumexp(0)",
         ),
         (
             "isin",
@@ -132,6 +132,9 @@ HEAD = "import torch\nimport torch.nn.functional as F\nimport numpy as np\n"
         ("huber_loss", "z = criterion(a, b)"),
         ("huber_loss", "z = partial(F.huber_loss, delta=2.0)"),
         ("huber_loss", "if F.huber_loss(a, b): pass"),
+        ("im2col", "z = F.unfold(image, (2, 2))"),
+        ("im2col", "size = 2, 2\nz = F.unfold(image, size)"),
+        ("upsample_nearest1d", "z = F.interpolate(signal, scale_factor=1.5)"),
         ("_cdist", "z = torch.cdist(a, b, p=1)"),
         ("bincount", "z = np.bincount(i, minlength=4)"),
         ("bincount", "z = self.bincount(minlength=4)"),

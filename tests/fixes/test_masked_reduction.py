@@ -91,6 +91,8 @@ def test_all_elements_are_kept(body: str, after: str) -> None:
         "a = self.mse_loss(x[x > 0], y[x > 0])",
         "a = cross_entropy(x[x > 0], y[x > 0])",
         "z = cross_entropy(x, y)\nm = y > 0\na = z[m].sum()",
+        "x = x[0]\na = mse_loss(x[x > 0], y[x > 0])",
+        "y = y[:1]\nm = x > 0\na = smooth_l1_loss(x[m], y[m])",
         "a = x[x > 0].sum(); b = 1",
         "if x[x > 0].sum(): pass",
     ],

@@ -159,6 +159,15 @@ def test_other_weights_and_rows_are_refused(weights: str, losses: str) -> None:
     assert refusal(KIND, text + "    return sum(a * b for a, b in zip(w, ls))  #!")
 
 
+@pytest.mark.parametrize("kept", ["y = t[n]  #!\n        kept.append(y)", "kept.append(t[n])  #!"])
+def test_an_element_that_would_see_a_change_is_refused(kept: str) -> None:
+    text = f"{HEAD}def f(x, kept, t):\n    for n in range(3):\n        {kept}\n"
+    assert fixed(KIND, text)
+    assert refusal(KIND, f"{text}        t[n] = 0\n") == (
+        "`t` is changed in place, which a copy of an element does not see"
+    )
+
+
 def test_other_frontends_and_names_are_refused() -> None:
     assert refusal(KIND, f"{HEAD}y = x**g  #!", "torch")
     assert refusal(KIND, "y = x**g  #!")

@@ -114,3 +114,20 @@ def test_refused(text: str) -> None:
 def test_arguments_of_torch_are_left_alone() -> None:
     text = "import numpy as np\nt = np.zeros(9)\nfor x in data:\n    f(t)  #!\n"
     assert refusal(KIND, text, frontend="torch_xla")
+
+
+@pytest.mark.parametrize("made", ["table.numpy()", "table", "torch.as_tensor(table)"])
+def test_another_name_of_the_data_in_the_loop_is_refused(made: str) -> None:
+    text = f"""
+        import torch
+        table = torch.ones(4)
+        data = {made}
+        local = table
+        for x in batches:
+            sent = torch.as_tensor(data).to(device)  #!
+            y = model(x, sent)
+        """
+    assert fixed(KIND, text, frontend="torch_xla")
+    assert "may change with `local`" in refusal(
+        KIND, text + "    change(local)\n", frontend="torch_xla"
+    )

@@ -50,6 +50,7 @@ class Tree:
         self.text = text
         self.lines = lines_of(text.removeprefix(MARK))
         self.hooks: frozenset[str] | None = None  # see effects.hooks
+        self.visiting: list[tuple[object, ...]] = []  # see values.all_of
         self._children: dict[cst.CSTNode, tuple[cst.CSTNode, ...]] = {}
         self._names: dict[cst.CSTNode, frozenset[str]] = {}
         if any(map(_GENERATED.search, self.lines[:_HEAD])):

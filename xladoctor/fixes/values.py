@@ -68,11 +68,17 @@ def all_of(
     source: Source, name: cst.Name, test: Callable[[Source, cst.BaseExpression], bool]
 ) -> bool:
     """Whether a test holds for all that a variable is assigned, and it is set in no other way."""
-    values = source.values_of(name)
-    return bool(values) and all(
-        each is not None and not isinstance(each, cst.Name) and test(source, each)
-        for each in values
-    )
+    values, visit = source.values_of(name), (test, *source.bindings(name))
+    if visit in source.visiting:  # what a variable becomes of itself is as it was
+        return bool(values)
+    source.visiting.append(visit)
+    try:
+        return bool(values) and all(
+            each is not None and not isinstance(each, cst.Name) and test(source, each)
+            for each in values
+        )
+    finally:
+        source.visiting.pop()
 
 
 def is_loss(source: Source, call: cst.Call) -> bool:

@@ -39,6 +39,7 @@ def fix(case: Case) -> Change:
     for each in source.all(cst.Attribute, call):
         if each.attr.value in _CASTS:
             raise Refused(f"`{source.code(each)}` gives another type, and so another result")
+    _refuse_values(source, call)
     if before:
         _refuse_before(source, call, statement)
         _refuse_names(source, call, before)
@@ -85,6 +86,17 @@ def _is_imported(source: Source, node: cst.BaseExpression) -> bool:
         alias.evaluated_alias or alias.evaluated_name for alias in source.all(cst.ImportAlias)
     }
     return node.value in imported | {"self", "cls"}
+
+
+def _refuse_values(source: Source, call: cst.Call) -> None:
+    """Refuse calls that are given several numbers where a template computes with one, or a scale
+    that is not whole.
+    """
+    for arg in call.args:
+        held = source.value_of(arg.value) if isinstance(arg.value, cst.Name) else arg.value
+        is_scale = arg.keyword is not None and arg.keyword.value == "scale_factor"
+        if isinstance(held, (cst.Tuple, cst.List)) or (is_scale and isinstance(held, cst.Float)):
+            raise Refused(f"`{source.code(arg.value)}` is not one whole number")
 
 
 def _refuse_before(source: Source, call: cst.Call, statement: cst.CSTNode) -> None:

@@ -78,6 +78,9 @@ def _loss(source: Source, call: cst.Call) -> Found | None:
     (one, mask), (two, again) = (pair for pair in pairs if pair)
     if source.code(mask) != source.code(again):
         return None
+    cut = [each for each in (one, two) if isinstance(each, cst.Name) and _is_cut(source, each)]
+    if len(cut) == 1:
+        raise Refused(f"`{cut[0].value}` is a part of what it was: the shapes may differ")
     given = {each.keyword.value: each for each in others if each.keyword}
     reduction = source.code(given.pop("reduction").value)[1:-1] if "reduction" in given else "mean"
     if reduction not in _REDUCTIONS or set(given) - {"beta"}:
@@ -85,6 +88,12 @@ def _loss(source: Source, call: cst.Call) -> Found | None:
     more = "".join(f", {source.code(each)}" for each in given.values())
     form = f'{source.code(call.func)}({{}}, {{}}{more}, reduction="sum")'
     return [one, two], mask, reduction, form
+
+
+def _is_cut(source: Source, name: cst.Name) -> bool:
+    """Whether a variable becomes a part of itself."""
+    values = [each for each in source.values_of(name) if isinstance(each, cst.Subscript)]
+    return any(source.code(each.value) == name.value for each in values)
 
 
 def _chosen(

@@ -10,7 +10,7 @@ from xladoctor.fixes.calls import Does
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import effects, what
 from xladoctor.fixes.interface import Change, Refused, Unsuited
-from xladoctor.fixes.names import bound_in, fresh, function
+from xladoctor.fixes.names import bound_in, fresh, function, root_of
 from xladoctor.fixes.source import Source
 from xladoctor.fixes.values import escapes
 
@@ -145,10 +145,11 @@ class _Forms:
         source = self._source
         if source.is_bound_at(subscript):
             raise Refused(f"`{source.code(subscript)}` is set")
+        changes = effects(source, source.function_around(subscript) or source.module).changes
+        if (root := root_of(subscript.value)) in changes and escapes(source, subscript):
+            raise Refused(f"`{root}` is changed in place, which a copy of an element does not see")
         match source.parent(subscript):
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)]):
-                scope = source.function_around(name) or source.module
-                changes = effects(source, scope).changes
                 if name.value in changes:
                     raise Refused(f"`{name.value}` is changed in place")
             case cst.Attribute() as method:

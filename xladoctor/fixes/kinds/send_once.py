@@ -10,7 +10,7 @@ from xladoctor.fixes.effects import what
 from xladoctor.fixes.interface import Change, Refused
 from xladoctor.fixes.reads import called
 from xladoctor.fixes.source import Source
-from xladoctor.fixes.values import escapes, is_own, is_reached
+from xladoctor.fixes.values import escapes, is_new, is_own, is_reached
 
 _SENDS = {"jax.device_put", "jax.numpy.asarray", "jax.numpy.array"}
 _CHAIN = {"to", "float", "long", "tensor", "from_numpy", "as_tensor"}
@@ -58,11 +58,10 @@ def _hoisted(
     changing = given & source.names_bound(loop)
     if changing:
         raise Refused(f"`{min(changing)}` is another in each iteration")
-    for use in source.variables(sent):
-        made = source.value_of(use)
-        for part in source.variables(made) if isinstance(made, cst.Call) else ():
-            if part.value not in source.imported and source.names_used(loop, part.value):
-                raise Refused(f"`{use.value}` may change with `{part.value}`")
+    data = {each.value for each in source.variables(sent) if not _is_harmless(source, each)}
+    for other in sorted(_related(source, data, sent) - data):
+        if source.names_used(loop, other):
+            raise Refused(f"`{min(data)}` may change with `{other}`")
     scope: cst.CSTNode = source.function_around(statement) or source.module
     inside = set(source.names_used(loop, name))
     outside = [use for use in source.names_used(scope, name) if use not in inside]
@@ -84,6 +83,27 @@ def _hoisted(
         ),
         behaviour=_shared(source, statement, name, given),
     )
+
+
+def _related(source: Source, names: set[str], but: cst.Call) -> set[str]:
+    """Variables that may hold the same data as these, as far as assignments show."""
+    groups = [
+        {each.value for each in source.variables(assign) if not _is_harmless(source, each)}
+        for assign in source.all(cst.Assign)
+        if assign.value is not but and _may_share(source, assign.value)
+    ]
+    found = names - source.imported
+    while joined := [
+        group for group in groups if group & found and not group - source.imported <= found
+    ]:
+        found = found.union(*joined) - source.imported
+    return found
+
+
+def _may_share(source: Source, value: cst.BaseExpression) -> bool:
+    """Whether a value may be the data of a variable, or a view of them."""
+    is_view = isinstance(value, cst.Call) and what(source, value) is Does.views
+    return isinstance(value, cst.Name) or is_view or not is_new(source, value)
 
 
 def _shared(source: Source, statement: cst.CSTNode, name: str, given: set[str]) -> str:
