@@ -103,7 +103,8 @@ _MASKED = {
     "forward": "y = x.roll(1, 0)\n$bad\n$named\n$changed\nx = $reduced  #!",
     "named": "mask = $test",
     "test": """
-        2* x > 0 | x.isfinite() | ~(x < 0) | (x > -1) & (x < 1) | y > 0 | x[0] > 0 | x > 99 | x != x
+        6* x > 0 | 2* x.isfinite() | ~(x < 0) | (x > -1) & (x < 1) | y > 0 | x[0] > 0 | x > 99 |
+        x != x
     """,
     "given": "mask | $test",
     "reduced": """
@@ -310,12 +311,15 @@ def cause(**given: Any) -> Callable[[Mapping[str, str]], dict[str, Any]]:
 
 _COUNTS = (3, 3, 1, 0, 4)
 _BOTH = "torch | torch_xla"
+_DIVIDED, _ARRAY = {"ZeroDivisionError": "division by zero"}, {"types": "is an array"}
 _OF_STATIC = cause(argument="n", compiled="update", was="1", now="2")
 _OF_VALUE = cause(argument="config", compiled="step_by")
 KINDS = {
     "attribute_as_tensor": Kind(_MODULE | _ATTRIBUTE, _BOTH, cause=cause(argument="self.n")),
     "extreme_on_device": Kind(_MODULE | _EXTREME, "torch"),
-    "without_print": Kind(_MODULE | _PRINTED, _BOTH, declared=("lines", "errors"), needs={}),
+    "without_print": Kind(
+        _MODULE | _PRINTED, _BOTH, declared={"lines": "prints no more"}, needs={}
+    ),
     "free_shapes": Kind(_MODULE | _FREE, "torch"),
     "masked_reduction": Kind(_MODULE | _MASKED),
     "jit_before_loop": Kind(_LOOP | _BEFORE, "jax", _COUNTS, needs={}),
@@ -323,6 +327,6 @@ KINDS = {
     "jit_function": Kind(_LOOP | _FUNCTION, "jax", _COUNTS, needs={}),
     "jit_loop_body": Kind(_LOOP | _BODY, "jax", _COUNTS, needs={}),
     "value_before_loop": Kind(_LOOP | _VALUE, "jax", _COUNTS, cause=_OF_VALUE, needs={}),
-    "argument_not_static": Kind(_LOOP | _STATIC, "jax", _COUNTS, ("errors",), _OF_STATIC, {}),
-    "typed_state": Kind(_LOOP | _TYPED, "jax", _COUNTS, ("types",), cause(argument="mean"), {}),
+    "argument_not_static": Kind(_LOOP | _STATIC, "jax", _COUNTS, _DIVIDED, _OF_STATIC, {}),
+    "typed_state": Kind(_LOOP | _TYPED, "jax", _COUNTS, _ARRAY, cause(argument="mean"), {}),
 }

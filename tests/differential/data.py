@@ -315,17 +315,19 @@ def _of_loader(parts: Mapping[str, str]) -> dict[str, Any]:
     return {"loaders": [{"file": str(FILE), "line": line}]}
 
 
+_UNCHECKED = {"FloatingPointError": "no error is raised"}
 _SHAPE = cause(kind="input_shape", to_shape="f32[3,5]", dimension=1)
-_LEFT_OUT = ("numbers", "lines", "parts", "errors")
+_LEFT_OUT = dict.fromkeys(("numbers", "lines", "parts", "ValueError"), "leaves out the samples")
+_DRAWN = {"numbers": "random numbers"}
 KINDS = {
     "drop_last": Kind(_LOADED | _DROPPED, declared=_LEFT_OUT, cause=_of_loader, needs={}),
-    "loader_workers": Kind(_LOADED, declared=("numbers",), needs={}),
-    "more_workers": Kind(_LOADED | _WORKERS, declared=("numbers",), needs={}),
+    "loader_workers": Kind(_LOADED, declared=_DRAWN, needs={}),
+    "more_workers": Kind(_LOADED | _WORKERS, declared=_DRAWN, needs={}),
     "samples_in_threads": Kind(_LOADED, "jax", needs={}),
-    "padded_to_buckets": Kind(_PADDED, declared=("numbers",), cause=_SHAPE, needs={}),
+    "padded_to_buckets": Kind(_PADDED, declared={"numbers": "padding"}, cause=_SHAPE, needs={}),
     "keep_in_attribute": Kind(_CALLBACK, needs={}),
     "equivalent": Kind(_CALLS, cause=_of_call, needs={}),
     "number_as_tensor": Kind(_NUMBERS, needs={}),
     "default_cache_size": Kind(_SET | _CACHE, needs={}),
-    "setting_removed": Kind(_SET | _SETTING, "jax", (), ("errors",), _of_setting, {}),
+    "setting_removed": Kind(_SET | _SETTING, "jax", (), _UNCHECKED, _of_setting, {}),
 }

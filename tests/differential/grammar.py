@@ -79,7 +79,7 @@ class Kind:
     rules: Rules
     frontends: str = "torch_xla"
     counts: tuple[int, ...] = (4, 4, 11, 2, 1, 0)
-    declared: tuple[str, ...] = ()
+    declared: Mapping[str, str] = field(default_factory=dict)
     cause: Callable[[Mapping[str, str]], dict[str, Any]] = lambda _: {}
     needs: Mapping[str, Need] = field(default_factory=lambda: NEEDS)
 
@@ -112,7 +112,7 @@ class Kind:
                 return given
             return replace(given, source=Source(FILE, disguise(given.source.text)))
 
-        return Program(disguise(marked), made, count, frozenset(self.declared))
+        return Program(disguise(marked), made, count, self.declared)
 
 
 class _Expansion:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -28,15 +28,16 @@ class Program:
         marked: its text, with the marks of the lines of the finding.
         made: the finding, unless its file is refused for any kind.
         count: batches that ``lab`` has for it.
-        declared: what a patch that says how it behaves may change: ``lines`` that are left out,
-            ``numbers``, ``types``, ``files`` or ``parts`` that differ, ``errors`` that are not
+        declared: what a patch may change, if what it says of its behaviour has the words:
+            ``lines`` that are left out, ``numbers``, ``types``, ``shapes`` of one element,
+            ``files`` or ``parts`` that differ, and names of errors that are no longer
             raised.
     """
 
     marked: str
     made: Callable[[], Case] = field(repr=False)
     count: int
-    declared: frozenset[str] = frozenset()
+    declared: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def case(self) -> Case:
@@ -89,7 +90,8 @@ def judge(fix: Callable[[Case], Change], program: Program, real: bool = False) -
     reason = difference(before, after, frozenset())
     if not reason:
         return Judgement("same", "", patched, raised)
-    allowed = program.declared if change.behaviour else frozenset()
+    declared = program.declared.items()
+    allowed = frozenset(aspect for aspect, words in declared if words in change.behaviour)
     reason = difference(before, after, allowed)
     return Judgement("differs" if reason else "as declared", reason, patched, raised)
 
@@ -107,10 +109,10 @@ def _patched(fix: Callable[[Case], Change], program: Program) -> tuple[Case, Cha
 
 def difference(before: Outcome, after: Outcome, allowed: frozenset[str]) -> str:
     """What differs between two runs, other than what may; empty if nothing does."""
-    if before.raised != after.raised and not ("errors" in allowed and before.raised):
-        return f"raises {after.raised}, not {before.raised}"
     if before.raised != after.raised:
-        return ""
+        if before.raised is None or before.raised[0] not in allowed:
+            return f"raises {after.raised}, not {before.raised}"
+        return _lost(before, after)
     exact = "numbers" not in allowed
     states = (before.state, after.state)
     if "types" in allowed:
@@ -118,11 +120,19 @@ def difference(before: Outcome, after: Outcome, allowed: frozenset[str]) -> str:
     checks = (
         _lines("prints", before.printed, after.printed, allowed),
         _files(before, after, allowed),
-        "" if "parts" in allowed else _values("result", *states, exact),
+        "" if "parts" in allowed else _values("result", *states, allowed),
         "draws other random numbers" if exact and before.random != after.random else "",
         "changes an array before it is read" if after.races > before.races else "",
     )
     return next(filter(None, checks), "")
+
+
+def _lost(before: Outcome, after: Outcome) -> str:
+    """What a program that went on has not written that the other wrote before it failed."""
+    texts = [("printed", before.printed, after.printed)]
+    texts += [(name, before.files[name], after.files.get(name, [])) for name in before.files]
+    found = (_lines(what, one, other[: len(one)], frozenset()) for what, one, other in texts)
+    return next(filter(None, found), "")
 
 
 def _files(before: Outcome, after: Outcome, allowed: frozenset[str]) -> str:
@@ -160,7 +170,7 @@ def _same_line(one: str, other: str, exact: bool) -> bool:
     )
 
 
-def _values(path: str, one: Any, other: Any, exact: bool) -> str:
+def _values(path: str, one: Any, other: Any, allowed: frozenset[str]) -> str:
     """Where two states differ."""
     if type(one) is type(other) and isinstance(one, (dict, tuple)):
         keys, others = (
@@ -168,9 +178,9 @@ def _values(path: str, one: Any, other: Any, exact: bool) -> str:
         )
         if keys != others:
             return f"{path} has {len(others)} parts, not {len(keys)}"
-        found = (_values(f"{path}[{key}]", one[key], other[key], exact) for key in keys)
+        found = (_values(f"{path}[{key}]", one[key], other[key], allowed) for key in keys)
         return next(filter(None, found), "")
-    return "" if _alike(one, other, exact) else f"{path} is {other!r:.80}, not {one!r:.80}"
+    return "" if _alike(one, other, allowed) else f"{path} is {other!r:.80}, not {one!r:.80}"
 
 
 def _untyped(value: Any) -> Any:
@@ -187,10 +197,13 @@ def _untyped(value: Any) -> Any:
     return value
 
 
-def _alike(one: Any, other: Any, exact: bool) -> bool:
+def _alike(one: Any, other: Any, allowed: frozenset[str]) -> bool:
+    exact = "numbers" not in allowed
     if type(one) is not type(other):
         return False
     if isinstance(one, np.ndarray):
+        if "shapes" in allowed and one.size == other.size == 1:
+            one, other = one.reshape(()), other.reshape(())
         return one.shape == other.shape and (not exact or _close(one, other))
     if isinstance(one, History):  # that of a loop is longer with each iteration
         return bool(one) == bool(other) and other <= 2 * one + _NODES

@@ -309,25 +309,27 @@ _LOADED = {
     "last": "2* | print(loss.item()) | total += loss.item() | data[-1].mul_(2)",
     "shown": "total",
 }
-_NUMBERS = ("numbers",)
+_COMMON = dict.fromkeys(("types", "shapes"), "of the type and shape")
 KINDS = {
     "sum_on_device": Kind(_loop(**SUM), _BOTH),
     "keep_on_device": Kind(_loop(**(SUM | _LIST)), _BOTH),
     "read_where_used": Kind(_loop(**_READ), _BOTH),
     "replay_below_loop": Kind(_loop(**_REPLAYED), _BOTH),
     "every_tenth_step": Kind(
-        _loop(**_SHOWN), _BOTH, counts=(4, 11, 23, 1, 0), declared=("lines", "errors")
+        _loop(**_SHOWN), _BOTH, counts=(4, 11, 23, 1, 0), declared={"lines": "only if"}
     ),
-    "choose_on_device": Kind(_loop(**_CHOSEN), _BOTH, declared=("types",)),
-    "detached_state": Kind(_loop(**_STATE), declared=("numbers", "errors")),
+    "choose_on_device": Kind(_loop(**_CHOSEN), _BOTH, declared=_COMMON),
+    "detached_state": Kind(
+        _loop(**_STATE), declared={"numbers": "gradient", "RuntimeError": "gradient"}
+    ),
     "wait_below_loop": Kind(_loop(**_WAITED), "jax"),
     "send_once": Kind(_loop(**_SENT), _BOTH),
-    "barrier_at_end": Kind(_loop(**_ENDED), declared=_NUMBERS),
-    "barrier_removed": Kind(_loop(**_REMOVED), declared=_NUMBERS),
-    "optimizer_barrier": Kind(_loop(**_STEPPED), declared=_NUMBERS),
-    "eager_mode_off": Kind(_loop(**_EAGER), declared=_NUMBERS),
-    "unchecked_norm": Kind(_loop(**_CLIPPED), declared=("errors",)),
-    "save_by_clock": Kind(_loop(**_SAVED), declared=("files",)),
-    "optimizer_after_move": Kind(_loop(**_MOVED), declared=_NUMBERS),
-    "device_loader": Kind(_loop(**_LOADED), declared=_NUMBERS),
+    "barrier_at_end": Kind(_loop(**_ENDED)),
+    "barrier_removed": Kind(_loop(**_REMOVED)),
+    "optimizer_barrier": Kind(_loop(**_STEPPED)),
+    "eager_mode_off": Kind(_loop(**_EAGER)),
+    "unchecked_norm": Kind(_loop(**_CLIPPED), declared={"RuntimeError": "no error is raised"}),
+    "save_by_clock": Kind(_loop(**_SAVED), declared={"files": "is saved every"}),
+    "optimizer_after_move": Kind(_loop(**_MOVED), declared={"numbers": "model is trained"}),
+    "device_loader": Kind(_loop(**_LOADED)),
 }
