@@ -94,7 +94,8 @@ SUM = {
     "start": "4* total = 0.0 | total = 0 | total, n = 0.0, 0 | total = 1.5",
     "last": """
         5* | if step % 5 == 4:\n    print(step, total)\n    total = 0.0 |
-        bar.set_postfix(total=total) | if step % 2 == 0:\n    print(round(total, 3)) |
+        bar.set_postfix(total=total) | print(step, total) |
+        if step % 2 == 0:\n    print(round(total, 3)) |
         if total > 3:\n    break
     """,
     "after": """
@@ -311,7 +312,7 @@ _LOADED = {
 }
 _COMMON = dict.fromkeys(("types", "shapes"), "of the type and shape")
 KINDS = {
-    "sum_on_device": Kind(_loop(**SUM), _BOTH),
+    "sum_on_device": Kind(_loop(**SUM), _BOTH, declared=("lines",)),
     "keep_on_device": Kind(_loop(**(SUM | _LIST)), _BOTH),
     "read_where_used": Kind(_loop(**_READ), _BOTH),
     "replay_below_loop": Kind(_loop(**_REPLAYED), _BOTH),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixes.harness import expected, fixed, refusal
+from tests.fixes.harness import change, expected, fixed, refusal
 
 KIND = "sum_on_device"
 HEAD = """\
@@ -154,6 +154,63 @@ def test_what_the_loop_shows_every_so_often_is_read_there() -> None:
     assert after.count("running = torch.zeros(1).to(device)\n") == 2
 
 
+def test_a_count_that_begins_as_a_float_of_jax_stays_one() -> None:
+    text = "total = 0.0\nfor x in data:\n    total += int((x == 0).sum())  #!\nprint(total)\n"
+    after = fixed(KIND, f"import jax.numpy as jnp\n{text}", frontend="jax")
+    assert after.endswith("print(float(total))\n")
+
+
+def test_a_loss_computed_from_itself() -> None:
+    statement = "total += loss.item()"
+    text = torch_xla(
+        loop(statement).replace(statement, f"loss = loss.detach()\n        {statement}")
+    )
+    assert "total += loss.detach().reshape(())\n" in fixed(KIND, text)
+
+
+SHOWN = """
+    total, right = 0.0, 0
+    bar = tqdm(data)
+    for x in bar:  #!{}
+        loss = model(x.to(device)).mean()
+        loss.backward()
+        {}
+    return total
+"""
+ADDED, BAR, SYNC = (
+    "total += loss.item()  #!",
+    "bar.set_postfix(loss=total / (right + 1))",
+    ("torch_xla.sync()  #! barrier"),
+)
+
+
+@pytest.mark.parametrize(
+    ("mark", "statements"),
+    [
+        (" other", [ADDED, "right += 2", BAR, SYNC]),
+        (" other", ["right += 2", SYNC, ADDED, BAR]),
+        (" unbarred", [ADDED, BAR]),
+    ],
+)
+def test_what_shows_the_sum_in_each_step_is_in_the_same_patch(
+    mark: str, statements: list[str]
+) -> None:
+    text = torch_xla(SHOWN.format(mark, "\n        ".join(statements)))
+    after = fixed(KIND, text)
+    assert "    for step, x in enumerate(bar):\n" in after
+    assert "        total += loss.detach()\n" in after
+    assert after.count("torch_xla.sync()") == 1
+    assert after.index("torch_xla.sync()") < after.index("if step")
+    assert after.endswith(
+        """
+        if step % 10 == 0:
+            bar.set_postfix(loss=total.item() / (right + 1))
+    return total.item()
+"""
+    )
+    assert "it shows only if `step % 10 == 0`" in change(KIND, text).behaviour
+
+
 def test_several_sums_that_begin_anew_together() -> None:
     after = fixed(
         KIND,
@@ -282,7 +339,13 @@ def loop(statement: str, start: str = "total = 0.0", after: str = "return total"
         loop("total += loss.item()", "total = 0.0\n    def show(): print(total)"),
         loop("total += loss.item()", "total = 0.0\n    show = lambda: total"),
         loop("total += loss.item()", "print(locals())\n    total = 0.0"),
-        loop("total += loss.item()\n        print(total)"),
+        loop("total += loss.item()\n        meter.update(total)"),
+        loop("total += loss.item()\n        n = print(total)"),
+        loop("total += loss.item()\n        print(f'{total=}')"),
+        loop("total += loss.item()\n        print(total); n = 1"),
+        loop("total += loss.item()\n        print(total)\n        total += 1"),
+        loop("total += loss.item()\n        print(total)\n        print(2 * total)"),
+        loop("total += loss.item()\n        for part in x:\n            print(total)"),
         loop("total += loss.item()\n        if total > 9: break"),
         loop("total += loss.item()\n        yield total"),
         loop("total += loss.item()\n        total *= 0.9"),

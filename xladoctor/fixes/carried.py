@@ -35,9 +35,9 @@ class Carried:
     inside: tuple[cst.Name, ...]
     after: tuple[cst.Name, ...]
 
-    def refuse_uses_inside(self) -> None:
-        """Refuse a variable that the loop uses otherwise."""
-        for each in self.inside:
+    def refuse_uses_inside(self, *uses: cst.Name) -> None:
+        """Refuse a variable that the loop uses otherwise: all uses in it, or these."""
+        for each in uses or self.inside:
             line = self.source.begin(each).line
             raise Refused(
                 f"`{self.name}` is used in the loop in line {line}, too",

@@ -109,7 +109,21 @@ def is_scalar(source: Source, value: cst.BaseExpression) -> bool:
                 isinstance(each, cst.BaseNumber) or is_scalar(source, each) for each in sides
             ) and not all(isinstance(each, cst.BaseNumber) for each in sides)
         case cst.Name():
-            return all_of(source, value, is_scalar)
+            return not _is_of_itself(source, value) and all_of(source, value, is_scalar)
+    return False
+
+
+def _is_of_itself(source: Source, name: cst.Name) -> bool:
+    """Whether a variable is computed from itself, also by way of others."""
+    seen, pending = set[str](), [name]
+    while pending:
+        for value in filter(None, source.values_of(pending.pop())):
+            for each in source.variables(value):
+                if each.value == name.value:
+                    return True
+                if each.value not in seen:
+                    seen.add(each.value)
+                    pending.append(each)
     return False
 
 

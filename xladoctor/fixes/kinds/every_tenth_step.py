@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 
 from xladoctor.fixes.calls import LOGS
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.compose import applied
 from xladoctor.fixes.counter import occasionally
 from xladoctor.fixes.effects import refuse_effects
 from xladoctor.fixes.interface import Change, Edit, Position, Refused
 from xladoctor.fixes.moves import refuse_unless_movable
 from xladoctor.fixes.source import Source
 from xladoctor.fixes.step_end import due_barrier
-from xladoctor.fixes.text import indented
+from xladoctor.fixes.text import indented, lines_of
 
 _PRINTS = {"builtins.print", "torch_xla.core.xla_model.master_print"}
 _SHOWS = {*_PRINTS, "tqdm.tqdm.write", "tqdm.auto.tqdm.write", "wandb.log"}
@@ -20,8 +23,19 @@ _SHOWS = {*_PRINTS, "tqdm.tqdm.write", "tqdm.auto.tqdm.write", "wandb.log"}
 
 def fix(case: Case) -> Change:
     """For the statement that the finding names."""
+    return seldom(case, case.source.statement(case.line))
+
+
+def seldom(case: Case, statement: cst.SimpleStatementLine, replaced: Sequence[Edit] = ()) -> Change:
+    """The same for any statement around whose line the case has the barriers.
+
+    Args:
+        replaced: other edits of the statement, which keep its lines.
+
+    Raises:
+        Refused: it does more than show or check, or its loop cannot be counted.
+    """
     source = case.source
-    statement = source.statement(case.line)
     verb = _verb(source, statement)
     small = statement.body[0]
     shown = [small.value] if isinstance(small, cst.Expr) else []
@@ -32,7 +46,7 @@ def fix(case: Case) -> Change:
     condition, loop, counted = occasionally(source, statement)
     return Change(
         f"{verb} only if `{condition}`",
-        (*_moved(case, statement, condition), *counted),
+        (*_moved(case, statement, condition, replaced), *counted),
         behaviour=f"it {verb}s only if `{condition}`, not in each iteration of the loop in line"
         f" {loop}",
     )
@@ -51,18 +65,21 @@ def _verb(source: Source, statement: cst.SimpleStatementLine) -> str:
     raise Refused("it is not a call of print(), of a logger or of a progress bar that stands alone")
 
 
-def _moved(case: Case, statement: cst.SimpleStatementLine, condition: str) -> tuple[Edit, ...]:
+def _moved(
+    case: Case, statement: cst.SimpleStatementLine, condition: str, replaced: Sequence[Edit]
+) -> tuple[Edit, ...]:
     """The statement behind a condition, and below the barrier if that is possible."""
     source = case.source
     first, after = _lines(source, statement)
     source.refuse_long_strings(statement)
     begin, end = Position(first, 0), Position(after, 0)
-    body = indented("".join(source.lines[first - 1 : after - 1]), source.module.default_indent)
+    lines = lines_of(applied(source.text, replaced)) if replaced else source.lines
+    body = indented("".join(lines[first - 1 : after - 1]), source.module.default_indent)
     text = f"{source.indentation(statement)}if {condition}:{source.newline}{body}"
     due = due_barrier(case, statement)
     if due:
         return _below_due_barrier(case, statement, text, due)
-    barrier = _barrier_below(case, statement)
+    barrier = barrier_below(case, statement)
     if barrier is None:
         return (Edit(begin, end, text),)
     below = Position(source.end(barrier).line + 1, 0)
@@ -86,12 +103,10 @@ def _below_due_barrier(
     return Edit(begin, after, ""), *due, Edit(after, after, text)
 
 
-def _barrier_below(
-    case: Case, statement: cst.SimpleStatementLine
-) -> cst.SimpleStatementLine | None:
+def barrier_below(case: Case, statement: cst.SimpleStatementLine) -> cst.SimpleStatementLine | None:
     """The barrier below which the statement shows the same; None if there is none."""
     source, line = case.source, case.barriers.get("barrier")
-    if not line or case.barriers.get("below_barrier"):
+    if not line:
         return None
     block = source.parent(statement)
     body = list(block.body) if isinstance(block, cst.IndentedBlock) else []

@@ -9,6 +9,7 @@ import libcst as cst
 from xladoctor.fixes.carried import Carried, carried, is_occasional, targets_in, value_for
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Refused
+from xladoctor.fixes.kinds.every_tenth_step import barrier_below, seldom
 from xladoctor.fixes.reads import Read, the_read
 from xladoctor.fixes.source import Source
 from xladoctor.fixes.step_end import above_barrier, refuse_barrier_elsewhere
@@ -50,16 +51,22 @@ def fix(case: Case) -> Change:
     kept = read.scalar if case.frontend == "torch_xla" else read.on_device
     text = source.code_with(statement.body[0], read.call, kept)
     number = read.read_later(target) if case.frontend == "jax" else f"{target}.item()"
+    if number.startswith("int(") and not whole.is_whole:  # a float in Python, too
+        number = f"float({target})"
+    inside, shown = _reads_inside(whole, start, number)
+    behaviours = (_behaviour(whole), *(each.behaviour for each in shown))
+    read_at = "where it is shown" if shown else "once"
     return Change(
-        f"sum `{target}` on the device, and read it once",
+        f"sum `{target}` on the device, and read it {read_at}",
         (
             source.replace(variable.start, start),
             *above_barrier(case, statement, text, own=(target,)),
-            *_reads_inside(whole, start, number),
+            *inside,
+            *(edit for each in shown for edit in each.edits),
             *variable.read_after(number),
             *imported,
         ),
-        behaviour=_behaviour(whole),
+        behaviour="; ".join(dict.fromkeys(filter(None, behaviours))),
     )
 
 
@@ -191,26 +198,66 @@ def _is_same(source: Source, name: cst.Name, at: cst.CSTNode) -> bool:
     return here is not None and there is not None and here[name.value] == there[name.value]
 
 
-def _reads_inside(whole: _Sum, start: str, number: str) -> tuple[Edit, ...]:
-    """Reads where the loop shows the sum every so many iterations, and then begins anew."""
+def _reads_inside(whole: _Sum, start: str, number: str) -> tuple[list[Edit], list[Change]]:
+    """Reads where the loop shows the sum every so many iterations, and then begins anew; and what
+    makes statements that show it in each iteration do so in some.
+    """
     source, variable = whole.source, whole.variable
-    edits = []
+    edits, shown = list[Edit](), dict[cst.SimpleStatementLine | None, list[cst.Name]]()
     for use in variable.inside:
-        if not _is_occasional(whole, use):
-            variable.refuse_uses_inside()
         above = source.parent(use)
         line = source.begin(use).line
-        if isinstance(above, (cst.AssignTarget, cst.Element)) and use in targets_in(
-            source, source.statement(line), variable.name
-        ):
-            edits.append(source.replace(_reset(source, line, variable.name), start))
-            continue
         if isinstance(above, (cst.AugAssign, cst.Del, cst.FormattedStringExpression)) and (
             getattr(above, "equal", True)
         ):
             raise Refused(f"`{variable.name}` is used in the loop in line {line}, too")
-        edits.append(source.replace(use, number))
-    return tuple(edits)
+        if not _is_occasional(whole, use):
+            shown.setdefault(_statement(source, use), []).append(use)
+        elif isinstance(above, (cst.AssignTarget, cst.Element)) and use in targets_in(
+            source, source.statement(line), variable.name
+        ):
+            edits.append(source.replace(_reset(source, line, variable.name), start))
+        else:
+            edits.append(source.replace(use, number))
+    return edits, [_shown(whole, each, uses, number) for each, uses in shown.items()]
+
+
+def _statement(source: Source, use: cst.Name) -> cst.SimpleStatementLine | None:
+    """The simple statement that a name stands in, if it is alone on its line."""
+    for above in source.around(use):
+        if isinstance(above, cst.SimpleStatementLine):
+            return above if len(above.body) == 1 else None
+    return None
+
+
+def _shown(
+    whole: _Sum, statement: cst.SimpleStatementLine | None, uses: list[cst.Name], number: str
+) -> Change:
+    """A statement that shows the sum below the barrier, and not in each iteration any more."""
+    source = whole.source
+    if statement is not None and _is_below(whole, statement):
+        try:
+            return seldom(whole.case, statement, [source.replace(use, number) for use in uses])
+        except Refused:
+            pass  # the sum's own reason says what to do
+    whole.variable.refuse_uses_inside(*uses)
+    raise AssertionError
+
+
+def _is_below(whole: _Sum, statement: cst.SimpleStatementLine) -> bool:
+    """Whether a statement of the same loop is, or can be, below the step's barrier."""
+    case, source, barrier = whole.case, whole.source, whole.case.barriers.get("barrier")
+    loops = source.loops_around(statement)
+    if not loops or loops[0] not in source.loops_around(whole.variable.statement):
+        return False
+    if loops[0].body not in source.around(statement):  # but behind its `else`
+        return False
+    return (
+        case.frontend != "torch_xla"
+        or bool(case.barriers.get("unbarred"))
+        or bool(barrier and source.begin(statement).line > barrier)
+        or barrier_below(case, statement) is not None
+    )
 
 
 def _reset(source: Source, line: int, name: str) -> cst.BaseExpression:
