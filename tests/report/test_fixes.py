@@ -8,6 +8,7 @@ import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -18,9 +19,10 @@ from xladoctor.diagnosis.finding import NO_SAVING, Finding, Location
 from xladoctor.fixes.interface import Change, Edit, Patch, Plan, Position, Skip, sha256_of
 from xladoctor.fixes.plan import diff
 from xladoctor.fixes.proof.interface import Interval, Proof
+from xladoctor.fixes.text import lines_of
 from xladoctor.report.fixes import render
 from xladoctor.report.interface import Style
-from xladoctor.report.output import Format
+from xladoctor.report.output import Color, Format, Output, write_each
 
 SNAPSHOTS = Path(__file__).parent / "fixes_snapshots"
 TEXT = """def größe(model, loader, device):
@@ -146,6 +148,68 @@ def test_a_diff_is_one_that_git_takes(tmp_path: Path) -> None:
         check=True,
         env={"PATH": os.environ["PATH"], "GIT_CEILING_DIRECTORIES": str(tmp_path.parent)},
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"a = 1\r\nb = 2\r\nc = 3\r\n",
+        b"a = 1\nb = 2\nc = 3",
+        b"a = 1\r\nb = 2\r\nc = 3  # \x1b[31m",
+        b"\x0ca = 1\n\x0cb = 2\n\x0c\nc = 3\n",
+        b"\xef\xbb\xbfa = 1\nb = 2\nc = 3\n",
+        b"# coding: latin-1\nb = 2\nc = 3\n",
+        b"a = 1\rd = 4\nb = 2\nc = 3\re = 5\n",
+        "a = 1  # \u2028 \u202e \x7f é\nb = 2\nc = 3  # ↔\n".encode(),
+        b"'''\n::\nb = 2\n ::error::no\n##[group]\n'''\n",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+@pytest.mark.parametrize("name", ["train.py", "the trainer é.py"])
+def test_git_takes_what_is_written_into_a_file(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: bytes,
+    encoding: str,
+    name: str,
+) -> None:
+    file = tmp_path / name
+    file.write_bytes(text)
+    lines = lines_of(text.decode().removeprefix("\ufeff"))
+    number = next(n for n, line in enumerate(lines, 1) if "b = 2" in line)
+    at = Position(number, lines[number - 1].index("2"))
+    edit = Edit(at, Position(at.line, at.column + 1), "3")
+    change = Change("change a number", (edit,))
+    patch = Patch(_finding("XD301", number, 1.0), "a_kind", file, sha256_of(text), change)
+    plan = Plan(tmp_path, [patch])
+
+    redirected = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr("sys.stdout", redirected)
+    monkeypatch.delenv("CI", raising=False)
+    write_each(
+        [Output(Format.terminal, is_patch=True)],
+        Color.never,
+        lambda form, output, style: render(form, plan, None, output, style),
+    )
+    subprocess.run(
+        ["git", "apply", "-"],
+        cwd=tmp_path,
+        input=redirected.buffer.getvalue(),
+        check=True,
+        env={"PATH": os.environ["PATH"], "GIT_CEILING_DIRECTORIES": str(tmp_path.parent)},
+    )
+    assert file.read_bytes() == text.replace(b"b = 2", b"b = 3")
+
+
+def test_nothing_of_a_file_is_a_command_where_output_is_read_in_ci(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def written(name: Format, output: TextIO, style: Style) -> None:
+        output.write("+ \x1b[31m\n ::error::no\n")
+
+    monkeypatch.setenv("CI", "1")
+    write_each([Output(Format.terminal, is_patch=True)], Color.never, written)
+    assert capsys.readouterr().out == "+ \\x1b[31m\n \\::error::no\n"
 
 
 def test_json_has_what_is_shown(tmp_path: Path) -> None:

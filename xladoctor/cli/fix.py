@@ -170,7 +170,7 @@ def fix(
     with progress_bar() as bar:
         chosen = doctor.selection(configured(config))
         diagnosis, plan = doctor.plan_fixes(path, chosen, root, bar)
-    form = Output(Format(output.value))
+    form = Output(Format(output.value), is_patch=output is PlainFormat.terminal)
 
     def shown(proofs: list[Proof] | None) -> None:
         write_each(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import io
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.compose import applied, compatible
 from xladoctor.fixes.files import Files, read_again
 from xladoctor.fixes.interface import Change, Patch, Plan, Refused, Skip, Unsuited
-from xladoctor.fixes.text import MARK, lines_of
+from xladoctor.fixes.text import MARK
 from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
 from xladoctor.repository import installed
 
@@ -180,9 +181,14 @@ def diff(patch: Patch, root: Path, before_it: Sequence[Patch] = ()) -> list[str]
     inside = patch.file.is_relative_to(root.resolve())
     path = patch.file.relative_to(root.resolve()) if inside else patch.file
     lines = difflib.unified_diff(
-        lines_of(before), lines_of(after), f"a/{path}", f"b/{path}", n=2, lineterm="\n"
+        _lines(before), _lines(after), f"a/{path}", f"b/{path}", n=2, lineterm="\n"
     )
     return [part for line in lines for part in _ended(line)]
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text as ``git`` knows them, each with its end."""
+    return [*io.StringIO(text, newline="\n")]
 
 
 def _ended(line: str) -> list[str]:

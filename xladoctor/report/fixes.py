@@ -60,7 +60,10 @@ def _flush(pending: list[RenderableType], output: TextIO, style: Style) -> None:
 
 def _exact(line: str, style: Style) -> str:
     """A line of a diff as ``git apply`` takes it: neither broken nor stripped."""
-    text = clean(line, lines=True) if style.unicode else plain(line, style)
+    if style.verbatim:
+        text = line
+    else:
+        text = clean(line, lines=True) if style.unicode else plain(line, style)
     color = _COLORS.get(line[:1]) if style.color else None
     return f"\x1b[{color}m{text}\x1b[0m" if color else text
 

@@ -22,6 +22,7 @@ class Style:
         links: whether the terminal follows links.
         in_ci: whether run directories are gone once somebody reads it.
         detail: how much to show.
+        verbatim: whether lines of files are shown with all their characters.
     """
 
     width: int = 80
@@ -30,6 +31,7 @@ class Style:
     links: bool = False
     in_ci: bool = False
     detail: Detail = field(default_factory=Detail)
+    verbatim: bool = False
 
 
 @dataclass(frozen=True, slots=True)

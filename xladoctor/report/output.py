@@ -44,11 +44,13 @@ class Output:
 
     Attributes:
         detail: how much of a report to show.
+        is_patch: whether standard output may go on to a program that applies it as a patch.
     """
 
     format: Format
     path: Path | None = None
     detail: Detail = field(default_factory=Detail)
+    is_patch: bool = False
 
 
 class OutputError(XladoctorError):
@@ -125,9 +127,10 @@ def write_each(
     for output in sorted(outputs, key=lambda output: output.path is None):
         text, commands = io.StringIO(), output.format is Format.github
         if output.path is None:
-            style = replace(style_for(sys.stdout, color), detail=output.detail)
+            verbatim = output.is_patch and not sys.stdout.isatty() and not _in_ci()
+            style = replace(style_for(sys.stdout, color), detail=output.detail, verbatim=verbatim)
             render(output.format, text, style)
-            emit(text.getvalue(), colored=style.color, commands=commands)
+            emit(text.getvalue(), colored=style.color, commands=commands, verbatim=verbatim)
         else:
             render(output.format, text, Style(detail=output.detail, in_ci=_in_ci()))
             _write(output.path, harmless(text.getvalue(), commands=commands))
@@ -160,7 +163,12 @@ def say(text: str) -> None:
 
 
 def emit(
-    text: str, stream: TextIO | None = None, *, colored: bool = False, commands: bool = False
+    text: str,
+    stream: TextIO | None = None,
+    *,
+    colored: bool = False,
+    commands: bool = False,
+    verbatim: bool = False,
 ) -> None:
     """Write to standard output (or ``stream``): all that xladoctor says goes through here.
 
@@ -169,16 +177,22 @@ def emit(
     Args:
         colored: whether colours in it are meant; what else is not printable is escaped.
         commands: whether lines that a CI system obeys are meant; they are otherwise escaped.
+        verbatim: whether all of it is meant, as UTF-8: nothing is escaped.
 
     Raises:
         OutputError: it cannot be written, as to a full disk.
     """
     stream = stream or sys.stdout
-    text = harmless(text, colored=colored, commands=commands)
-    encoding = getattr(stream, "encoding", None) or "utf-8"
-    text = text.encode(encoding, "backslashreplace").decode(encoding)
+    if not verbatim:
+        text = harmless(text, colored=colored, commands=commands)
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        text = text.encode(encoding, "backslashreplace").decode(encoding)
     try:
-        stream.write(text)
+        if verbatim and hasattr(stream, "buffer"):
+            stream.flush()
+            stream.buffer.write(text.encode("utf-8", "surrogateescape"))
+        else:
+            stream.write(text)
         stream.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
