@@ -70,6 +70,7 @@ def saves(seconds: float | None, level: Severity = "warning", **fields: Any) -> 
 
 ORDERED = [
     saves(None, "error", fingerprint="wrong results", about="results"),
+    saves(4.0, "error", fingerprint="saves most, an error, which may be the cause of the next"),
     saves(None, "error", fingerprint="unknown cost, error"),
     saves(3.0, "info", fingerprint="only information, which saves most"),
     saves(0.5, fingerprint="saves less"),

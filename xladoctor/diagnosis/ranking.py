@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Literal
 
 from xladoctor.diagnosis.finding import Finding
@@ -55,10 +56,11 @@ def reaches(level: Severity, least: Severity | Literal["never"]) -> bool:
 
 def ranked(findings: list[Finding]) -> list[Finding]:
     """The findings by what their fixes save. Findings about wrong results come first, whatever they
-    cost, then errors whose saving is unknown. Other unknown savings come after known ones, and
-    negligible savings last.
+    cost. Errors whose saving is unknown come after those that save most, as these may be their
+    cause, and before all else. Other unknown savings come after known ones, and negligible savings
+    last.
     """
-    return sorted(
+    ordered = sorted(
         findings,
         key=lambda f: (
             _group(f),
@@ -70,6 +72,15 @@ def ranked(findings: list[Finding]) -> list[Finding]:
             f.fingerprint,
         ),
     )
+    unknown = [each for each in ordered if _group(each) == 1]
+    others = [each for each in ordered if _group(each) != 1]
+    first = [*takewhile(_is_before_unknown, others)]
+    return [*first, *unknown, *others[len(first) :]]
+
+
+def _is_before_unknown(finding: Finding) -> bool:
+    group = _group(finding)
+    return group == 0 or (group == 2 and finding.severity == "error")
 
 
 def _group(finding: Finding) -> int:
