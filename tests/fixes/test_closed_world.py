@@ -299,3 +299,11 @@ def test_what_a_loop_of_the_module_sets_is_an_argument_of_what_is_compiled() -> 
             w = jax.lax.scan(lambda c, r: (c + r, None), w, x)[0]  #!
         """
     assert "def run_scan(w, x):" in fixed("jit_around_control_flow", text, "jax")
+
+
+def test_an_error_that_is_caught_is_raised() -> None:
+    text = (
+        "def f(data, model):\n    for x in data:\n        try:\n"
+        "            assert x.item() > 0  #!\n        except Exception:\n            break\n"
+    )
+    assert refusal("every_tenth_step", text) == "it is in the `try` in line 3"

@@ -53,7 +53,7 @@ def _existing(source: Source, loop: cst.For | cst.While, counter: str) -> str:
                     ),
                     comparisons=[cst.ComparisonTarget(operator=cst.Equal())],
                 ) as test
-            ) if name == counter and not any(source.all(cst.Call, test)):
+            ) if name == counter and not _is_set(source, loop, test, but=name):
                 if not isinstance(interval, cst.Integer) or interval.evaluated_value >= _SELDOM:
                     return source.code(test)
     return ""
@@ -80,12 +80,28 @@ def _counter(source: Source, loop: cst.For | cst.While) -> str:
             case cst.SimpleStatementLine(
                 body=[
                     cst.AugAssign(
-                        target=cst.Name(name), operator=cst.AddAssign(), value=cst.Integer("1")
+                        target=cst.Name(name) as counted,
+                        operator=cst.AddAssign(),
+                        value=cst.Integer("1"),
                     )
                 ]
-            ):
+            ) if _is_only_counted(source, loop, counted):
                 return name
     return ""
+
+
+def _is_set(source: Source, loop: cst.For | cst.While, test: cst.CSTNode, but: str) -> bool:
+    """Whether a test calls something, or depends on more than a counter that the loop sets."""
+    names = {each.value for each in source.variables(test)} - {but}
+    return bool(names & source.names_bound(loop.body)) or any(source.all(cst.Call, test))
+
+
+def _is_only_counted(source: Source, loop: cst.For | cst.While, name: cst.Name) -> bool:
+    """Whether a loop sets a number in no other way than by adding to it."""
+    places = [each for each in source.names_used(loop, name.value) if source.is_bound_at(each)]
+    above = [each for each in source.values_of(name) if each is not None]
+    is_number = all(isinstance(each, (cst.Integer, cst.UnaryOperation)) for each in above)
+    return places == [name] and is_number and len(above) == len(source.bindings(name)) - 1
 
 
 def _counted(source: Source, loop: cst.For | cst.While, depth: int) -> tuple[str, tuple[Edit, ...]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from xladoctor.fixes.calls import LOGS
+from xladoctor.fixes.carried import refuse_caught
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.compose import applied
 from xladoctor.fixes.counter import occasionally
@@ -44,6 +45,7 @@ def seldom(case: Case, statement: cst.SimpleStatementLine, replaced: Sequence[Ed
     else:
         refuse_effects(source, small, but=shown, ordered=True)
     condition, loop, counted = occasionally(source, statement)
+    refuse_caught(source, statement, source.loops_around(statement)[0])
     return Change(
         f"{verb} only if `{condition}`",
         (*_moved(case, statement, condition, replaced), *counted),
