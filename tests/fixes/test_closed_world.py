@@ -301,9 +301,98 @@ def test_what_a_loop_of_the_module_sets_is_an_argument_of_what_is_compiled() -> 
     assert "def run_scan(w, x):" in fixed("jit_around_control_flow", text, "jax")
 
 
-def test_an_error_that_is_caught_is_raised() -> None:
+def _reason_of_roll(line: str) -> str:
+    return refusal("number_as_tensor", f"import torch\nx = torch.ones(4)\n{line}  #!\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "y = [torch.roll(x, n, 0) for n in range(3)]",
+        "y = lambda n: torch.roll(x, n, 0)",
+        "y = torch.roll(x, n, 0) if n else x",
+        "y = (x := x + 1).sum() + torch.roll(x, n, 0)",
+    ],
+)
+def test_places_of_a_roll_are_computed_where_it_is_called_once(line: str) -> None:
+    assert _reason_of_roll(line) == "its places cannot be computed before its statement"
+
+
+def test_a_power_of_a_number_is_no_tensor() -> None:
+    text = "import torch\ngamma = 0.9\nfor step, x in enumerate(data):\n    y = x * gamma**step  #!\n"
+    assert refusal("number_as_tensor", text) == "`gamma` is a number"
+
+
+def test_a_variable_that_other_functions_see_is_more_than_read() -> None:
     text = (
-        "def f(data, model):\n    for x in data:\n        try:\n"
-        "            assert x.item() > 0  #!\n        except Exception:\n            break\n"
+        f"{HEAD}def f(data, device):\n    global best\n    best = torch.full((), 9.0).to(device)\n"
+        "    for x in data:\n        loss = g(x)\n        if loss < best:  #!\n"
+        "            best = loss\n    return best.item()\n"
     )
-    assert refusal("every_tenth_step", text) == "it is in the `try` in line 3"
+    assert refusal("choose_on_device", text) == "`best` may be used with its gradient"
+    text = (
+        f"{HEAD}total = 0.0\ndef f(data):\n    global total\n    for x in data:\n"
+        "        loss = g(x)\n        loss.backward()\n        total += loss  #!\n"
+    )
+    assert change("detached_state", text).behaviour
+
+
+@pytest.mark.parametrize(
+    "lines", ["every = 5\n    if step % every == 0:\n        g()", "seen = 0\n    seen += 1"]
+)
+def test_a_condition_is_known_where_it_is_asked(lines: str) -> None:
+    text = f"for step, x in enumerate(data):\n    print(x.item())  #!\n    {lines}\n"
+    assert "if step % 10 == 0:" in fixed("every_tenth_step", text)
+    text = f"for x in data:\n    print(x.item())  #!\n    {lines.replace('step', 'len(x)')}\n"
+    assert "if step % 10 == 0:" in fixed("every_tenth_step", text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [
+        ("every_tenth_step", "assert x.item() > 0"),
+        ("without_print", "warnings.warn('odd')"),
+        (
+            "unchecked_norm",
+            "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0, error_if_nonfinite=True)",
+        ),
+    ],
+)
+def test_an_error_that_is_caught_is_raised(kind: str, line: str) -> None:
+    text = (
+        "import torch, warnings\ndef f(data, model):\n    for x in data:\n        try:\n"
+        f"            {line}  #!\n        except Exception:\n            break\n"
+    )
+    assert refusal(kind, text) == "it is in the `try` in line 4"
+
+
+def test_a_sum_is_not_made_of_a_type_that_is_an_argument() -> None:
+    text = step("x = x.to(kind)", SYNC, "total += loss.item()  #!").replace("device)", "kind)", 1)
+    assert "torch.zeros(1).to(torch_xla.device())" in fixed("sum_on_device", text)
+
+
+def test_a_loss_that_is_not_reduced_by_place_has_dimensions() -> None:
+    loss = "F.mse_loss(model(x), y, None, None, 'none')"
+    after = fixed("sum_on_device", step(SYNC, "total += loss.item()  #!", loss=loss))
+    assert "total += loss.detach().reshape(())\n" in after
+
+
+def test_a_condition_that_sets_a_variable_stays() -> None:
+    text = (
+        "import torch_xla\nn = 0\nfor x in data:  #! loop\n    f(x)\n"
+        "    if (n := n + 1) % 2 == 0:\n        torch_xla.sync()\n"
+    )
+    assert refusal("barrier_at_end", text) == "nothing else is in its block"
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ("if x < 1:\n        torch.save(state, 'best.pt')  #!", "is decided in line 3"),
+        ("torch.save(state, 'a.pt')  #!\n    f(torch.load('a.pt'))", "loads"),
+    ],
+)
+def test_what_is_saved_by_a_condition_or_loaded_is_not_saved_by_the_clock(
+    lines: str, reason: str
+) -> None:
+    assert reason in refusal("save_by_clock", f"import torch\nfor x in data:\n    {lines}\n")

@@ -89,7 +89,9 @@ def _in_some_turns(
             continue
         call = source.only_call(last)
         if call is not None and source.qualified(call.func) & SYNC:
-            alone = len(each.body.body) == 1 and not any(source.all(cst.Call, each.test))
+            alone = len(each.body.body) == 1 and not any(
+                source.all((cst.Call, cst.NamedExpr), each.test)
+            )
             return call, each if alone else last
     return None
 

@@ -136,8 +136,9 @@ def _is_mean_loss(source: Source, call: cst.Call) -> bool:
     elif not names or not names <= _LOSSES:
         return False
     keywords = {arg.keyword.value for arg in made.args if arg.keyword}
-    stars = any(arg.star for arg in made.args)
-    return not stars and not keywords & {"reduction", "reduce", "size_average"}
+    places = [arg for arg in made.args if not arg.keyword]
+    plain = len(places) <= (2 if made is call else 1) and not any(arg.star for arg in made.args)
+    return plain and not keywords & {"reduction", "reduce", "size_average"}
 
 
 def is_own(source: Source, at: cst.CSTNode, name: str) -> bool:
@@ -269,6 +270,8 @@ def ends(source: Source, loop: cst.For | cst.While) -> bool:
 
 def is_read_only(source: Source, but: cst.CSTNode, name: str) -> bool:
     """Whether a variable is only read as a number, other than in one statement."""
+    if any(item.name.value == name for item in source.all(cst.NameItem)):
+        return False  # of `global` or `nonlocal`: other functions see it
     scope: cst.CSTNode = source.function_around(but) or source.module
     for use in source.names_used(scope, name):
         if but in source.around(use) or source.is_bound_at(use):

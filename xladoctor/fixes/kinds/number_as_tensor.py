@@ -12,11 +12,13 @@ from xladoctor.fixes.effects import effects, what
 from xladoctor.fixes.interface import Change, Refused, Unsuited
 from xladoctor.fixes.names import bound_in, fresh, function, root_of
 from xladoctor.fixes.source import Source
-from xladoctor.fixes.values import escapes
+from xladoctor.fixes.values import escapes, is_plain
 
 _POWERS = frozenset(("torch.pow",))
 _ROLLS = frozenset(("torch.roll",))
 _COUNTERS = frozenset(("builtins.range", "builtins.enumerate"))
+#: What may not be computed where it stands, or not once.
+_SOMETIMES = (cst.Lambda, cst.BaseComp, cst.IfExp, cst.BooleanOperation)
 _DRAWN = frozenset(("random.choices", "random.sample"))
 
 
@@ -103,6 +105,8 @@ class _Forms:
             raise Refused(
                 f"`{code}` would be computed twice", "give it a name in a line of its own"
             )
+        if is_plain(self._source, base):
+            raise Refused(f"`{base.value}` is a number")
         sent = self._sent(exponent, f"{base.value}.device")
         yield Change(
             f"pass the exponent `{exponent.value}` as data",
@@ -189,6 +193,9 @@ class _Forms:
     def _rolled(self, call: cst.Call, tensor: str, shift: cst.Name, dim: str) -> Change:
         """``index_select`` by places that are computed from the shift, in lines of their own."""
         source = self._source
+        inside = any(isinstance(above, _SOMETIMES) for above in source.around(call))
+        if inside or any(source.all(cst.NamedExpr, self._statement)):
+            raise Refused("its places cannot be computed before its statement")
         offset, places = fresh(source, "offset"), fresh(source, "places")
         size, device = f"{tensor}.shape[{dim}]", f"{tensor}.device"
         computed = (

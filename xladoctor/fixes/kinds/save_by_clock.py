@@ -6,8 +6,10 @@ import textwrap
 
 import libcst as cst
 
+from xladoctor.fixes.carried import is_occasional
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Position, Refused
+from xladoctor.fixes.source import Source
 from xladoctor.fixes.text import indented, lines_of
 
 _INTERVAL = 600  # seconds
@@ -24,6 +26,7 @@ def fix(case: Case) -> Change:
         raise Refused(f"line {case.line} is no call of torch.save or xm.save that stands alone")
     source.loop_around(statement)  # or it is refused
     loop = source.loops_around(statement)[-1]
+    _refuse_condition(source, statement, loop)
     bound = source.names_bound(loop)
     inside = {name.value for name in source.variables(statement)} & bound
     if inside:
@@ -56,3 +59,16 @@ def fix(case: Case) -> Change:
         behaviour=f"it is saved every {_INTERVAL // 60} minutes, and once more below the loop"
         f" in line {source.begin(loop).line}",
     )
+
+
+def _refuse_condition(source: Source, statement: cst.CSTNode, loop: cst.For | cst.While) -> None:
+    """Refuse what is saved in some cases only, as the best, or loaded again in the loop."""
+    if source.calls_of(frozenset(("torch.load",)), loop):
+        raise Refused("the loop loads what it saves, or may do so")
+    if any(is_occasional(source, each, statement) for each in source.loops_around(statement)):
+        return
+    for above in source.around(statement):
+        if above is loop:
+            return
+        if isinstance(above, (cst.If, cst.Else, cst.Try, cst.ExceptHandler)):
+            raise Refused(f"whether it is saved is decided in line {source.begin(above).line}")

@@ -189,7 +189,7 @@ def _is_device(source: Source, name: cst.Name, start: cst.CSTNode) -> bool:
     value = source.value_of(name)
     if isinstance(value, cst.Call):
         return bool(source.qualified(value.func)) and source.qualified(value.func) <= _DEVICES
-    return isinstance(bound[0], cst.Param)
+    return isinstance(bound[0], cst.Param) and "dev" in name.value  # and not a type
 
 
 def _is_same(source: Source, name: cst.Name, at: cst.CSTNode) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from xladoctor.fixes.carried import refuse_caught
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.source import Source
@@ -19,7 +20,9 @@ _KEYWORD = "error_if_nonfinite"
 def fix(case: Case) -> Change:
     """For the only such call in the finding's line that is asked to check the norm."""
     source = case.source
-    calls = source.calls_of(_CLIP, source.statement(case.line))
+    statement = source.statement(case.line)
+    refuse_caught(source, statement, source.function_around(statement) or source.module)
+    calls = source.calls_of(_CLIP, statement)
     if len(calls) != 1:
         raise Refused(f"line {case.line} does not call torch.nn.utils.clip_grad_norm_")
     call = calls[0]

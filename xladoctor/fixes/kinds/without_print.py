@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from xladoctor.fixes.carried import refuse_caught
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import effects, refuse_effects
 from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
@@ -25,6 +26,7 @@ def fix(case: Case) -> Change:
         raise Unsuited(f"line {line} does more than print")
     if not _prints(source, call):
         raise Refused(f"line {line} calls `{source.code(call.func)}`, which may do more than print")
+    refuse_caught(source, statement, source.function_around(statement) or source.module)
     logger = call.func.value if isinstance(call.func, cst.Attribute) else None
     refuse_effects(source, call, but=[call, *([logger] if logger else [])], ordered=True)
     return Change(
