@@ -559,9 +559,16 @@ def test_program_that_only_compiled_has_a_tail_too() -> None:
 # Barriers a step
 
 
-def period(sites: list[int], updates: list[int], fed: list[int] | None = None) -> int:
-    """Of a loop whose barriers are all fed, unless ``fed`` says which are."""
-    sequences = (sites, updates, fed or [1] * len(sites))
+def period(
+    sites: list[int], updates: list[int], fed: list[int] | None = None, idle: int = 0
+) -> int:
+    """Of a loop whose barriers are all fed, unless ``fed`` says which are.
+
+    Args:
+        idle: how many of the barriers have nothing to launch.
+    """
+    count = len(sites)
+    sequences = (sites, updates, fed or [1] * count, [1] * idle + [0] * (count - idle))
     return barriers_a_step(*map(np.asarray, sequences))
 
 
@@ -575,6 +582,11 @@ def test_barriers_of_an_iteration_make_one_step(barriers: int, turns: int) -> No
 @given(st.integers(2, 16), st.integers(10, 40))
 def test_micro_batches_that_share_one_barrier_line_make_one_step(micro: int, turns: int) -> None:
     assert period([0] * micro * turns, ([0] * (micro - 1) + [1]) * turns) == micro
+
+
+@given(st.integers(2, 16), st.integers(10, 40))
+def test_barriers_that_launch_nothing_are_no_micro_batches(turn: int, turns: int) -> None:
+    assert period([0] * turn * turns, ([0] * (turn - 1) + [1]) * turns, idle=turn * turns) == 1
 
 
 @given(st.integers(2, 200), st.integers(4, 20))

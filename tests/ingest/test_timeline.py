@@ -244,6 +244,21 @@ def test_compilation_is_told_from_dispatch_and_waiting_inside_it(tmp_path: Path)
     assert spent == {"dispatch": 25, "compile": 60, "wait": 15}
 
 
+@pytest.mark.parametrize(("launching", "steps"), [((0, 3), 6), ((0, 2, 4), 3)])
+def test_barriers_after_reads_end_steps_where_most_have_nothing_to_launch(
+    tmp_path: Path, launching: tuple[int, ...], steps: int
+) -> None:
+    space = builder.Space()
+    line = space.plane("/host:CPU").line("python")
+    for turn in range(6):
+        line.event("ScheduleSyncTensorsGraph", 100 * turn + 10, 5)  # of a read
+        line.event("StepMarker", 100 * turn + 60, 30)
+        if turn in launching:
+            line.event("ScheduleSyncTensorsGraph", 100 * turn + 70, 5)
+    database = read(tmp_path, space).database
+    assert database.scalar("SELECT count(*) FROM timeline_step") == steps
+
+
 spans = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=12)
 
 

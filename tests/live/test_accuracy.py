@@ -39,6 +39,51 @@ STEADY = """
         times.append(time.perf_counter() - begin)
     print(1e3 * statistics.median(times[3:]))
     """
+#: An agent: each turn reads its action, each tenth trains. What a turn reads launches its graph.
+ACTS = """
+    import torch
+    import torch_xla
+
+    policy = torch.ones(4, 2).to(torch_xla.device()).requires_grad_()
+    optimizer = torch.optim.SGD([policy], lr=0.1)
+    seen = torch.randn(1, 4)
+    for turn in range(60):
+        action = (seen.to(policy.device) @ policy).argmax(1).cpu()
+        if turn % 10 == 9:
+            policy.square().sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        torch_xla.sync()
+    """
+#: After the step's barrier, a read that launches, and the barrier of a loader.
+TWO_BARRIERS = """
+    import torch
+    import torch_xla
+
+    weights = torch.ones(8, 8).to(torch_xla.device())
+
+    def batches():
+        for step in range(30):
+            yield step
+            torch_xla.sync()
+
+    for step in batches():
+        weights = weights * 0.9
+        torch_xla.sync()
+        (weights + 1).sum().item()
+    torch_xla.sync()
+    """
+#: One barrier, after a loop that reads cut.
+BARRIER_AT_THE_END = """
+    import torch
+    import torch_xla
+
+    weights = torch.ones(8, 8).to(torch_xla.device())
+    for step in range(30):
+        weights = weights * 0.9
+        weights.sum().item()
+    torch_xla.sync()
+    """
 
 
 @pytest.fixture(
@@ -138,6 +183,18 @@ def test_reads_are_counted_one_by_one(
 
     assert database.scalar(query, {"kind": kind, "tail": False}) == in_steps
     assert database.scalar(query, {"kind": kind, "tail": True}) == afterwards
+
+
+@pytest.mark.parametrize(
+    ("source", "steps"), [(ACTS, 60), (TWO_BARRIERS, 30), (BARRIER_AT_THE_END, 1)]
+)
+def test_steps_are_those_of_the_program(
+    tmp_path_factory: pytest.TempPathFactory, source: str, steps: int
+) -> None:
+    folder = tmp_path_factory.mktemp("steps")
+    run = capture(folder / "out", write(folder, "turns.py", source), cwd=folder)
+
+    assert load(str(run.directory)).database.rows("SELECT steps FROM loop") == [{"steps": steps}]
 
 
 def test_median_step_is_what_the_program_measures_itself(

@@ -122,7 +122,7 @@ class StepLog:
         self._rows = Gathered()
         self._compiling = CompileLines(sites, process, self._rows)
         self._ordinals: dict[tuple[int | None, int | None], int] = {}
-        self._barriers: dict[int | None, list[tuple[int, int, bool]]] = {}
+        self._barriers: dict[int | None, list[tuple[int, int, bool, bool]]] = {}
         self._cuts = defaultdict[int | None, CutSum](CutSum)  # of each thread's step
         self._folded: dict[int | None, int] = defaultdict(int)  # steps of a thread that were none
         self._was_none: dict[int | None, bool] = defaultdict(bool)  # its last one
@@ -252,7 +252,8 @@ class StepLog:
         if not tail:
             self._ordinals[thread, site] = ordinal + line.barriers
             fed = not self._sites.launched and bool(_waits(line) or line.uploads)
-            barrier = (-1 if site is None else site, _updates(line), fed)
+            idle = not (self._sites.launched or line.executions)
+            barrier = (-1 if site is None else site, _updates(line), fed, idle)
             self._barriers.setdefault(thread, []).append(barrier)
         columns = row(line, Step)
         columns |= {

@@ -13,7 +13,7 @@ _ONE_UPDATE = 1.1
 Numbers = np.ndarray[Any, Any]
 
 
-def barriers_a_step(sites: Numbers, updates: Numbers, fed: Numbers) -> int:
+def barriers_a_step(sites: Numbers, updates: Numbers, fed: Numbers, idle: Numbers) -> int:
     """How many barriers make up one iteration.
 
     Args:
@@ -22,11 +22,15 @@ def barriers_a_step(sites: Numbers, updates: Numbers, fed: Numbers) -> int:
         fed: whether new input came before it. If only every 36th barrier at a line follows new
             input, those 36 form one iteration: the barrier is in an inner loop. All False for
             frameworks without barriers, whose launches end steps of the innermost loop already.
+        idle: whether it had nothing to launch, as reads had launched all. If most had, each ends an
+            iteration: a micro-batch leaves work to its barrier.
 
     Returns the smallest period that nine in ten barriers keep; 1 if there is none. Two barriers per
     iteration, or eight micro-batches and one update, repeat exactly; an end-of-epoch barrier among
     hundreds does not change the period of the others. A period with several updates is an epoch.
     """
+    if 2 * np.count_nonzero(idle) > len(idle):
+        return 1
     turn = _distance(fed)
     if turn > 1 and updates.mean() * turn <= _ONE_UPDATE and _keeps(turn, sites, updates):
         return turn

@@ -145,15 +145,19 @@ def find_steps(
 
 
 def _by_markers(timeline: Timeline, main: Line) -> Steps | None:
-    """Steps from barrier to barrier; a barrier that launches nothing does not end a step."""
+    """Steps from barrier to barrier; a barrier that launches nothing does not end a step, unless
+    most come after reads that launched all there was.
+    """
     which = timeline.named(main, *events("barrier"))
     which = which[np.argsort(timeline.ends(main, which), kind="stable")]
     ends = timeline.ends(main, which)
     launches = np.sort(timeline.begins(main, timeline.named(main, *events("launch"))))
     if len(launches):
         begins = timeline.begins(main, which)
-        inside = np.searchsorted(launches, ends) > np.searchsorted(launches, begins)
-        ends = ends[inside]
+        until = np.searchsorted(launches, ends)
+        inside = until > np.searchsorted(launches, begins)
+        since = np.diff(until, prepend=0) > 0
+        ends = ends[since if 2 * inside.sum() < since.sum() else inside]
     if not len(ends):
         return None
     marker = timeline.events.names[timeline.events.name[main.events][which[0]]]

@@ -131,14 +131,23 @@ class Recorder:
     # -- what happened ---------------------------------------------------------------------
 
     def barrier(self, state: ThreadState, site: int | None, begin: int, end: int) -> bool:
-        """A step barrier returned. True if it launched a graph, and so closed a step."""
+        """A step barrier returned. True if it closed a step: it launched a graph, or reads have
+        since its line's last barrier, and no other line's barrier has closed a step since.
+
+        A line's first barrier may stand after a whole loop of reads; after one it does not.
+        """
         step = state.step
         compile_ns = self.compilations.note(state, "barrier", site, end - begin)
         step.barrier_ns += max(0, end - begin - compile_ns)
-        launched = self.compilations.launched(state) - state.graphs
-        if launched == 0:
+        launches = self.compilations.launched(state)
+        launched, last = launches - state.graphs, (state.index, launches)
+        new = (0, 0) if state.cuts == 1 else last
+        previous, state.barriers[site] = state.barriers.get(site, new), last
+        if launched:
+            step.executions += max(launched, 1)  # the program may clear the counters meanwhile
+        elif previous[0] != state.index or previous == last:
             return False
-        step.executions += max(launched, 1)  # the program may clear the counters meanwhile
+        state.barriers[site] = state.index + 1, launches
         step.steps += 1
         if (
             step.steps >= self._stride

@@ -100,6 +100,8 @@ class ThreadState:
         self.closure = False  # within the closures that a barrier runs after itself
         self.index = self.cuts = self.graphs = self.compiled = 0
         self.checked = 0  # compilations of the process that were noted or are not its own
+        #: By site: step and launches of the process, after the line's last barrier.
+        self.barriers: dict[int | None, tuple[int, int]] = {}
         self.probed = self.saved = False
         self.previous = 0  # when the last barrier returned
         self.seen = 0  # compilations of the process at the last barrier
