@@ -27,9 +27,12 @@ class Elsewhere:
     Attributes:
         kind: a ``timeline``, a ``text``, several ``files``, ``graphs`` that were compiled, or a
             ``pod``, of which only a part is kept.
+        cwd, root: as in a manifest, if all processes of a pod had the same.
     """
 
     kind: Literal["timeline", "text", "files", "graphs", "pod"]
+    cwd: str | None = None
+    root: str | None = None
 
 
 #: Where evidence is from.
@@ -77,12 +80,12 @@ class Evidence:
     @property
     def cwd(self) -> str | None:
         """The program's working directory; files below it are shown relative to it."""
-        return self.manifest.cwd if self.manifest else None
+        return None if isinstance(self.origin, RemoteManifest) else self.origin.cwd
 
     @property
     def root(self) -> str | None:
         """The repository that the program ran in, or its working directory."""
-        return (self.manifest.root if self.manifest else None) or self.cwd
+        return None if isinstance(self.origin, RemoteManifest) else self.origin.root or self.cwd
 
     def on_disk(self, path: str) -> Path:
         """Where a path of the evidence is on this machine: in the copy, if it is below a URL."""

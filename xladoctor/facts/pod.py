@@ -14,7 +14,9 @@ class PodProcess(
 ):
     """A process of a job of several, whose steps can be compared with those of the others."""
 
-    name: Annotated[str, "what it is called: its host; with its rank where a host has several"]
+    name: Annotated[
+        str, "what it is called: its host, with its rank where a host has several; on one its rank"
+    ]
     host: Annotated[str, "name of the machine"]
     rank: Annotated[Number | None, "rank in the job, where it is known"] = None
     slice: Annotated[Number | None, "slice that its devices are in, where it is known"] = None

@@ -113,15 +113,16 @@ def _are_of_one_job(database: Database, processes: list[dict[str, Any]]) -> bool
 
 
 def _names(processes: list[dict[str, Any]]) -> list[str]:
-    """What processes are called: their host, and what else distinguishes them."""
+    """What processes are called: what distinguishes them of host and rank."""
     names = []
+    several = len({process["host"] for process in processes}) > 1
     for process in processes:
         host = process["host"] or ""
         rank = process["rank"]
         if process["on_host"] == 1 and host:
             names.append(host)
         elif rank is not None:
-            names.append(f"{host}:{rank}" if host else f"rank {rank}")
+            names.append(f"{host}:{rank}" if host and several else f"rank {rank}")
         else:
             names.append(f"{host or 'process'}:{process['pid'] or process['process']}")
     count = Counter(names)

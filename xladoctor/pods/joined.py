@@ -136,7 +136,9 @@ def _joined(pod: Pod, files: Mapping[Member, Path], left_out: Sequence[str]) -> 
         first += about[file].processes
     each = [about[file] for file in files.values()]
     frontend = next((a.frontend for a in each if a.frontend), DEFAULT)
-    evidence = build(Ingested(), pod.shown, Elsewhere("pod"), frontend)
+    folders = {(host.diagnosis.run.cwd, host.diagnosis.run.root) for host in hosts}
+    origin = Elsewhere("pod", *(folders.pop() if len(folders) == 1 else ()))
+    evidence = build(Ingested(), pod.shown, origin, frontend)
     kept.fill(evidence.database, firsts)
     evidence.database.create_views("derived")
     lost = [f"{fault}; left out" for fault in left_out]

@@ -42,6 +42,7 @@ _WHOLE = (
     "device",
     "device_step",
     "collective",
+    "source_line",
 )
 #: Tables that are cut or added up, by the query that does so.
 _REDUCED = {
@@ -150,10 +151,13 @@ def fill(database: Database, files: Sequence[tuple[Path, int]]) -> None:
     listed = ", ".join(f"'{name}'" for name in dict(named))
     firsts = ", ".join(f"('{name}', {first})" for name, first in named)
     for table in KEPT:
-        own = ", ".join(f't."{column}"' for column in TABLES[table].columns if column != "process")
+        own = ", ".join(
+            "f.first + t.process AS process" if column == "process" else f't."{column}"'
+            for column in TABLES[table].columns
+        )
         database.insert_rows_of(
             table,
-            f"""SELECT f.first + t.process AS process, {own}
+            f"""SELECT {own}
                 FROM (SELECT filename, unnest("{table}") AS t
                       FROM read_parquet([{listed}], filename := true)) k
                 JOIN (VALUES {firsts}) f(filename, first) ON f.filename = k.filename""",  # noqa: S608
