@@ -201,6 +201,26 @@ def test_launchers_that_know_nothing_of_each_other_share_a_folder(
     assert re.search(r"\n    train\.py:\d+\n    │ time\.sleep\(\(0, 0\.05\)\[rank\]\)\n", page)
 
 
+def test_one_slow_process_of_torchrun_is_named_with_its_line(tmp_path: Path) -> None:
+    program = write(tmp_path, "train.py", GLOO.replace("(0, 0.02)", "(0, 0.05, 0)"))
+    words = (*TORCHRUN, "--standalone", "--nproc-per-node", "3", program)
+
+    launched(tmp_path, "out", [words])
+
+    diagnosis = json.loads((tmp_path / "out" / "diagnosis.json").read_text())
+    (late,) = [found for found in diagnosis["findings"] if found["rule"] == "XD801"]
+    assert late["cause"]["names"] == ["rank 1"]
+    assert [(where["file"], where["source"].strip()) for where in late["locations"]] == [
+        ("train.py", "time.sleep((0, 0.05, 0)[dist.get_rank()])")
+    ]
+    waiting = load(str(tmp_path / "out")).database.rows(
+        """SELECT sum(wait_ns) / sum(duration_ns) AS share
+           FROM divided_step JOIN process USING (process) GROUP BY rank ORDER BY rank"""
+    )
+    shares = [row["share"] for row in waiting]
+    assert min(shares[0], shares[2]) > 0.5 > shares[1]
+
+
 @pytest.mark.thorough
 def test_launchers_of_one_job_share_a_bucket(
     tmp_path: Path, port: str, monkeypatch: pytest.MonkeyPatch

@@ -33,7 +33,7 @@ from xladoctor.ingest.xplane.space import Line
 #: XLA's runtime as seen in captured timelines. Frontends add more.
 _EVENTS: dict[Activity, str] = {
     "compile": r".*Client::Compile.*|CompileToLocalExecutable",
-    "wait": r"xladoctor\.read|Wait for (usage|donation) holds|ThunkExecutor::Execute.*"
+    "wait": r"xladoctor\.(read|collective)|Wait for (usage|donation) holds|ThunkExecutor::Execute.*"
     r"|.*Buffer::(ToLiteral|Await|GetReadyFuture).*|BlockHostUntil.*",
     "upload": r"xladoctor\.upload|.*BufferFromHost.*",
     "input": r"xladoctor\.input",

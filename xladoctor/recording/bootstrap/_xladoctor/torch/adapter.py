@@ -15,6 +15,7 @@ from typing import Any
 from .. import clock
 from ..anchors import Anchors
 from ..calls import Calls
+from ..disguise import hide_frames
 from ..event_counters import EventCounters
 from ..facts import Phases
 from ..patches import Patches
@@ -70,6 +71,7 @@ class Adapter(Listener):
             ("input", Loaders(torch, self._calls, self._patches).install),
             ("saves", lambda: replace(torch, "save", self._save)),
             ("optimizers", self._install_optimizers),
+            ("collectives", self._install_collectives),
         ):
             try:
                 install()
@@ -89,6 +91,24 @@ class Adapter(Listener):
             return original(*args, **kwargs)
 
         return self._calls.save(save)
+
+    def _install_collectives(self) -> None:
+        """Hook the wait for a collective, of which Kineto records the launch alone."""
+        events, distributed = self._events, self._torch.distributed
+
+        def waiting(original: Any) -> Any:
+            def wait(*args: Any, **kwargs: Any) -> Any:
+                try:
+                    with events.annotation("collective", None):
+                        return original(*args, **kwargs)
+                except BaseException as error:
+                    hide_frames(error)
+                    raise
+
+            return wait
+
+        if distributed.is_available():
+            self._patches.replace(distributed.Work, "wait", waiting)
 
     # -- steps -------------------------------------------------------------------------------
 
