@@ -312,7 +312,7 @@ _LOADED = {
 }
 _COMMON = dict.fromkeys(("types", "shapes"), "of the type and shape")
 KINDS = {
-    "sum_on_device": Kind(_loop(**SUM), _BOTH, declared=("lines",)),
+    "sum_on_device": Kind(_loop(**SUM), _BOTH, declared={"lines": "only if"}),
     "keep_on_device": Kind(_loop(**(SUM | _LIST)), _BOTH),
     "read_where_used": Kind(_loop(**_READ), _BOTH),
     "replay_below_loop": Kind(_loop(**_REPLAYED), _BOTH),

@@ -319,7 +319,9 @@ def test_places_of_a_roll_are_computed_where_it_is_called_once(line: str) -> Non
 
 
 def test_a_power_of_a_number_is_no_tensor() -> None:
-    text = "import torch\ngamma = 0.9\nfor step, x in enumerate(data):\n    y = x * gamma**step  #!\n"
+    text = (
+        "import torch\ngamma = 0.9\nfor step, x in enumerate(data):\n    y = x * gamma**step  #!\n"
+    )
     assert refusal("number_as_tensor", text) == "`gamma` is a number"
 
 
