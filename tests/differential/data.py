@@ -318,7 +318,7 @@ def _of_loader(parts: Mapping[str, str]) -> dict[str, Any]:
 _UNCHECKED = {"FloatingPointError": "no error is raised"}
 _SHAPE = cause(kind="input_shape", to_shape="f32[3,5]", dimension=1)
 _LEFT_OUT = dict.fromkeys(("numbers", "lines", "parts", "ValueError"), "leaves out the samples")
-_DRAWN = {"numbers": "random numbers"}
+_DRAWN = {"numbers": "random numbers", "ahead": "make samples ahead"}
 KINDS = {
     "drop_last": Kind(_LOADED | _DROPPED, declared=_LEFT_OUT, cause=_of_loader, needs={}),
     "loader_workers": Kind(_LOADED, declared=_DRAWN, needs={}),

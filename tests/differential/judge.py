@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -30,8 +31,8 @@ class Program:
         count: batches that ``lab`` has for it.
         declared: what a patch may change, if what it says of its behaviour has the words:
             ``lines`` that are left out, ``numbers``, ``types``, ``shapes`` of one element,
-            ``files`` or ``parts`` that differ, and names of errors that are no longer
-            raised.
+            ``files`` or ``parts`` that differ, lines printed ``ahead`` by samples that are
+            not used, and names of errors that are no longer raised.
     """
 
     marked: str
@@ -152,6 +153,8 @@ def _lines(what: str, before: list[str], after: list[str], allowed: frozenset[st
         rest = iter(before)
         lost = [line for line in after if not any(_same_line(line, each, True) for each in rest)]
         return f"{what} {lost[0]!r}, which is new" if lost else ""
+    if "ahead" in allowed and not Counter(before) - Counter(after):
+        return ""
     if len(before) != len(after) and "numbers" not in allowed:
         return f"{what} {len(after)} lines, not {len(before)}: {after[-3:]}, not {before[-3:]}"
     for one, other in zip(before, after, strict=False):

@@ -173,10 +173,19 @@ def _loader(torch: Any) -> Any:
             places = [*self.batch_sampler]
             with _forked(torch, type(self.dataset)):
                 batches = [
-                    self.collate_fn(self._fetched(sets[number % self.copies], indices))
+                    self._collated(sets[number % self.copies], indices)
                     for number, indices in enumerate(places)
                 ]
-            yield from batches
+            for each in batches:
+                if isinstance(each, Exception):
+                    raise each  # where the loop asks for that batch
+                yield each
+
+        def _collated(self, data: Any, indices: Any) -> Any:
+            try:
+                return self.collate_fn(self._fetched(data, indices))
+            except Exception as error:
+                return error
 
         def _fetched(self, data: Any, indices: Any) -> list[Any]:
             fetch = getattr(data, "__getitems__", None)
