@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from xladoctor.fixes.calls import (
-    ITERATORS,
     KNOWN_LIBRARIES,
     LOGS,
     OF_DICTIONARIES,
@@ -22,6 +21,7 @@ from xladoctor.fixes.calls import (
     of_method,
 )
 from xladoctor.fixes.interface import Refused
+from xladoctor.fixes.iterators import is_iterator
 from xladoctor.fixes.names import definition_of, root_of
 from xladoctor.fixes.source import Source
 
@@ -49,7 +49,8 @@ _TESTS = frozenset(
 _TEXTS = frozenset(("__format__", "__repr__", "__str__"))
 _ITEMS = frozenset(("__getitem__", "__missing__"))
 _NUMBERS = frozenset(f"__{name}__" for name in ("abs", "float", "index", "int", "len", "round"))
-_HOOKS = _ARITHMETIC | _TESTS | _TEXTS | _ITEMS | _NUMBERS
+_ATTRIBUTES = frozenset(("__get__", "__getattr__", "__getattribute__"))
+_HOOKS = _ARITHMETIC | _TESTS | _TEXTS | _ITEMS | _NUMBERS | _ATTRIBUTES
 
 
 @dataclass(slots=True)
@@ -211,8 +212,10 @@ class _Reader:
                 self._operator(node, _TEXTS)
             case cst.BinaryOperation() | cst.UnaryOperation():
                 self._operator(node, _ARITHMETIC)
-            case cst.Subscript():
+            case cst.Subscript(value=value):
                 self._operator(node, _ITEMS)
+                if isinstance(value, cst.Name) and self._fills_itself(value):
+                    self._unknown(node)
             case cst.Comparison() | cst.BooleanOperation() | cst.If() | cst.IfExp():
                 self._operator(node, _TESTS)
 
@@ -223,6 +226,13 @@ class _Reader:
         if hooks(self._source) & methods:
             self._unknown(node)
 
+    def _fills_itself(self, name: cst.Name) -> bool:
+        """Whether an item of a variable is made by looking at it."""
+        values = [each for each in self._source.values_of(name) if isinstance(each, cst.Call)]
+        return any(
+            "collections.defaultdict" in self._source.qualified(each.func) for each in values
+        )
+
     def _attribute(self, node: cst.Attribute) -> None:
         above = self._source.parent(node)
         is_called = isinstance(above, cst.Call) and above.func is node
@@ -230,6 +240,8 @@ class _Reader:
             not is_called and _is_foreign(self._source, node.value)
         ):
             self._unknown(node)
+        if not is_called:
+            self._operator(node, _ATTRIBUTES)
         if node.attr.value == "grad":
             self._found.ordered.add("gradients")
 
@@ -271,12 +283,12 @@ class _Reader:
         returns = [*self._source.all(cst.Return, definition.body)]
         last = definition.body.body[-1]
         plain = [each for each in returns if each in getattr(last, "body", ())]
+        self._found.ordered |= inner.ordered
         if inner.unknown or inner.changes or len(plain) < len(returns):
             return self._unknown(call)
         if inner.leaves is not None and inner.leaves not in returns:
             return self._unknown(call)
         params = {each.name.value for each in definition.params.params}
-        self._found.ordered |= inner.ordered
         self._found.reads |= inner.reads - params - inner.binds
         return None
 
@@ -319,28 +331,6 @@ def _is_optimizer(source: Source, name: cst.BaseExpression) -> bool:
     value = source.value_of(name) if isinstance(name, cst.Name) else None
     names = source.qualified(value.func) if isinstance(value, cst.Call) else set[str]()
     return bool(names) and all(each.startswith("torch.optim.") for each in names)
-
-
-def is_iterator(source: Source, node: cst.CSTNode) -> bool:
-    """Whether something may be used up by going through it: a variable that holds an iterator."""
-    if isinstance(node, cst.Name):
-        made = [
-            each.value
-            for each in source.all(cst.Assign)
-            if any(source.code(target.target) == node.value for target in each.targets)
-        ]
-        return any(is_iterator(source, each) for each in made if not isinstance(each, cst.Name))
-    if isinstance(node, cst.GeneratorExp):
-        above = source.parent(node)
-        return not isinstance(above, (cst.Arg, cst.CompFor))
-    if isinstance(node, cst.Call):
-        above = source.parent(node)
-        if source.qualified(node.func) & ITERATORS:
-            return isinstance(above, cst.Assign)
-        definition = definition_of(source, node)
-        if definition is not None and any(source.all(cst.Yield, definition)):
-            return isinstance(above, cst.Assign)
-    return False
 
 
 def hooks(source: Source) -> frozenset[str]:

@@ -99,7 +99,7 @@ def varies(source: Source, name: cst.Name, within: cst.CSTNode) -> bool:
     is bound there, more than once in the module, by a ``global`` statement, or changed in place.
     """
     scope = source.scope(name)
-    if name.value in bound_in(source, within) or name.value in _changed_in_place(source):
+    if name.value in bound_in(source, within) or name.value in changed_in_place(source):
         return True
     bound = list(scope[name.value]) if scope else []
     if not bound:
@@ -109,7 +109,7 @@ def varies(source: Source, name: cst.Name, within: cst.CSTNode) -> bool:
     return len(bound) > 1 or _is_declared_global(source, name.value)
 
 
-def _changed_in_place(source: Source) -> set[str]:
+def changed_in_place(source: Source) -> set[str]:
     """The variables of which an element or attribute is assigned, or that a method changes."""
     found = set()
     for target in (
@@ -122,7 +122,19 @@ def _changed_in_place(source: Source) -> set[str]:
             base = base.value
         if base is not target and isinstance(base, cst.Name):
             found.add(base.value)
-    return found
+    return found | _given_away(source, found)
+
+
+def _given_away(source: Source, changed: set[str]) -> set[str]:
+    """The variables that are given to functions of the module which change their arguments."""
+    return {
+        arg.value.value
+        for call in source.all(cst.Call)
+        for own in (function(source, source.code(call.func)),)
+        if own is not None and changed & {each.name.value for each in own.params.params}
+        for arg in call.args
+        if isinstance(arg.value, cst.Name)
+    }
 
 
 _TAKING = frozenset(("pop", "popitem", "setdefault"))

@@ -29,6 +29,11 @@ def fix(case: Case) -> Change:
     statements = _statements(source, loop)
     if not any(source.covers(each, case.line) for each in statements):
         raise Refused("what the body of the loop begins with does more than compute with arrays")
+    taken = source.names_bound(loop.target) if isinstance(loop, cst.For) else set[str]()
+    for each in statements:
+        small = each.body[0]
+        if isinstance(small, cst.AugAssign) and source.code(small.target) in taken:
+            raise Refused(f"`{source.code(small)}` may change the batch in place")
     arguments = _arguments(source, loop, statements)
     results = _results(source, loop, statements, arguments)
     for each in statements:

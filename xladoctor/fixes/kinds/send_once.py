@@ -6,8 +6,9 @@ import libcst as cst
 
 from xladoctor.fixes.calls import Does
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.effects import what
+from xladoctor.fixes.effects import effects, what
 from xladoctor.fixes.interface import Change, Refused
+from xladoctor.fixes.names import function
 from xladoctor.fixes.reads import called
 from xladoctor.fixes.source import Source
 from xladoctor.fixes.values import escapes, is_new, is_own, is_reached
@@ -153,6 +154,10 @@ def _argument_sent(case: Case, statement: cst.SimpleStatementLine, loop: Loop) -
     """The NumPy arrays among the arguments of the statement's call, sent where they are made."""
     source = case.source
     bound = source.names_bound(loop)
+    for call in source.all(cst.Call, statement):
+        own = function(source, source.code(call.func))
+        if own is not None and effects(source, own.body).changes:
+            raise Refused(f"{own.name.value}() may change what it is given")
     names = dict.fromkeys(
         arg.value.value
         for call in source.all(cst.Call, statement)

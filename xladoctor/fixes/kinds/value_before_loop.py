@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from xladoctor.fixes.calls import Does
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.effects import effects
+from xladoctor.fixes.effects import effects, what
 from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
-from xladoctor.fixes.names import fresh, function, read_from_around, varies
+from xladoctor.fixes.names import changed_in_place, fresh, function, read_from_around, varies
 from xladoctor.fixes.source import Source
 
 _MAKERS = frozenset(("__init__", "__post_init__"))
@@ -94,8 +95,11 @@ def _assignment(source: Source, value: cst.Name, loop: cst.CSTNode) -> cst.Assig
             if isinstance(assign, cst.Assign) and len(assign.targets) == 1:
                 found.append(assign)
                 continue
-        if not isinstance(above, cst.Arg):
+        call = source.parent(above) if isinstance(above, cst.Arg) else None
+        if not isinstance(call, cst.Call) or what(source, call) is Does.changes:
             raise Refused(f"{value.value} is used otherwise than as an argument")
+    if value.value in changed_in_place(source):
+        raise Refused(f"{value.value} is changed in place")
     if len(found) != 1:
         raise Refused(f"{value.value} is not assigned exactly once in the loop")
     return found[0]
@@ -124,10 +128,17 @@ def _makes_object(source: Source, call: cst.Call) -> bool:
     if inner:
         return False
     name = source.code(call.func).rpartition(".")[2]
-    classes = [each for each in source.all(cst.ClassDef) if each.name.value == name]
+    classes = _with_bases(source, name)
     if any(_changes(source, each) for each in classes):
         return False
     return bool(classes) or "functools.partial" in source.qualified(call.func)
+
+
+def _with_bases(source: Source, name: str) -> list[cst.ClassDef]:
+    """The classes of the file with a name, and those that they are made from."""
+    found = [each for each in source.all(cst.ClassDef) if each.name.value == name]
+    above = [source.code(base.value) for each in found for base in each.bases]
+    return [*found, *(each for base in above if base != name for each in _with_bases(source, base))]
 
 
 def _changes(source: Source, class_: cst.ClassDef) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from xladoctor.fixes.calls import Does
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.effects import effects, what
+from xladoctor.fixes.effects import effects
 from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.source import Source
 from xladoctor.fixes.values import is_plain, is_reached
@@ -43,7 +42,7 @@ def fix(case: Case) -> Change:
 def _refuse(source: Source, loop: cst.For | cst.While) -> None:
     """Refuse loops that take the time of each iteration, or that others see an iteration of."""
     for call in source.all(cst.Call, loop.body):
-        if what(source, call) is Does.tells_time:
+        if "time" in effects(source, call).ordered:
             raise Refused(
                 f"line {source.begin(call).line} takes the time of each iteration",
                 "wait once, below the loop, and divide the time of the whole loop by its"
@@ -56,9 +55,22 @@ def _refuse(source: Source, loop: cst.For | cst.While) -> None:
         if not uses or not is_plain(source, uses[0]):
             line = source.begin(uses[0] if uses else loop).line
             raise Refused(f"`{name}` is changed in line {line}, while the device may still use it")
+    for name in sorted({each.value for each in source.variables(loop.body)} - {"_"}):
+        uses = source.names_used(loop.body, name)
+        if len(uses) > 1 and _is_of_numpy(source, uses[0]):
+            line = source.begin(uses[0]).line
+            raise Refused(f"`{name}` may be changed in line {line}, while the device may use it")
     for each in source.all((cst.Yield, cst.Return), loop.body):
         kind = type(each).__name__.lower()
         raise Refused(f"the loop has a `{kind}` in line {source.begin(each).line}")
+
+
+def _is_of_numpy(source: Source, name: cst.Name) -> bool:
+    """Whether a variable holds an array of NumPy that is made once, and may be filled again."""
+    made = source.value_of(name)
+    names = source.qualified(made.func) if isinstance(made, cst.Call) else set[str]()
+    is_made_above = not source.loops_around(made) if made is not None else False
+    return is_made_above and any(each.startswith("numpy.") for each in names)
 
 
 def _missing(
