@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -398,3 +399,131 @@ def test_what_is_saved_by_a_condition_or_loaded_is_not_saved_by_the_clock(
     lines: str, reason: str
 ) -> None:
     assert reason in refusal("save_by_clock", f"import torch\nfor x in data:\n    {lines}\n")
+
+
+LOADER = (
+    "import torch\nfrom torch.utils.data import DataLoader, Dataset\nclass Samples(Dataset):\n"
+    "    count, last = 0, None\n    def __len__(self):\n        return 6\n"
+    "    def __getitem__(self, i):\n        {}\n        return torch.tensor(i)\n{}"
+    "samples = Samples()\nloader = DataLoader(samples, batch_size=2)  #!\n{}"
+)
+NET = (
+    "import torch\nclass Net(torch.nn.Module):\n    def __init__(self):\n"
+    "        super().__init__()\n        self.turns = {}\n    def forward(self, x):\n"
+    "        self.turns += 1  #!\n        return x * self.turns\n{}net = Net()\n{}"
+)
+TURNS = {"argument": "self.turns"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "reason", "cause"),
+    [
+        (
+            "loader_workers",
+            LOADER.format("self.add()", "    def add(self):\n        self.count += 1\n", ""),
+            "`self.add()` in line 8 changes something for each sample",
+            {},
+        ),
+        (
+            "loader_workers",
+            LOADER.format("self.last = i", "", "print(samples.last)\n"),
+            "line 12 uses what its data set keeps, which workers do not send",
+            {},
+        ),
+        (
+            "loader_workers",
+            LOADER.format("pass", "", "same = samples\n"),
+            "its data set has another name in line 12",
+            {},
+        ),
+        (
+            "loader_workers",
+            LOADER.format("pass", "", "loader.dataset.count = 2\n"),
+            "line 12 uses the data set of the loader, which workers have copies of",
+            {},
+        ),
+        (
+            "attribute_as_tensor",
+            NET.format("0", "", "print(len(list(net.buffers())))\n"),
+            "line 10 looks at the buffers of a module",
+            TURNS,
+        ),
+        (
+            "attribute_as_tensor",
+            NET.format("0.5", "", "net.bfloat16()\n"),
+            "line 10 may change the type of the buffer",
+            TURNS,
+        ),
+        (
+            "attribute_as_tensor",
+            NET.format("0", "    def rate(self):\n        return self.turns * 0.1\n", ""),
+            "line 10 returns a number from it, in rate()",
+            TURNS,
+        ),
+        (
+            "attribute_as_tensor",
+            NET.format(
+                "0", "    def show(self):\n        k = self.turns * 2\n        print(k)\n", ""
+            ),
+            "line 11 may need a number from it",
+            TURNS,
+        ),
+        (
+            "setting_removed",
+            "import os, subprocess\nos.environ['XLA_IR_DEBUG'] = '1'  #!\n",
+            "line 1 may start a process that looks at XLA_IR_DEBUG",
+            {"setting": "XLA_IR_DEBUG", "works": False},
+        ),
+        (
+            "optimizer_after_move",
+            "import torch\nrates = iter([0.1, 0.2])\ndef f(device, model):\n"
+            "    optimizer = torch.optim.SGD(model.parameters(), lr=next(rates))\n"
+            "    decay = next(rates)\n    model.to(device)\n"
+            "    for x in range(2):\n        optimizer.step()  #!\n",
+            "`next(rates)` may do more than compute a value (line 4)",
+            {},
+        ),
+    ],
+)
+def test_what_others_see_of_a_change_is_refused(
+    kind: str, text: str, reason: str, cause: dict[str, Any]
+) -> None:
+    assert refusal(kind, text, **cause) == reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "reason"),
+    [
+        (
+            "jit_function",
+            "def update(w, x):\n    n = len(x)  #!\n    return w - x.mean(), n\n"
+            "for x in data:\n    w, n = update(w, x)\n",
+            "line 4 returns a number of Python, which becomes an array",
+        ),
+        (
+            "jit_function",
+            "def update(w, x):\n    x *= 0.5  #!\n    return w - x.mean()\n"
+            "for x in data:\n    w = update(w, x)\n",
+            "update changes what it is given, in line 3",
+        ),
+        (
+            "jit_loop_body",
+            "for x in data:\n    x *= 0.5  #!\n    w = w - 0.1 * x.mean()\n",
+            "`x *= 0.5` may change the batch in place",
+        ),
+        (
+            "wait_below_loop",
+            "import numpy as np\nbuffer = np.zeros(4)\nfor step in range(9):\n"
+            "    buffer.fill(step)\n    y = f(buffer)\n    y.block_until_ready()  #!\n",
+            "`buffer` may be changed in line 5, while the device may use it",
+        ),
+        (
+            "jit_before_loop",
+            "for x in data:\n    f = jax.jit(lambda w: w * 2)  #!\n    w = f(w)\n"
+            "print(callable(f))\n",
+            "f is used after the loop, which may not run",
+        ),
+    ],
+)
+def test_what_jax_would_compute_otherwise_is_refused(kind: str, text: str, reason: str) -> None:
+    assert refusal(kind, f"import jax\n{text}", "jax") == reason

@@ -50,8 +50,8 @@ class Carried:
         Args:
             read: the text of the read.
         """
-        if not self.after:
-            return ()
+        if not self.after and self.source.function_around(self.loop) is not None:
+            return ()  # of a module, others may use it
         if len(self.after) == 1 and self._is_plain(self.after[0]):
             return (self.source.replace(self.after[0], read),)
         return (self.source.insert_after(self.loop, f"{self.name} = {read}"),)

@@ -223,7 +223,10 @@ class _Reader:
         self._found.unknown = self._found.unknown or node
 
     def _operator(self, node: cst.CSTNode, methods: frozenset[str]) -> None:
-        if hooks(self._source) & methods:
+        operands = [each for each in node.children if isinstance(each, cst.Name)]
+        if hooks(self._source) & methods or any(
+            _is_foreign(self._source, each) for each in operands
+        ):
             self._unknown(node)
 
     def _fills_itself(self, name: cst.Name) -> bool:
@@ -383,8 +386,15 @@ def _pairs(assign: cst.Assign) -> Iterator[tuple[cst.BaseExpression, cst.BaseExp
 
 
 def _is_unknown_library(source: Source, call: cst.Call) -> bool:
-    root = root_of(call.func)
+    for class_ in source.all(cst.ClassDef):
+        if isinstance(call.func, cst.Name) and class_.name.value == call.func.value:
+            return any(_is_library(source, base.value) for base in class_.bases)
+    return _is_library(source, call.func)
+
+
+def _is_library(source: Source, made: cst.BaseExpression) -> bool:
+    root = root_of(made)
     if root is None or root not in source.imported:
         return False
-    names = source.qualified(call.func)
+    names = source.qualified(made)
     return any(name.split(".")[0] not in KNOWN_LIBRARIES for name in names)

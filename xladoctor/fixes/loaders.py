@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
+from xladoctor.fixes.calls import Does
+from xladoctor.fixes.effects import effects, what
 from xladoctor.fixes.interface import Refused
+from xladoctor.fixes.names import function
 from xladoctor.fixes.source import Source
 
 _LOADER = frozenset(f"torch.utils.data.{name}" for name in ("DataLoader", "dataloader.DataLoader"))
@@ -71,6 +74,24 @@ def data_set(source: Source, call: cst.Call) -> cst.ClassDef | None:
 def methods(class_: cst.ClassDef) -> dict[str, cst.FunctionDef]:
     """The methods that a class defines."""
     return {each.name.value: each for each in class_.body.body if isinstance(each, cst.FunctionDef)}
+
+
+def refuse_changes(source: Source, class_: cst.ClassDef, method: cst.FunctionDef) -> None:
+    """Refuse a method that calls others by which the data set, or what it holds, may change."""
+    own = methods(class_)
+    for call in source.all(cst.Call, method.body):
+        code = f"`{source.code(call.func)}()` in line {source.begin(call).line}"
+        helper = function(source, source.code(call.func))
+        match call.func:
+            case cst.Attribute(value=cst.Name("self"), attr=cst.Name(name)):
+                helper = own.get(name)
+            case cst.Attribute(value=cst.Attribute(value=cst.Name("self"))):
+                if what(source, call) in (None, Does.changes):
+                    raise Refused(f"{code} may change what its data set holds")
+        if helper is not None:
+            found = effects(source, helper.body)
+            if found.changes - (source.names_bound(helper.body) - {"self"}):
+                raise Refused(f"{code} changes something for each sample")
 
 
 def is_random(source: Source, node: cst.CSTNode) -> bool:

@@ -6,6 +6,7 @@ import libcst as cst
 from libcst.metadata import Assignment, BuiltinScope, GlobalScope
 from libcst.metadata.scope_provider import LocalScope
 
+from xladoctor.fixes.interface import Refused
 from xladoctor.fixes.source import Source
 
 
@@ -107,6 +108,16 @@ def varies(source: Source, name: cst.Name, within: cst.CSTNode) -> bool:
     if not isinstance(bound[0].scope, GlobalScope):
         return False
     return len(bound) > 1 or _is_declared_global(source, name.value)
+
+
+def refuse_by_text(source: Source, attribute: str) -> None:
+    """Refuse an attribute that the file may also reach by its name as a text."""
+    for each in source.all((cst.SimpleString, cst.Call, cst.Attribute)):
+        is_named = isinstance(each, cst.SimpleString) and each.evaluated_value == attribute
+        is_vars = isinstance(each, cst.Call) and source.qualified(each.func) == {"builtins.vars"}
+        is_dict = isinstance(each, cst.Attribute) and each.attr.value == "__dict__"
+        if is_named or is_vars or is_dict:
+            raise Refused(f"line {source.begin(each).line} has its name as a text, or may have it")
 
 
 def changed_in_place(source: Source) -> set[str]:

@@ -8,6 +8,7 @@ import libcst as cst
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
+from xladoctor.fixes.names import refuse_by_text
 from xladoctor.fixes.source import Source
 
 _ATTRIBUTE = re.compile(r"^self\.([A-Za-z_]\w*)$")
@@ -19,6 +20,11 @@ _MAKERS = frozenset(
         *("randn", "randperm", "tensor", "zeros"),
     )
 )
+#: Built-in functions that show or take numbers.
+_NUMBERS = frozenset(("int", "float", "bool", "str", "repr", "format", "print", "range", "round"))
+#: Methods that give all buffers of a module, and those that change the type of the others.
+_BUFFERS = frozenset(("buffers", "named_buffers"))
+_CASTS = frozenset(("bfloat16", "double", "float", "half", "to_empty", "type"))
 _IN_PLACE = {
     cst.AddAssign: "+",
     cst.SubtractAssign: "-",
@@ -39,6 +45,7 @@ def fix(case: Case) -> Change:
     begin = first_assignment(source, attribute)
     kept = [each for each in uses(source, attribute) if each is not begin.targets[0].target]
     whole = isinstance(begin.value, cst.Integer) and all(_stays_whole(source, use) for use in kept)
+    _refuse_modules(source, whole)
     edits = [registered(source, begin, attribute, whole)]
     edits += [edit for use in kept for edit in _edits(source, use)]
     return Change(
@@ -84,9 +91,7 @@ def first_assignment(source: Source, attribute: str) -> cst.Assign:
 
 def uses(source: Source, attribute: str) -> list[cst.Attribute]:
     """Everything in the file that has the attribute's name, which must be that attribute."""
-    for each in source.all(cst.SimpleString):
-        if each.evaluated_value == attribute:
-            raise Refused(f"line {source.begin(each).line} has its name as a text")
+    refuse_by_text(source, attribute)
     found = [each for each in source.all(cst.Attribute) if each.attr.value == attribute]
     owners = {
         id(above)
@@ -97,6 +102,19 @@ def uses(source: Source, attribute: str) -> list[cst.Attribute]:
     if len(owners) > 1:
         raise Refused(f"several classes have an attribute {attribute}")
     return found
+
+
+def _refuse_modules(source: Source, whole: bool) -> None:
+    """Refuse files that look at buffers, or that change their type, which whole numbers keep."""
+    for call in source.all(cst.Call):
+        name = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+        line = source.begin(call).line
+        if name in _BUFFERS:
+            raise Refused(f"line {line} looks at the buffers of a module")
+        types = [source.code(arg.value) for arg in call.args if name == "to"]
+        is_cast = name in _CASTS or any("float" in text or "half" in text for text in types)
+        if is_cast and not whole:
+            raise Refused(f"line {line} may change the type of the buffer")
 
 
 def _is_own(use: cst.Attribute) -> bool:
@@ -210,11 +228,27 @@ def _in_arithmetic(source: Source, operation: cst.BinaryOperation) -> list[Edit]
     node: cst.CSTNode = operation
     for above in source.around(operation):
         if isinstance(above, (cst.Return, cst.Assign, cst.Lambda)):
+            _refuse_numbers(source, above)
             return []
         if not isinstance(above, cst.BinaryOperation) and not _takes_tensors(source, above, node):
             break
         node = above
     raise Refused(f"line {source.begin(operation).line} may need a number from it")
+
+
+def _refuse_numbers(source: Source, part: cst.Return | cst.Assign | cst.Lambda) -> None:
+    """Refuse a result that leaves the module, or that is used as a number."""
+    function, line = source.function_around(part), source.begin(part).line
+    if isinstance(part, cst.Return) and function is not None and function.name.value != "forward":
+        raise Refused(f"line {line} returns a number from it, in {function.name.value}()")
+    if not isinstance(part, cst.Assign) or function is None:
+        return
+    targets = [target.target for target in part.targets if isinstance(target.target, cst.Name)]
+    for use in (use for name in targets for use in source.names_used(function, name.value)):
+        for above in source.around(use):
+            is_shown = isinstance(above, cst.Call) and source.code(above.func) in _NUMBERS
+            if is_shown or isinstance(above, cst.FormattedStringExpression):
+                raise Refused(f"line {source.begin(use).line} may need a number from it")
 
 
 def _takes_tensors(source: Source, above: cst.CSTNode, node: cst.CSTNode) -> bool:

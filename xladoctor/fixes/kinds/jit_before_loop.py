@@ -337,6 +337,12 @@ def _inserted(source: Source, made: _Made, within: cst.CSTNode, text: Sequence[s
     return source.insert_above(within, *text, "", "")
 
 
+def _refuse_below(source: Source, use: cst.Name, loop: cst.CSTNode) -> None:
+    """Refuse a function that is used below the loop: without an iteration there is none."""
+    if loop not in source.around(use) and source.begin(use) > source.begin(loop):
+        raise Refused(f"{use.value} is used after the loop, which may not run")
+
+
 def _calls(
     source: Source, made: _Made, within: cst.CSTNode, name: str, arguments: Sequence[str]
 ) -> list[Edit]:
@@ -358,6 +364,7 @@ def _calls(
             continue
         if isinstance(above, cst.FunctionDef) and above is made.node:
             continue
+        _refuse_below(source, use, within)
         if not isinstance(above, cst.Call) or above.func is not use:
             if arguments or not isinstance(above, (cst.Arg, cst.Attribute)):
                 raise Refused(f"{made.name} is used otherwise than by calls")

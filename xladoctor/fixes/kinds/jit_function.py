@@ -49,6 +49,28 @@ def _refuse(source: Source, definition: cst.FunctionDef) -> None:
     if definition.decorators:
         raise Refused(f"{definition.name.value} has a decorator")
     Pure(source).check(definition)
+    for each in source.all(cst.Return, definition.body):
+        values = each.value.elements if isinstance(each.value, cst.Tuple) else [each]
+        for part in values:
+            value = part.value
+            made = source.value_of(value) if isinstance(value, cst.Name) else value
+            if made is not None and _is_number(source, made):
+                line = source.begin(each).line
+                raise Refused(f"line {line} returns a number of Python, which becomes an array")
+
+
+def _is_number(source: Source, value: cst.BaseExpression) -> bool:
+    """Whether it is a number of Python: a constant, a length, or a size of an array."""
+    match value:
+        case cst.Call(func=func):
+            return source.qualified(func) == {"builtins.len"}
+        case cst.Subscript(value=cst.Attribute(attr=cst.Name("shape"))):
+            return True
+        case cst.Attribute(attr=cst.Name("ndim" | "size")):
+            return True
+        case cst.BinaryOperation(left=left, right=right):
+            return _is_number(source, left) and _is_number(source, right)
+    return isinstance(value, cst.BaseNumber)
 
 
 def _called(source: Source, definition: cst.FunctionDef) -> list[cst.Name]:

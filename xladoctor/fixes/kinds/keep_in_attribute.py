@@ -6,6 +6,7 @@ import libcst as cst
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Refused
+from xladoctor.fixes.names import refuse_by_text
 from xladoctor.fixes.reads import the_read
 from xladoctor.fixes.source import Source
 
@@ -38,6 +39,7 @@ def fix(case: Case) -> Change:
     owner = _class_of(source, method)
     end = _end(source, owner, name, method)
     _refuse_other_uses(source, owner, name, [method, end])
+    refuse_by_text(source, name)
     kept, values, imported = read.kept, f"self.{name}", tuple[Edit, ...]()
     if case.frontend == "jax":
         if "donate" in source.text:
@@ -45,13 +47,15 @@ def fix(case: Case) -> Change:
         module, imported = source.import_of("jax", end)
         kept, values = read.on_device, f"{module}.device_get({values})"
     is_float = case.frontend == "jax" or read.number == "float"
-    number = "float(value)" if is_float else "value.item()"
+    number = "float(v)" if is_float else "v.item()"
+    if not is_float:  # also if training ends twice, when some are read already
+        number = f"v if isinstance(v, (int, float)) else {number}"
     first = _first(source, end)
     return Change(
         f"keep `self.{name}` on the device, and read it in {end.name.value}()",
         (
             source.replace(read.call, kept),
-            source.insert_before(first, f"self.{name} = [{number} for value in {values}]"),
+            source.insert_before(first, f"self.{name} = [{number} for v in {values}]"),
             *imported,
         ),
         behaviour=f"`self.{name}` holds tensors, in the device's memory, until {end.name.value}()",

@@ -7,7 +7,14 @@ import libcst as cst
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import Effects, effects
 from xladoctor.fixes.interface import Change, Refused
-from xladoctor.fixes.loaders import argument, data_set, is_random, loader_in, methods
+from xladoctor.fixes.loaders import (
+    argument,
+    data_set,
+    is_random,
+    loader_in,
+    methods,
+    refuse_changes,
+)
 from xladoctor.fixes.source import Source
 
 _POSITION = 5  # of num_workers among the arguments
@@ -29,7 +36,7 @@ def fix(case: Case) -> Change:
     class_ = data_set(source, call)
     if class_ is not None:
         _refuse_class(source, class_)
-        _refuse_changes(source, call)
+        _refuse_settings(source, call, class_)
     workers = case.cause.get("most") or _WORKERS
     more = "" if argument(call, "persistent_workers") else ", persistent_workers=True"
     behaviour = _ahead(source, class_, workers)
@@ -66,6 +73,7 @@ def _refuse_class(source: Source, class_: cst.ClassDef) -> None:
         body = own.get(name)
         if body is None:
             continue
+        refuse_changes(source, class_, body)
         kept = effects(source, body.body).changes - {"self"} - source.names_bound(body.body)
         if kept:
             raise Refused(f"its data set changes `{min(kept)}`, which each worker would for itself")
@@ -77,11 +85,33 @@ def _refuse_class(source: Source, class_: cst.ClassDef) -> None:
             raise Refused("its data set counts something, which each worker would do for itself")
 
 
-def _refuse_changes(source: Source, call: cst.Call) -> None:
+def _refuse_settings(source: Source, call: cst.Call, class_: cst.ClassDef) -> None:
     """Refuse a data set of which the program sets an attribute, which copies of it do not see."""
     given = argument(call, "dataset") or call.args[0].value
+    kept = {
+        each.target.attr.value
+        for each in source.all(cst.AssignTarget, class_)
+        if isinstance(each.target, cst.Attribute)
+        and (method := source.function_around(each)) is not None
+        and method.name.value != "__init__"
+    }
+    for each in source.all(cst.Attribute):
+        line = source.begin(each).line
+        if each.attr.value in kept and class_ not in source.around(each):
+            raise Refused(f"line {line} uses what its data set keeps, which workers do not send")
+        if each.attr.value == "dataset" and source.code(each.value) != "self":
+            raise Refused(
+                f"line {line} uses the data set of the loader, which workers have copies of"
+            )
+        setter = methods(class_).get(each.attr.value)
+        is_own = source.code(each.value) == source.code(given)
+        if setter is not None and is_own and "self" in effects(source, setter.body).changes:
+            raise Refused(f"its data set is changed in line {line}, which workers do not see")
     targets = [each.target for each in source.all(cst.AssignTarget)]
     targets += [each.target for each in source.all(cst.AugAssign)]
+    for assign in source.all(cst.Assign):
+        if source.code(assign.value) == source.code(given):
+            raise Refused(f"its data set has another name in line {source.begin(assign).line}")
     for target in targets:
         if isinstance(target, cst.Attribute) and source.code(target.value) == source.code(given):
             line = source.begin(target).line

@@ -49,7 +49,7 @@ def fix(case: Case) -> Change:
     return Change(
         "compute on all elements, with zero for those that the mask leaves out",
         (source.replace_part(statement, call, text), *imported),
-        behaviour="a sum over more elements may round differently",
+        behaviour="a sum over more elements may round differently, or overflow in 16 bits",
         relies_on=(f"`{written}` is a mask of Booleans",),
     )
 

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 import libcst as cst
 
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.effects import refuse_effects
 from xladoctor.fixes.interface import Change, Refused
 from xladoctor.fixes.names import function
 from xladoctor.fixes.source import Source
+
+_PARAMETERS = ("parameters", "named_parameters")
 
 
 def fix(case: Case) -> Change:
@@ -26,6 +29,7 @@ def fix(case: Case) -> Change:
         raise Refused(f"its function does not move `{model}` once, below the optimizer")
     between, move = below[: moves[0]], below[moves[0]]
     _refuse_uses(source, made, [*between, move], name.value, model)
+    refuse_effects(source, made, but=_understood(source, made))
     return Change(
         f"make the optimizer after `{model}` is moved",
         (source.delete(made), source.insert_after(move, *_lines(source, made))),
@@ -74,12 +78,22 @@ def _model(source: Source, made: cst.SimpleStatementLine) -> str:
         owner.value
         for each in source.all(cst.Call, made)
         if isinstance(each.func, cst.Attribute)
-        and each.func.attr.value in ("parameters", "named_parameters")
+        and each.func.attr.value in _PARAMETERS
         and isinstance(owner := each.func.value, cst.Name)
     }
     if not is_optimizer or len(found) != 1:
         raise Refused("the optimizer is not torch's, or not given the parameters of one variable")
     return found.pop()
+
+
+def _understood(source: Source, made: cst.SimpleStatementLine) -> list[cst.Call]:
+    """The calls by which an optimizer is made of a model's parameters."""
+    return [
+        call
+        for call in source.all(cst.Call, made)
+        if any(name.startswith("torch.optim.") for name in source.qualified(call.func))
+        or (isinstance(call.func, cst.Attribute) and call.func.attr.value in _PARAMETERS)
+    ]
 
 
 def _moves(source: Source, statement: cst.CSTNode, model: str) -> bool:

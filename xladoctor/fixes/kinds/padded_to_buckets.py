@@ -13,6 +13,13 @@ from xladoctor.fixes.source import Source
 _BUCKET = 32
 _PAD_SEQUENCE = frozenset(("torch.nn.utils.rnn.pad_sequence",))
 _NAME = "padded"
+#: What makes or fills arrays of a length.
+_PADDING = frozenset(
+    (
+        *("constant_pad_nd", "empty", "full", "new_empty", "new_full", "new_ones", "new_zeros"),
+        *("ones", "pad", "zeros"),
+    )
+)
 #: What a call can stand in and is evaluated for certain, once.
 _EVALUATED = (
     *(cst.Return, cst.Assign, cst.Tuple, cst.List, cst.Element, cst.Dict, cst.DictElement),
@@ -113,10 +120,37 @@ def _rounded(source: Source, function: cst.FunctionDef) -> list[tuple[Edit, ...]
                 continue
         if not _is_length(source, element):
             continue
-        if not isinstance(source.parent(call), cst.Assign):
-            raise Refused("the longest length is not assigned to a variable")
+        match source.parent(call):
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]):
+                _refuse_other_uses(source, function, name)
+            case _:
+                raise Refused("the longest length is not assigned to a variable")
         changes.append((source.replace(call, f"-(-{source.code(call)} // {_BUCKET}) * {_BUCKET}"),))
     return changes
+
+
+def _refuse_other_uses(source: Source, function: cst.FunctionDef, name: str) -> None:
+    """Refuse a length that is used for more than for padding."""
+    for use in source.names_used(function, name):
+        if source.is_bound_at(use):
+            continue
+        if not any(_pads(source, each, use) for each in source.around(use)):
+            raise Refused(
+                f"`{name}` is used in line {source.begin(use).line} for more than padding"
+            )
+
+
+def _pads(source: Source, code: cst.CSTNode, use: cst.Name) -> bool:
+    """Whether code that has a length in it fills up to it, as far as the file shows."""
+    match code:
+        case cst.Call(func=func):
+            is_given = any(arg.value is use for arg in code.args) and not any(
+                name.startswith("builtins.") for name in source.qualified(func)
+            )
+            return is_given or source.code(func).rpartition(".")[2] in _PADDING
+        case cst.BinaryOperation(left=cst.List()):
+            return True
+    return False
 
 
 def _is_length(source: Source, node: cst.BaseExpression) -> bool:

@@ -34,6 +34,9 @@ def fix(case: Case) -> Change:
     copied = _copied(source, statement) if case.frontend == "torch_xla" else None
     _refuse(source, loop, statement, name, copied)
     kept = _free(source, f"{name}_of_steps")
+    rebound = [copied] if copied is not None else source.variables(statement)
+    names = {each.value for each in rebound if isinstance(each, cst.Name)}
+    _refuse_rebound(source, loop, names - {name})
     edits = (
         _arrays(case, loop, statement, name, kept)
         if copied is None
@@ -164,6 +167,19 @@ def _refuse(
     refuse_effects(source, value, but=[*changing, *in_step])
     if not ends(source, loop):
         raise Refused("how many iterations the loop has is not known")
+
+
+def _refuse_rebound(source: Source, loop: Loop, names: set[str]) -> None:
+    """Refuse variables of the loop that are used after it, where they would be other objects."""
+    outer = [loop, *source.loops_around(loop)][-1]
+    for name in sorted(names & source.names_bound(loop)):
+        for use in source.names_used(_scope(source, loop), name):
+            inside = [*source.around(use)]
+            above = source.begin(use) < source.begin(outer) and (
+                source.function_around(use) is source.function_around(loop)
+            )
+            if loop not in inside and not above and not source.is_bound_at(use):
+                raise Refused(f"`{name}` is used after the loop, in line {source.begin(use).line}")
 
 
 def _scope(source: Source, node: cst.CSTNode) -> cst.CSTNode:

@@ -6,7 +6,14 @@ import libcst as cst
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused
-from xladoctor.fixes.loaders import argument, data_set, is_random, loader_in, methods
+from xladoctor.fixes.loaders import (
+    argument,
+    data_set,
+    is_random,
+    loader_in,
+    methods,
+    refuse_changes,
+)
 from xladoctor.fixes.source import Source
 
 _THREADS = 8
@@ -31,6 +38,7 @@ def fix(case: Case) -> Change:
     if size is not None and source.code(size) in ("None", "1"):
         raise Refused("its batches have one sample")
     _refuse_state(source, own["__getitem__"])
+    refuse_changes(source, class_, own["__getitem__"])
     if source.names_used(source.module, _POOL):
         raise Refused(f"`{_POOL}` is a name of the program")
     if source.parent(class_) is not source.module:

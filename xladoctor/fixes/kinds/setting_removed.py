@@ -15,6 +15,8 @@ _BEHAVIOUR = (
 )
 #: What sets a variable of the environment, or an option, that its first argument names.
 _SETTERS = frozenset(("os.environ.setdefault", "os.putenv", "jax.config.update"))
+#: Modules and functions that start processes, which have the environment of this one.
+_PROCESSES = frozenset(("execv", "execvp", "fork", "popen", "subprocess", "system"))
 _ENVIRONMENT = frozenset(("os.environ", "os.getenv"))
 
 
@@ -38,8 +40,12 @@ def fix(case: Case) -> Change:
     )
 
 
-def refuse_looks(source: Source, statement: cst.CSTNode, setting: str) -> None:
+def refuse_looks(source: Source, statement: cst.SimpleStatementLine, setting: str) -> None:
     """Refuse a file that looks at a setting in another place than where it sets it."""
+    for name in source.all(cst.Name):
+        if set_by(source, statement.body[0]).isupper() and name.value in _PROCESSES:
+            line = source.begin(name).line
+            raise Refused(f"line {line} may start a process that looks at {setting}")
     aliases = {
         source.code(each.targets[0].target)
         for each in source.all(cst.Assign)
