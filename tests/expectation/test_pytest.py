@@ -107,7 +107,7 @@ def test_fixture(project: Path, pytester: pytest.Pytester) -> None:
     fallback = words(failed["fallback"])
     assert "2 fallbacks where none was expected 1 XD402" in fallback
     assert f"test_steps.py:{robust} in Trainer.robust │ loss = huber_loss" in fallback
-    assert "aten::huber_loss has no XLA lowering: it ran 2 times on the CPU (1 of" in fallback
+    assert "aten::huber_loss has no XLA lowering: it ran 2 times on the CPU (1 in" in fallback
 
     dependent = words(failed["data_dependent"])
     assert "1 XD102 Operator whose result shape depends on the data" in dependent
