@@ -23,7 +23,7 @@ ROLES = {
     "compiled": "compiled at",
     "due": "the barrier to keep:",
     "loop": "a barrier belongs in the loop at",
-    "closure": "a barrier belongs at the end of the function at",
+    "closure": "a barrier belongs in the function at",
     "left": "left unread at",
     "launched": "launched at",
     "collated": "batches are put together at",
