@@ -13,6 +13,8 @@ from xladoctor.diagnosis.interface import TimeParts
 from xladoctor.report.json import schema
 
 pytestmark = LIVE
+# findings about no line: the timeline saw no turn, and the capture took long, as on a busy machine
+OF_THE_RECORDING = {"XD901", "XD905"}
 
 
 def test_report_has_the_published_form(example: Captured) -> None:
@@ -61,7 +63,7 @@ def test_findings_are_distinct_and_say_what_to_do(example: Captured) -> None:
     assert len(set(fingerprints)) == len(fingerprints)
     for finding in findings:
         roles = [place["role"] for place in finding["locations"]]
-        line = [] if finding["rule"] == "XD901" else ["guilty"]  # that one is about no line
+        line = [] if finding["rule"] in OF_THE_RECORDING else ["guilty"]
         assert roles[:1] == line, finding
         assert all(place["source"].strip() for place in finding["locations"])
         assert min(len(finding[key]) for key in ("message", "why", "fix", "example")) > 20
