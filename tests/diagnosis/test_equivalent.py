@@ -29,7 +29,7 @@ REPLACEMENTS = vocabulary("torch_xla").replacements
             "return (risks.logcumsumexp(dim=0) - risks).mean()",
             "logcumsumexp",
             "aten::_logcumsumexp",
-            "top = risks.amax(0, keepdim=True);"
+            "top = risks.logsumexp(0, keepdim=True);"
             " return ((risks - top).exp().cumsum(0).log() + top - risks).mean()",
         ),
         (

@@ -211,7 +211,7 @@ _CALLS: Rules = _VALUES | {
 def _of_call(parts: Mapping[str, str]) -> dict[str, Any]:
     name = next(each for each in _OPERATORS if each.rpartition("::")[2] in parts)
     found = _REPLACED[name]
-    return {"call": found.call, "instead": found.instead, "where": found.where}
+    return found.model_dump()
 
 
 _NUMBERS: Rules = {
@@ -315,7 +315,7 @@ def _of_loader(parts: Mapping[str, str]) -> dict[str, Any]:
     return {"loaders": [{"file": str(FILE), "line": line}]}
 
 
-_UNCHECKED = {"FloatingPointError": "no error is raised"}
+_UNCHECKED = {"FloatingPointError": "no error is raised", "lines": "is not reported"}
 _SHAPE = cause(kind="input_shape", to_shape="f32[3,5]", dimension=1)
 _LEFT_OUT = dict.fromkeys(("numbers", "lines", "parts", "ValueError"), "leaves out the samples")
 _DRAWN = {"numbers": "random numbers", "ahead": "make samples ahead"}
@@ -326,7 +326,7 @@ KINDS = {
     "samples_in_threads": Kind(_LOADED, "jax", needs={}),
     "padded_to_buckets": Kind(_PADDED, declared={"numbers": "padding"}, cause=_SHAPE, needs={}),
     "keep_in_attribute": Kind(_CALLBACK, needs={}),
-    "equivalent": Kind(_CALLS, cause=_of_call, needs={}),
+    "equivalent": Kind(_CALLS, declared={"parts": "not counted"}, cause=_of_call, needs={}),
     "number_as_tensor": Kind(_NUMBERS, needs={}),
     "default_cache_size": Kind(_SET | _CACHE, needs={}),
     "setting_removed": Kind(_SET | _SETTING, "jax", (), _UNCHECKED, _of_setting, {}),

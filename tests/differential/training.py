@@ -312,7 +312,9 @@ _LOADED = {
 }
 _COMMON = dict.fromkeys(("types", "shapes"), "of the type and shape")
 KINDS = {
-    "sum_on_device": Kind(_loop(**SUM), _BOTH, declared={"lines": "only if"}),
+    "sum_on_device": Kind(
+        _loop(**SUM), _BOTH, declared={"lines": "only if", "types": "0.0 rather than 0"}
+    ),
     "keep_on_device": Kind(_loop(**(SUM | _LIST)), _BOTH),
     "read_where_used": Kind(_loop(**_READ), _BOTH),
     "replay_below_loop": Kind(_loop(**_REPLAYED), _BOTH),

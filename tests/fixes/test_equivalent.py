@@ -10,8 +10,7 @@ REPLACEMENTS = vocabulary("torch_xla").replacements
 
 
 def _cause(operator: str) -> dict[str, str]:
-    each = REPLACEMENTS[f"aten::{operator}"]
-    return {"call": each.call, "instead": each.instead, "where": each.where}
+    return REPLACEMENTS[f"aten::{operator}"].model_dump()
 
 
 @pytest.mark.parametrize(
@@ -54,7 +53,7 @@ def _cause(operator: str) -> dict[str, str]:
         (
             "bincount",
             "n = i.bincount(minlength=4)",
-            "from torch.nn.functional import one_hot\nn = one_hot(i, 4).sum(0)",
+            "import torch\nn = (i.unsqueeze(-1) == torch.arange(4, device=i.device)).sum(0)",
         ),
         ("nansum", "y = x.nansum(0)", "import torch\ny = torch.where(x.isnan(), 0, x).sum(0)"),
         (
@@ -82,7 +81,7 @@ def test_what_it_needs_is_computed_before() -> None:
         """
         def loss(risks):
             if len(risks):
-                top = risks.amax(0, keepdim=True)
+                top = risks.logsumexp(0, keepdim=True)
                 return ((risks - top).exp().cumsum(0).log() + top - risks).mean()
         """
     )
@@ -160,8 +159,14 @@ def test_refused(operator: str, line: str) -> None:
 def test_names_of_the_program_are_not_taken() -> None:
     text = "def f(x, top):\n    return x.logcumsumexp(0) + top  #!"
     assert "`top`" in refusal(KIND, text, **_cause("_logcumsumexp"))
-    text = "def one_hot(x): pass\nn = i.bincount(minlength=4)  #!"
-    assert "`one_hot`" in refusal(KIND, text, **_cause("bincount"))
+    imported = "from torch.nn.functional import embedding_bag"
+    text = f"{imported}\ndef embedding(x): pass\ny = embedding_bag(bags, table)  #!"
+    assert "`embedding`" in refusal(KIND, text, **_cause("_embedding_bag"))
+
+
+def test_where_the_result_is_another_is_said() -> None:
+    text = "n = i.bincount(minlength=4)  #!"
+    assert change(KIND, text, **_cause("bincount")).behaviour.startswith("an index of n or more")
 
 
 def test_what_it_relies_on_is_said() -> None:

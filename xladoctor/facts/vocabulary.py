@@ -99,6 +99,7 @@ class Replacement(_Vocabulary, example="SELECT op, instead FROM replacement"):
     call: Annotated[str, "code that uses it"]
     instead: Annotated[str, "code that gives the same values, and is lowered"]
     given: Annotated[str, "what defines its names, if anything"]
+    but: Annotated[str, "where the result is another, if anywhere"]
 
 
 class ReplacedName(_Vocabulary, example="SELECT name, instead FROM replaced_name"):

@@ -259,6 +259,7 @@ def tables(frontend: str) -> dict[str, dict[str, list[Any]]]:
             "call": [each.call for each in words.replacements.values()],
             "instead": [each.instead for each in words.replacements.values()],
             "given": [each.where or None for each in words.replacements.values()],
+            "but": [each.but or None for each in words.replacements.values()],
         },
         "replaced_name": {
             "name": list(words.replaced),

@@ -123,12 +123,14 @@ class Replacement(BaseModel):
         call: code that uses the operator.
         instead: code with the same result.
         where: definitions that it needs, if any.
+        but: where the result is another, if it is anywhere.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     call: str
     instead: str
     where: str = ""
+    but: str = ""
 
 
 class ReadingLine(BaseModel):

@@ -52,6 +52,7 @@ def fix(case: Case) -> Change:
             *edits,
             *_imports(source, call, "\n".join([*before, text]), f"{given}\n{cause['instead']}"),
         ),
+        behaviour=cause.get("but") or "",
         relies_on=(f"its arguments mean what they do in {template}",),
     )
 

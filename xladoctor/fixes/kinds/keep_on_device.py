@@ -54,12 +54,11 @@ def _list_of_tensors(case: Case, read: Read, variable: Carried) -> tuple[Edit, .
             raise Refused(f"`{name}` does not begin as an empty list")
     variable.refuse_uses_inside()
     value, fetched, imported = _fetched(case, read, name)
-    numbers = f"{read.read_later(value)} for {value} in {fetched}"
-    return (
-        *_collected(case, read, variable, name),
-        *([source.insert_after(variable.loop, f"{name} = [{numbers}]")] if variable.after else []),
-        *(imported if variable.after else ()),
-    )
+    edits = _collected(case, read, variable, name)
+    if not variable.after and source.function_around(variable.loop) is not None:
+        return edits
+    numbers = f"{read.read_later(value)} for {value} in {fetched}"  # other modules may look at them
+    return (*edits, source.insert_after(variable.loop, f"{name} = [{numbers}]"), *imported)
 
 
 def _sum_of_list(case: Case, read: Read, variable: Carried) -> tuple[Edit, ...]:

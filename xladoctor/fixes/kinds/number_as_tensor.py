@@ -111,6 +111,7 @@ class _Forms:
         yield Change(
             f"pass the exponent `{exponent.value}` as data",
             (self._source.replace(whole, f"{self._torch}.pow({base.value}, {sent}[0])"),),
+            relies_on=(f"{base.value} has a dimension, or at least 32 bits",),
         )
 
     def _index(self, subscript: cst.Subscript) -> Iterator[Change]:

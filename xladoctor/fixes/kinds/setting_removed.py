@@ -10,7 +10,10 @@ from xladoctor.fixes.source import Source
 
 #: How the program behaves without a setting that checks or writes. Others only take time.
 _BEHAVIOUR = (
-    (("debug_nans", "debug_infs", "tracer_leaks"), "no error is raised for what {} checks"),
+    (
+        ("debug_nans", "debug_infs", "tracer_leaks"),
+        "what {} checks is not reported, and no error is raised",
+    ),
     (("pt_xla_debug", "save_tensors", "log_compiles", "explain"), "what {} writes is not written"),
 )
 #: What sets a variable of the environment, or an option, that its first argument names.
