@@ -100,8 +100,10 @@ def row(
 
     gc.freeze()  # the collector would go through the frameworks' objects again and again
     for turn in range(_ROUNDS):
-        share = max(found.patched, 1) / max(found.generated, count, 1)
-        missing = max(count - found.generated, int((patched - found.patched) / share))
+        missing = count - found.generated
+        if turn:  # then the share that is patched is known
+            a_patch = found.generated / max(found.patched, 1)
+            missing = max(missing, int((patched - found.patched) * a_patch) + 1)
         if missing > 0:
             _generate(kind, missing, number * _ROUNDS + turn, judged)
     gc.unfreeze()

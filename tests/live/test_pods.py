@@ -214,7 +214,7 @@ def test_one_slow_process_of_torchrun_is_named_with_its_line(tmp_path: Path) -> 
         ("train.py", "time.sleep((0, 0.05, 0)[dist.get_rank()])")
     ]
     waiting = load(str(tmp_path / "out")).database.rows(
-        """SELECT sum(wait_ns) / sum(duration_ns) AS share
+        """SELECT sum(collective_ns) / sum(duration_ns) AS share
            FROM divided_step JOIN process USING (process) GROUP BY rank ORDER BY rank"""
     )
     shares = [row["share"] for row in waiting]

@@ -49,6 +49,7 @@ def time_spent(evidence: Evidence) -> TimeSpent:
         compile_s=seconds["compile"] - warmup + eager,
         read_s=seconds["read"],
         barrier_s=of_loop["barrier"],
+        collective_s=of_loop["collective"],
         input_s=seconds["input"],
         upload_s=of_loop["upload"],
         save_s=seconds["save"],
@@ -94,6 +95,7 @@ class Shares(NamedTuple):
         waiting: share of its Python that waits for a graph, which runs within the call that
             launches it.
         sending: share of its Python that sends arguments to the device, within such a call.
+        meeting: share of its Python that waits in collectives for other processes.
     """
 
     launching: float
@@ -101,6 +103,7 @@ class Shares(NamedTuple):
     recording: float
     waiting: float = 0.0
     sending: float = 0.0
+    meeting: float = 0.0
 
     def of(self, barrier: float, python: float, upload: float) -> dict[str, float]:
         """Split the loop's seconds in barriers, Python and uploads into parts."""
@@ -109,6 +112,7 @@ class Shares(NamedTuple):
             "dispatch": dispatch + python * self.calling,
             "tracing": python * self.recording,
             "barrier": barrier - dispatch + python * self.waiting,
+            "collective": python * self.meeting,
             "upload": upload + python * self.sending,
             "python": python * (1 - sum(self[1:])),
         }
@@ -120,17 +124,19 @@ def loop_shares(evidence: Evidence, loop: dict[str, Any]) -> Shares:
     launching = _waits(evidence, loop["process"])["dispatch"]
     if vocabulary(evidence.frontend).records_steps:
         return Shares(launching, 0.0, in_framework)
-    waiting, sending = (in_framework * part for part in _within_calls(evidence, loop))
-    return Shares(launching, in_framework - waiting - sending, 0.0, waiting, sending)
+    within = [in_framework * part for part in _within_calls(evidence, loop)]
+    return Shares(launching, in_framework - sum(within), 0.0, *within)
 
 
-def _within_calls(evidence: Evidence, loop: dict[str, Any]) -> tuple[float, float]:
-    """The shares of calls that launch graphs in which the host waits for the graph, and in which it
-    sends arguments, before the call returns. The timeline shows both, the step log neither.
+def _within_calls(evidence: Evidence, loop: dict[str, Any]) -> list[float]:
+    """The shares of calls of the framework in which the host waits for a graph, in which it sends
+    arguments, and in which it waits for other processes, before the call returns. The timeline
+    shows them, the step log does not.
     """
     (row,) = evidence.database.rows(
         "SELECT sum(wait_ns) / sum(duration_ns) AS waiting,"
         " sum(upload_ns) / sum(duration_ns) AS sending,"
+        " sum(collective_ns) / sum(duration_ns) AS meeting,"
         " sum(coalesce(dispatch_ns, 0) + coalesce(tracing_ns, 0)) / sum(duration_ns) AS calling"
         " FROM timeline_step WHERE process = $process AND steady",
         {"process": loop["process"]},
@@ -142,11 +148,12 @@ def _within_calls(evidence: Evidence, loop: dict[str, Any]) -> tuple[float, floa
         " WHERE process = $process AND thread = $thread AND NOT tail",
         {"process": loop["process"], "thread": loop["thread"]},
     )
-    waiting, sending = (
-        max(0.0, (row[what] or 0.0) - (logged[what] or 0.0)) for what in ("waiting", "sending")
-    )
-    whole = waiting + sending + (row["calling"] or 0.0)
-    return (waiting / whole, sending / whole) if whole else (0.0, 0.0)
+    within = [
+        max(0.0, (row[what] or 0.0) - (logged.get(what) or 0.0))
+        for what in ("waiting", "sending", "meeting")
+    ]
+    whole = sum(within) + (row["calling"] or 0.0)
+    return [part / whole if whole else 0.0 for part in within]
 
 
 def _tracing_share(evidence: Evidence, loop: dict[str, Any]) -> float:
@@ -229,6 +236,7 @@ def _of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
         "input",
         "save",
         "dispatch",
+        "collective",
         "tracing",
         "unrecorded",
         "other",
@@ -252,6 +260,7 @@ def _of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
         warmup_compile_s=row["warmup"],
         compile_s=row["compile"] - row["warmup"],
         barrier_s=row["wait"],
+        collective_s=row["collective"],
         input_s=row["input"],
         upload_s=row["upload"],
         save_s=row["save"],

@@ -107,6 +107,7 @@ class TimeParts:
         compile_s: compiling after that.
         read_s: blocked in reads of the device's values.
         barrier_s: in barriers, waiting for the device or running its work.
+        collective_s: waiting in collectives on the host, for other processes.
         dispatch_s: handing graphs to the device, if a timeline distinguishes it from waiting.
         tracing_s: recording operations, if host samples distinguish it from other Python.
         python_s: other Python.
@@ -120,6 +121,7 @@ class TimeParts:
     compile_s: float = 0.0
     read_s: float = 0.0
     barrier_s: float = 0.0
+    collective_s: float = 0.0
     input_s: float = 0.0
     upload_s: float = 0.0
     save_s: float = 0.0

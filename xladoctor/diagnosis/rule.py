@@ -50,6 +50,7 @@ BoundBy = Literal[
     "upload",
     "checkpoint",
     "device",
+    "collectives",
     "missing_barrier",
     "slow_host",
     "unknown",

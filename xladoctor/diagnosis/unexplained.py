@@ -35,6 +35,7 @@ _PARTS_OF_CATEGORY: dict[str, tuple[PartName, ...]] = {
     "lowering": _PARTS_OF["cut"],
     "input": ("input", "save", "tracing", "python"),
     "device": ("python", "tracing", "dispatch"),
+    "pod": ("collective", "barrier", "python"),
 }
 
 

@@ -21,6 +21,7 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
     "save_s": ("checkpoint", "saving checkpoints"),
     "tracing_s": ("tracing", "recording operations in Python (tracing)"),
     "python_s": ("tracing", "other Python"),
+    "collective_s": ("collectives", "collectives, waiting for other processes"),
     "dispatch_s": ("dispatch", "launching graphs (dispatch)"),
     "device_s": ("device", "waiting for the device"),
     "unrecorded_s": ("unknown", "nothing that is recorded"),

@@ -6,7 +6,7 @@ a *part* what reports divide the time into.
 
 from typing import Literal, NamedTuple, get_args
 
-Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
+Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch", "collective"]
 Region = Literal["barrier", "read", "input", "save", "upload", "cut"]
 PartName = Literal[
     "startup",
@@ -14,6 +14,7 @@ PartName = Literal[
     "compile",
     "read",
     "barrier",
+    "collective",
     "input",
     "upload",
     "save",
@@ -37,6 +38,7 @@ IDLE_FOR = {
     "input": "input",
     "save": "saving",
     "dispatch": "dispatch",
+    "collective": "collectives",
     "tracing": "tracing",
     "unrecorded": "what is not recorded",
     "other": "Python",
@@ -60,6 +62,7 @@ PARTS: dict[PartName, Part] = {
     "compile": Part("compile", "█", "#", "red"),
     "read": Part("reads", "▓", "x", "magenta"),
     "barrier": Part("device", "▞", "=", "green"),
+    "collective": Part("collectives", "▤", "o", "green"),
     "input": Part("input", "▒", "i", "yellow"),
     "upload": Part("uploads", "▚", "u", "cyan"),
     "save": Part("saves", "▖", "s", "cyan"),

@@ -161,6 +161,7 @@ class TimelineStep(
     input_ns: Annotated[Duration, "waiting for the next batch"]
     save_ns: Annotated[Duration, "saving checkpoints"]
     dispatch_ns: Annotated[Duration, "handing graphs to the device"]
+    collective_ns: Annotated[Duration, "waiting on this thread for other processes"]
     tracing_ns: Annotated[
         Duration, "Python, by the share of tracing in all host samples, not just this step's"
     ]
@@ -281,6 +282,7 @@ class DeviceStep(_Derived, example="SELECT step, busy_ns, idle_input_ns FROM dev
     idle_input_ns: Annotated[Duration, "meanwhile the host waited for the next batch"]
     idle_save_ns: Annotated[Duration, "meanwhile the host saved a checkpoint"]
     idle_dispatch_ns: Annotated[Duration, "meanwhile the host handed over graphs"]
+    idle_collective_ns: Annotated[Duration, "meanwhile the host waited for other processes"]
     idle_tracing_ns: Annotated[
         Duration, "meanwhile Python built the graph, estimated; NULL without samples"
     ]

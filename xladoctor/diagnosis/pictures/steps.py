@@ -16,7 +16,7 @@ _LOGGED = """
            if(s.ordinal < warmup() * period, s.compile_ns, 0) AS warmup_compile,
            if(s.ordinal < warmup() * period, 0, s.compile_ns) AS compile,
            s.read_ns AS read, s.barrier_ns AS barrier, s.input_ns AS input, s.upload_ns AS upload,
-           s.save_ns AS save, 0 AS dispatch, 0 AS tracing, 0 AS unrecorded
+           s.save_ns AS save, 0 AS collective, 0 AS dispatch, 0 AS tracing, 0 AS unrecorded
     FROM lead l JOIN step s ON s.process = l.process AND s.thread IS NOT DISTINCT FROM l.thread
     LEFT JOIN step_period p ON p.process = l.process AND p.thread IS NOT DISTINCT FROM l.thread
     WHERE NOT s.tail
@@ -28,6 +28,7 @@ _TRACED = """
                AS warmup_compile,
            compile_ns - warmup_compile AS compile, 0 AS read, wait_ns AS barrier,
            input_ns AS input, upload_ns AS upload, save_ns AS save, dispatch_ns AS dispatch,
+           collective_ns AS collective,
            tracing_ns AS tracing, unrecorded_ns AS unrecorded
     FROM timeline_step WHERE process = (
         SELECT process FROM timeline_step GROUP BY process ORDER BY sum(duration_ns) DESC, process

@@ -24,6 +24,7 @@ _LIMITS = {
     "input": "input",
     "save": "checkpoint",
     "dispatch": "dispatch",
+    "collective": "collectives",
     "tracing": "tracing",
     "other": "host",
 }

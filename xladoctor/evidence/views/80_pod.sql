@@ -90,8 +90,8 @@ FROM use d, usual u
 WHERE d.busy_ns <= 0.2 * u.busy_ns AND d.working_ns <= 0.2 * u.working_ns;
 
 -- Internal: Each process in each step of the pod, by parts that add up to the step: those of its device that waits
--- least for others. Without any device in the evidence, the loop's thread waits for the device, and the shortest of
--- these waits is what the device takes.
+-- least for others. Without any device in the evidence, the loop's thread waits for the device and in collectives, and
+-- the shortest of these waits is what the device takes, or the exchange.
 CREATE TABLE pod_time AS
 WITH slowest AS (
     SELECT process, device FROM pod_device_step ANTI JOIN pod_idle_device USING (process, device)
@@ -109,8 +109,9 @@ parted AS (
     SELECT process, pod_step, duration_ns, coalesce(input_ns, 0) AS input_ns, coalesce(compile_ns, 0) AS compile_ns,
            coalesce(tracing_ns, 0) AS tracing_ns, coalesce(other_ns, 0) AS python_ns,
            coalesce(dispatch_ns, 0) AS dispatch_ns, coalesce(upload_ns, 0) AS upload_ns, coalesce(save_ns, 0) AS save_ns,
-           coalesce(min(wait_ns) OVER (PARTITION BY pod_step), 0) AS compute_ns, 0 AS exchange_ns,
-           coalesce(wait_ns, 0) - compute_ns AS waiting_ns
+           coalesce(min(wait_ns) OVER (PARTITION BY pod_step), 0) AS compute_ns,
+           coalesce(min(collective_ns) OVER (PARTITION BY pod_step), 0) AS exchange_ns,
+           coalesce(wait_ns, 0) + coalesce(collective_ns, 0) - compute_ns - exchange_ns AS waiting_ns
     FROM pod_step WHERE NOT EXISTS (SELECT 1 FROM pod_device_step)
 )
 SELECT *, greatest(0, duration_ns - input_ns - compile_ns - tracing_ns - python_ns - dispatch_ns - upload_ns - save_ns

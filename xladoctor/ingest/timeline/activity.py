@@ -33,12 +33,13 @@ from xladoctor.ingest.xplane.space import Line
 #: XLA's runtime as seen in captured timelines. Frontends add more.
 _EVENTS: dict[Activity, str] = {
     "compile": r".*Client::Compile.*|CompileToLocalExecutable",
-    "wait": r"xladoctor\.(read|collective)|Wait for (usage|donation) holds|ThunkExecutor::Execute.*"
+    "wait": r"xladoctor\.read|Wait for (usage|donation) holds|ThunkExecutor::Execute.*"
     r"|.*Buffer::(ToLiteral|Await|GetReadyFuture).*|BlockHostUntil.*",
     "upload": r"xladoctor\.upload|.*BufferFromHost.*",
     "input": r"xladoctor\.input",
     "save": r"xladoctor\.save",
     "dispatch": r".*Executable::Execute.*|PjRt.*::Execute.*",
+    "collective": r"xladoctor\.collective",
 }
 _RUNTIME = ("compile", "wait", "upload", "dispatch")
 _COMPILE = ACTIVITIES.index("compile")
