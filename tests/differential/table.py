@@ -101,7 +101,7 @@ def row(
     gc.freeze()  # the collector would go through the frameworks' objects again and again
     for turn in range(_ROUNDS):
         missing = count - found.generated
-        if turn:  # then the share that is patched is known
+        if turn and found.patched < patched:  # the share that is patched is known
             a_patch = found.generated / max(found.patched, 1)
             missing = max(missing, int((patched - found.patched) * a_patch) + 1)
         if missing > 0:
