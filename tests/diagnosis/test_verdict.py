@@ -128,6 +128,7 @@ def saves(seconds: float | None, remaining: float | None = None, **fields: Any) 
 
 
 NOTHING = finding(saving=Saving(0.01, 1.0, 0.001, "estimate", remaining_s=0.0))
+WITH_OTHERS = finding(saving=Saving(0.01, 1.0, 0.001, "estimate", remaining_s=2.5))
 HALF, LITTLE, BOUND, UNKNOWN = saves(6.0, 5.0), saves(6.0, 0.1), saves(6.0), saves(None)
 
 
@@ -175,6 +176,11 @@ HALF, LITTLE, BOUND, UNKNOWN = saves(6.0, 5.0), saves(6.0, 0.1), saves(6.0), sav
         ([LITTLE, UNKNOWN], "device", "2 findings to fix."),
         (
             [HALF, NOTHING],
+            "device",
+            "fix 1 finding for a loop 2 times as fast after warm-up, then limited by the device.",
+        ),
+        (
+            [HALF, WITH_OTHERS],  # neither counted nor promised
             "device",
             "fix 1 finding for a loop 2 times as fast after warm-up, then limited by the device.",
         ),

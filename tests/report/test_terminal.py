@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.report.diagnoses import SICK, TEXT
 from tests.report.snapshots import assert_as_before
 from tests.support import finding, location
-from xladoctor.diagnosis.finding import NotChecked
+from xladoctor.diagnosis.finding import Cost, NotChecked, Saving
 from xladoctor.diagnosis.interface import (
     Diagnosis,
     Steps,
@@ -132,6 +132,21 @@ def test_the_first_finding_to_fix_is_in_full_below_what_saves_most() -> None:
     assert re.findall(r"    fix  (.*)", text) == ["Pad.", "Sum."]
     assert re.findall(r"^ (\d)  ", text, re.MULTILINE) == ["1", "3"]
     assert "\n2 more in full: --verbose\n" in text
+
+
+@pytest.mark.parametrize(
+    ("overall", "limited"),
+    [("device", "limited by the device"), ("host", "limited by the device, with this fix alone")],
+)
+def test_a_saving_is_the_same_in_the_list_and_in_full(overall: str, limited: str) -> None:
+    saving = Saving(5.4, None, 0.54, "estimate", limited_by="device")
+    costly = finding(cost=Cost(6.2, 0.62, "bound"), saving=saving)
+    other = finding("XD202", fix="Sum.")
+    verdict = replace(SICK.verdict, limited_by=overall)
+    text = rendered(replace(SICK, findings=[costly, other], verdict=verdict), Style(200))
+    assert " about 5.4 s\n" in text
+    assert "costs at most 6.2 s (62% of the run); a fix saves about 5.4 s; 40 times" in text
+    assert f"fixed: the loop 10 s → 4.6 s (estimate); then {limited}\n" in text
 
 
 def test_findings_with_the_same_fix_are_one_thing_to_do() -> None:

@@ -23,7 +23,7 @@ class Basis:
         pack: the rules of the findings, by id.
         judged: how many rules could be evaluated, and how many there are; None if that means
             nothing. If none could, nothing is known to be right.
-        limit: what limits a step once ``to_fix`` is fixed.
+        limit: what limits a step once ``worth_fixing(to_fix)`` is fixed.
         waiting: share of the device's busy time in which it waits for processes that are missing.
         busy: share of the steady steps in which a device worked, if that is their limit.
         so_far: what "nothing to fix" applies to, if not the whole program; see :mod:`.reach`.
@@ -81,3 +81,10 @@ class Basis:
         if not self.time.loop_s or saving.seconds is None:
             return saving.share or 0.0
         return min(1.0, saving.seconds / self.time.loop_s)
+
+
+def worth_fixing(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings that a verdict counts, if there are any: those known to save next to nothing
+    are left out of its number, its gain, and what limits the loop afterwards.
+    """
+    return [finding for finding in findings if not finding.saving.is_next_to_nothing]

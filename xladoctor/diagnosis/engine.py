@@ -11,7 +11,7 @@ import duckdb
 
 from xladoctor import __version__
 from xladoctor.diagnosis import account, devices, facts, findings, ranking, third_party
-from xladoctor.diagnosis.basis import Basis
+from xladoctor.diagnosis.basis import Basis, worth_fixing
 from xladoctor.diagnosis.by_host import ByHost
 from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.device_use import DeviceUse
@@ -140,7 +140,7 @@ class RuleResults:
     Attributes:
         findings: findings that are not ignored, most valuable first.
         to_fix: findings above information, each with its saving after the better ones.
-        limit: what limits a step once these are fixed.
+        limit: what limits a step once those of them that save something are fixed.
         notes: notes on ignored findings.
         pack: by id, the rules that apply to the program's frontend, with its texts.
     """
@@ -213,6 +213,8 @@ def _judged(evidence: Evidence, asked: _Asked) -> RuleResults:
     ranked = ranking.ranked(kept)
     ordered, _ = savings.in_order(ranked)
     to_fix, limit = savings.in_order([each for each in ranked if each.severity != "info"])
+    if worth := worth_fixing(to_fix):
+        limit = savings.in_order(worth)[1]
     outcomes = _outcomes(judged, not_checked, asked.off)
     return RuleResults(
         time,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xladoctor.diagnosis.basis import Basis
+from xladoctor.diagnosis.basis import Basis, worth_fixing
 from xladoctor.diagnosis.finding import Finding, Saving, SavingBasis
 from xladoctor.diagnosis.interface import TimeSpent, Verdict
 from xladoctor.diagnosis.rule import BoundBy, Rule
@@ -92,7 +92,7 @@ def verdict(basis: Basis) -> Verdict:
 
 def _to_fix(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
     """A sentence on how many findings to fix and the gain, and on what may save more."""
-    worth = [finding for finding in basis.to_fix if not finding.saving.is_next_to_nothing]
+    worth = worth_fixing(basis.to_fix)
     if worth and basis.warming_up:
         todo = f"{_counted(worth)} to fix{_WARMING_UP}"
     elif worth:
@@ -314,7 +314,9 @@ def _speedup(basis: Basis) -> tuple[float | None, SavingBasis]:
     """
     time, steps = basis.time, basis.steps.count if basis.steps else None
     savings = [
-        f.saving for f in basis.to_fix if f.saving.seconds is not None and not f.saving.outside_loop
+        f.saving
+        for f in worth_fixing(basis.to_fix) or basis.to_fix
+        if f.saving.seconds is not None and not f.saving.outside_loop
     ]
     if not time.loop_s or not savings:
         return None, "none"

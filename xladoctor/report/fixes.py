@@ -20,6 +20,7 @@ from xladoctor.quantities import duration
 from xladoctor.report.interface import Style
 from xladoctor.report.output import Format
 from xladoctor.report.text import plain, write
+from xladoctor.report.words import gain_of
 
 SCHEMA_VERSION = 1
 _FEW = 5  # names in a line
@@ -103,8 +104,7 @@ def _patch(
     for text in change.relies_on:
         yield _labelled("relies on", text, style)
     if proof is None and finding.saving.seconds:
-        most = "at most " if finding.saving.basis == "bound" else ""
-        yield _labelled("saves", f"{most}{duration(finding.saving.seconds)} (predicted)", style)
+        yield _labelled("saves", f"{gain_of(finding)} (predicted)", style)
     yield diff(patch, plan.root, plan.patches[: plan.patches.index(patch)])
     if proof is not None:
         yield from _proof(proof, style)

@@ -246,7 +246,9 @@ def cost_of(finding: Finding, diagnosis: Diagnosis) -> str:
         parts.append(f"costs {_BASIS[cost.basis]}{duration(cost.seconds)}{share}")
     elif finding.about == "loop":
         parts.append("cost not known from this evidence")
-    if saving.basis == "bound" and saving.next_1000_s == 0.0:
+    if cost.basis == "bound" and saving.basis == "estimate":  # "at most", and then less
+        parts.append(f"a fix saves {gain_of(finding)}")
+    elif saving.basis == "bound" and saving.next_1000_s == 0.0:
         parts.append(_ONCE)
     elif saving.basis == "bound" and saving.per_step_ms is not None:
         parts.append(f"a fix saves at most {duration(saving.per_step_ms / 1e3)} a step")
@@ -291,6 +293,8 @@ def saving_of(finding: Finding, diagnosis: Diagnosis) -> str | None:
     then = f"limited by {LIMITS[saving.limited_by]}" if saving.limited_by else ""
     if saving.is_next_to_nothing:  # a longer run has more steps
         return f"saves next to nothing on its own: a step stays {then}" if then else None
+    if then and diagnosis.verdict.limited_by not in (None, saving.limited_by):
+        then += ", with this fix alone"
     parts = []
     if saving.now_ms is not None and saving.after_ms is not None:
         now, after = duration(saving.now_ms / 1e3), duration(saving.after_ms / 1e3)
