@@ -384,6 +384,27 @@ def test_loop_without_barriers_is_as_the_step_log_says() -> None:
         assert estimated.seconds == pytest.approx(3 * part, rel=0.01)
 
 
+@pytest.mark.parametrize(("left_s", "limit"), [(3, "compilation"), (0.01, "host_sync")])
+def test_compiling_left_in_a_loop_without_barriers_limits_it(left_s: float, limit: str) -> None:
+    """It has no steps, and so no warm-up: a barrier leaves a graph for each shape, say."""
+    tables = tables_of(["python 10; read@41: dispatch 50 > 40, wait 900"])
+    tables["timeline_step"] = []
+    for row in tables["host_segment"]:
+        row["step"] = None
+    tables["step"] = [
+        step(0, tail=True, duration_ns=9 * SECOND, compile_ns=8 * SECOND, read_ns=SECOND)
+    ]
+    tables["compilation"] = [
+        {"process": 0, "index": 1, "thread": 1, "step": 0, "duration_ns": 8 * SECOND}
+    ]
+    model = WhatIf(explained(tables).database)
+    barrier = fix(claim("constant_cost", "compile", to_ns=left_s * SECOND, compilations=[1]))
+    estimated = model.estimate(barrier)
+    assert estimated is not None
+    assert estimated.seconds == pytest.approx(8 - left_s)
+    assert estimated.limited_by == model.in_order([barrier])[1] == limit
+
+
 def test_every_tenth_call_is_kept() -> None:
     words = ["python 10; save@50: save 600, python 50, save 400; barrier@40: dispatch 20 > 10"] * 23
     program = program_of(explained(tables_of(words)).database)

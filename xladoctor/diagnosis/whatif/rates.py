@@ -37,6 +37,11 @@ class Rates:
         return sum(self.compilations.get(number, 0.0) for number in self.late)
 
     @property
+    def limiting_compile_s(self) -> float:
+        """Time spent compiling that can limit the loop: after warm-up, if it has barriers."""
+        return sum(self.compilations.values()) if self.regions_s else self.late_compile_s
+
+    @property
     def step_s(self) -> float | None:
         """A step after warm-up, on average."""
         return (self.steady_s + self.late_compile_s) / self.steps if self.steps else None

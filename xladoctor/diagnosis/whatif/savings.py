@@ -195,7 +195,7 @@ class _Model:
             return None
         outcome = self._steady(applied.change)
         saved = self._saved(self._steady_base, outcome) * self._frequency(applied, fix)
-        left = self.rates.late_compile_s - late
+        left = self.rates.limiting_compile_s - self._limiting(late, warmup)
         return Estimate(saved, late, warmup, self._limit(outcome, left))
 
     def further(self, before: list[Fix], fix: Fix) -> float:
@@ -208,11 +208,15 @@ class _Model:
 
     def limit_after(self, fixes: list[Fix]) -> str:
         """What a step is limited by after all of these."""
-        taken, left = frozenset[int](), self.rates.late_compile_s
+        taken, left = frozenset[int](), self.rates.limiting_compile_s
         for fix in fixes:
-            left -= self._compiled(fix, taken)[0]
+            left -= self._limiting(*self._compiled(fix, taken))
             taken |= _compilations(fix)
         return self._limit(self._steady(self._joined(fixes)), left)
+
+    def _limiting(self, late: float, warmup: float) -> float:
+        """The part of saved compiling that :attr:`.Rates.limiting_compile_s` includes."""
+        return late + warmup if self.rates.regions_s else late
 
     def _joined(self, fixes: list[Fix]) -> Change:
         change = Change.none(self.program)

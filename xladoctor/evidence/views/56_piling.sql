@@ -80,13 +80,16 @@ placed AS (
     LEFT JOIN body b USING (process, thread)
     LEFT JOIN repeated_closure f ON f.process = p.process AND f.file = u.site.file AND f.line = u.site.line
 ),
-sent AS (  -- tensors of a line of the loop, each of which may have a shape of its own in each turn
-    SELECT p.process, p.thread, max(t.shapes / greatest(1, u.count / p.turns)) AS shapes,
+sent AS (  -- tensors of a line of the loop: all but one of the same rank may always have the same shape
+    SELECT p.process, p.thread,
+           max(least(p.turns, t.shapes - greatest(1, round(u.count / p.turns) - t.others) + 1)) AS shapes,
            arg_max(t.each_shape, t.shapes) AS each_shape
     FROM placed p
     JOIN enclosing_loop e ON e.process = p.process AND e.loop_file = p.loop.file AND e.first_line = p.loop.line
     JOIN (
-        SELECT process, file, line, count(DISTINCT shape) AS shapes, list(DISTINCT shape) AS each_shape FROM transfer
+        SELECT process, file, line, count(DISTINCT shape) AS shapes, list(DISTINCT shape) AS each_shape,
+               count(*) OVER (PARTITION BY process, file, line) - 1 AS others
+        FROM transfer
         GROUP BY process, file, line, dtype, len(shape)
     ) t ON t.process = e.process AND t.file = e.file AND t.line = e.line
     JOIN (
@@ -164,9 +167,9 @@ timed AS (
     -- takes by its size, else the time is proportional to it. An optimizer's first update makes
     -- its state, and so another graph than the later ones.
     -- Each read in an optimizer's step goes on cutting a graph of its own.
-    SELECT placed.*, ceil(coalesce(shapes, 1)) AS shapes, "rank", dimension, sizes, collated, shown, moving, inner_loops,
+    SELECT placed.*, greatest(1, coalesce(shapes, 1)) AS shapes, "rank", dimension, sizes, collated, shown, moving, inner_loops,
     computed, read_below, grows,
-    if(body = 'closure', graphs * quickest, if(grows IS NOT NULL, quickest, greatest(if(optimizer_steps > 0, 2, 1), ceil(coalesce(shapes, 1))) * coalesce(
+    if(body = 'closure', graphs * quickest, if(grows IS NOT NULL, quickest, least(turns, coalesce(shapes, 1) + if(optimizer_steps > 0, 1, 0)) * coalesce(
         if(a_graph >= 0 AND an_instruction >= 0, a_graph + an_instruction * largest / turns, NULL),
         compiling * (largest / turns) / instructions,
         compiling / turns
