@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from xladoctor.diagnosis.rule import Construct
@@ -13,6 +14,7 @@ from xladoctor.evidence.source import is_as_it_ran
 from xladoctor.recording.bootstrap._xladoctor.loops import Loops
 
 Place = tuple[str, int, str]
+_Loop = tuple[str, int, int, str]
 
 _MODULE = "_call_impl"  # what calls a module
 _LEAVES = (ast.Continue, ast.Break, ast.Return, ast.Raise)
@@ -27,6 +29,11 @@ _STACK = """
             ON f.process = o.process AND f.program_id = o.program_id AND f.frame = o.parent
     )
     SELECT file, line, function FROM outwards ORDER BY depth
+"""
+_COPIED = """
+    SELECT DISTINCT coalesce(user_line, line) AS line FROM repeated_place
+    WHERE process = $process AND program_id = $program AND coalesce(user_file, file) = $file
+        AND in_each_copy(in_entry, $copies)
 """
 _ENDED = """
     SELECT DISTINCT b.loop_file AS file, b.first_line AS line
@@ -49,9 +56,30 @@ def deciding(construct: Construct, row: dict[str, Any], evidence: Evidence) -> P
     loops = Loops()
     for frame in _outwards(place, row, evidence):
         found = loops.around([frame]) if is_as_it_ran(evidence, frame[0]) else []
-        for file, first, _, function in found[:1]:
+        if found:
+            file, first, _, function = _repeating(found, row, evidence)
             return None if (file, first) in ended else (file, first, function)
     return None
+
+
+def _repeating(loops: Sequence[_Loop], row: dict[str, Any], evidence: Evidence) -> _Loop:
+    """Of loops around a line, innermost first, the one whose turns the graph has: not one of a
+    single turn, of which the loop around it has other lines as often.
+    """
+    if len(loops) == 1 or (row.get("cause") or {}).get("program") is None:
+        return loops[0]
+    values = {
+        "process": row.get("process") or 0,
+        "program": row["cause"]["program"],
+        "file": loops[0][0],
+        "copies": row.get("count"),
+    }
+    copied = [each["line"] for each in evidence.database.rows(_COPIED, values)]
+    for inner, outer in pairwise(loops):
+        around = (line for line in copied if outer[1] < line <= outer[2])
+        if all(inner[1] <= line <= inner[2] for line in around):
+            return inner
+    return loops[-1]
 
 
 def _own(row: dict[str, Any]) -> Place | None:
