@@ -278,10 +278,12 @@ _CACHE = {
     "role": "#!",
     "name": "'XLA_COMPILATION_CACHE_SIZE'",
     "line": """
-        2* os.environ[$name] = '16' | os.environ.setdefault($name, '16') | os.putenv($name, '4') |
+        2* os.environ[$name] = '$size' | os.environ.setdefault($name, '16') |
+        os.putenv($name, '$size') |
         if True:\n    os.environ[$name] = '16' | os.environ[$name] = os.environ['B'] = '16' |
         os.environ[$name] = str(16)
     """,
+    "size": "16 | 4 | 64",
     "more": """
         4* | size = 3 | print(os.environ[$name]) | size = int(os.environ[$name]) |
         print(len([each for each in os.environ if each.startswith('XLA')]))
