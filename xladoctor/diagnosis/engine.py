@@ -140,7 +140,7 @@ class RuleResults:
     Attributes:
         findings: findings that are not ignored, most valuable first.
         to_fix: findings above information, each with its saving after the better ones.
-        limit: what limits a step once those of them that save something are fixed.
+        limit: what limits a step once the findings that save something are fixed.
         notes: notes on ignored findings.
         pack: by id, the rules that apply to the program's frontend, with its texts.
     """
