@@ -17,6 +17,7 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change
 
 _ROUNDS = 6
+_MORE = 2  # than the share of patches asks for: many of them are there already
 _FORM = re.compile(r"\[.*|[\d.]+|'.*?'")
 
 
@@ -103,7 +104,7 @@ def row(
         missing = count - found.generated
         if turn and found.patched < patched:  # the share that is patched is known
             a_patch = found.generated / max(found.patched, 1)
-            missing = max(missing, int((patched - found.patched) * a_patch) + 1)
+            missing = max(missing, int(_MORE * (patched - found.patched) * a_patch))
         if missing > 0:
             _generate(kind, missing, number * _ROUNDS + turn, judged)
     gc.unfreeze()
