@@ -212,6 +212,20 @@ def test_nothing_of_a_file_is_a_command_where_output_is_read_in_ci(
     assert capsys.readouterr().out == "+ \\x1b[31m\n \\::error::no\n"
 
 
+def test_a_patch_in_a_file_is_exact_in_ci_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def written(name: Format, output: TextIO, style: Style) -> None:
+        output.write("+ \x1b[31m\n ::error::no\n")
+
+    monkeypatch.setenv("CI", "1")
+    with (tmp_path / "fixes.patch").open("w+") as file:
+        monkeypatch.setattr("sys.stdout", file)
+        write_each([Output(Format.terminal, is_patch=True)], Color.never, written)
+        file.seek(0)
+        assert file.read() == "+ \x1b[31m\n ::error::no\n"
+
+
 def test_json_has_what_is_shown(tmp_path: Path) -> None:
     plan = _plan(tmp_path)
     output = io.StringIO()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -82,6 +83,13 @@ def _in_ci() -> bool:
     return bool(os.environ.get("CI"))
 
 
+def _is_file(stream: TextIO) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except OSError:  # it has no file descriptor
+        return False
+
+
 def _colored(color: Color, terminal: bool) -> bool:
     if color is not Color.auto:
         return color is Color.always
@@ -127,7 +135,8 @@ def write_each(
     for output in sorted(outputs, key=lambda output: output.path is None):
         text, commands = io.StringIO(), output.format is Format.github
         if output.path is None:
-            verbatim = output.is_patch and not sys.stdout.isatty() and not _in_ci()
+            read_in_ci = _in_ci() and not _is_file(sys.stdout)  # which a runner does not read
+            verbatim = output.is_patch and not sys.stdout.isatty() and not read_in_ci
             style = replace(style_for(sys.stdout, color), detail=output.detail, verbatim=verbatim)
             render(output.format, text, style)
             emit(text.getvalue(), colored=style.color, commands=commands, verbatim=verbatim)
