@@ -157,16 +157,19 @@ def _files(before: Outcome, after: Outcome, allowed: frozenset[str]) -> str:
 
 
 def _lines(what: str, before: list[str], after: list[str], allowed: frozenset[str]) -> str:
+    typed = "types" not in allowed
     if "lines" in allowed:
         rest = iter(before)
-        lost = [line for line in after if not any(_same_line(line, each, True) for each in rest)]
+        lost = [
+            line for line in after if not any(_same_line(line, each, True, typed) for each in rest)
+        ]
         return f"{what} {lost[0]!r}, which is new" if lost else ""
     if "ahead" in allowed and not Counter(before) - Counter(after):
         return ""
     if len(before) != len(after) and "numbers" not in allowed:
         return f"{what} {len(after)} lines, not {len(before)}: {after[-3:]}, not {before[-3:]}"
     for one, other in zip(before, after, strict=False):
-        if not _same_line(one, other, "numbers" not in allowed, "types" not in allowed):
+        if not _same_line(one, other, "numbers" not in allowed, typed):
             return f"{what} {other!r}, not {one!r}"
     return ""
 

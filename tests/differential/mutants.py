@@ -12,6 +12,7 @@ from unittest import mock
 
 from xladoctor.fixes import registry
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.compose import applied
 from xladoctor.fixes.interface import Change, Edit, Position
 
 Fix = Callable[[Case], Change]
@@ -31,17 +32,28 @@ def left_out(kind: str) -> Fix:
 
 
 def careless(kind: str) -> Fix:
-    """The kind with the line below its last edit lost."""
+    """The kind with a line below its last edit lost: the first without which it still compiles."""
 
     def fix(case: Case) -> Change:
         change = registry.kind(kind)(case)
-        *others, last = sorted(change.edits)
+        last = max(change.edits)
         lines = case.source.text.split("\n")
-        below = last.end.line + (last.end.column > 0)
-        end = Position(below, len(lines[min(below, len(lines)) - 1]))
-        return replace(change, edits=(*others, Edit(last.begin, end, last.text.rstrip("\n"))))
+        for number in range(last.end.line + (last.end.column > 0), len(lines)):
+            lost = Edit(Position(number, 0), Position(number + 1, 0), "")
+            edits = (*change.edits, lost)
+            if lines[number - 1].strip() and _compiles(applied(case.source.text, edits)):
+                return replace(change, edits=edits)
+        return change
 
     return fix
+
+
+def _compiles(text: str) -> bool:
+    try:
+        compile(text, "train.py", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 @contextlib.contextmanager
