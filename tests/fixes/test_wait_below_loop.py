@@ -32,6 +32,22 @@ def test_a_statement_that_waits() -> None:
     )
 
 
+def test_a_value_is_not_none_where_the_loop_looks_at_it_first() -> None:
+    assert "loss = None" not in fixed(
+        KIND,
+        """
+        import jax
+        def train(params, data):
+            for x in data:
+                print(loss)
+                params, loss = step(params, x)
+                loss.block_until_ready()  #!
+            return params
+        """,
+        frontend="jax",
+    )
+
+
 def test_a_result_that_is_waited_for() -> None:
     assert fixed(
         KIND,

@@ -93,8 +93,8 @@ def _missing(
 def _can_be_none(
     source: Source, statement: cst.SimpleStatementLine, loop: cst.For | cst.While, names: list[str]
 ) -> bool:
-    """Whether variables may be None in front of a loop, as nothing looks at them elsewhere, and
-    what is waited for is no part of them.
+    """Whether variables may be None in front of a loop, as nothing looks at them elsewhere or
+    before they are set, and what is waited for is no part of them.
     """
     part = statement.body[0]
     call = source.only_call(statement)
@@ -103,8 +103,12 @@ def _can_be_none(
         if any(source.all((cst.Subscript, cst.BinaryOperation, cst.Attribute), waited)):
             return False
     scope: cst.CSTNode = source.function_around(loop) or source.module
-    uses = [use for name in names for use in source.names_used(scope, name)]
-    return all(loop in [*source.around(use)] for use in uses)
+    for name in names:
+        uses = source.names_used(scope, name)
+        set_at = min(map(source.begin, source.bindings(uses[0])))
+        if any(loop not in source.around(use) or source.begin(use) < set_at for use in uses):
+            return False
+    return True
 
 
 def _edits(
