@@ -16,6 +16,7 @@ from xladoctor.fixes.compose import applied
 from xladoctor.fixes.interface import Change, Edit, Position
 
 Fix = Callable[[Case], Change]
+_COUNTS = re.compile(r"\w+ \+= 1$")  # iterations, of a loop that else never ends
 _REFUSES = re.compile(r"_*refuse(_|$)")
 
 
@@ -32,7 +33,9 @@ def left_out(kind: str) -> Fix:
 
 
 def careless(kind: str) -> Fix:
-    """The kind with a line below its last edit lost: the first without which it still compiles."""
+    """The kind with a line below its last edit lost: the first without which it still compiles
+    and ends.
+    """
 
     def fix(case: Case) -> Change:
         change = registry.kind(kind)(case)
@@ -41,7 +44,10 @@ def careless(kind: str) -> Fix:
         for number in range(last.end.line + (last.end.column > 0), len(lines)):
             lost = Edit(Position(number, 0), Position(number + 1, 0), "")
             edits = (*change.edits, lost)
-            if lines[number - 1].strip() and _compiles(applied(case.source.text, edits)):
+            line = lines[number - 1].strip()
+            if not line or _COUNTS.match(line):
+                continue
+            if _compiles(applied(case.source.text, edits)):
                 return replace(change, edits=edits)
         return change
 

@@ -59,8 +59,7 @@ def _torch_xla(torch: Any) -> dict[str, ModuleType]:
             return len(self._loader)
 
         def __iter__(self) -> Iterator[Any]:
-            for each in [*self._loader]:  # ahead of the loop
-                yield _sent(each, self._device)
+            yield from [_sent(each, self._device) for each in self._loader]  # ahead of the loop
 
     def save(value: Any, file: Any) -> None:
         torch.save(value, file)
@@ -161,7 +160,7 @@ def _loader(torch: Any) -> Any:
     class Loader(torch.utils.data.DataLoader):  # type: ignore[misc]
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             self.copies = int(kwargs.pop("num_workers", 0))
-            kwargs.pop("persistent_workers", None)
+            self.persist, self.passes = kwargs.pop("persistent_workers", False), 0
             super().__init__(*args, **kwargs)
 
         def __iter__(self) -> Iterator[Any]:
@@ -169,7 +168,9 @@ def _loader(torch: Any) -> Any:
                 yield from super().__iter__()
                 return
             sets = [copy.deepcopy(self.dataset) for _ in range(self.copies)]
-            torch.empty((), dtype=torch.int64).random_()  # as a loader without workers draws
+            if not (self.persist and self.passes):
+                torch.empty((), dtype=torch.int64).random_()  # as a loader without workers draws
+            self.passes += 1
             places = [*self.batch_sampler]
             with _forked(torch, type(self.dataset)):
                 batches = [

@@ -101,6 +101,15 @@ def test_refused(changed: dict[str, str]) -> None:
     assert refusal(KIND, _text(**changed))
 
 
+@pytest.mark.parametrize("change", ["data[-1].mul_(2)", "loader.seed += 1", "data.append(x)"])
+def test_a_loop_that_changes_what_the_loader_reads_ahead_is_refused(change: str) -> None:
+    text = _text().replace("loss = step(x, y)", f"loss = step(x, y)\n        {change}")
+    text = text.replace(
+        "train(loader, device):", "train(data, device):\n    loader, total = data, 0"
+    )
+    assert "of which the loader is ahead" in refusal(KIND, text)
+
+
 def test_a_cpu_is_refused_whose_cores_the_thread_would_take() -> None:
     given = replace(case(_text()), device="CPU")
     with pytest.raises(Refused, match="on the CPU") as refused:

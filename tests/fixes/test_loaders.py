@@ -28,6 +28,23 @@ def test_the_last_batch_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
+    ("loops", "passes"),
+    [
+        ("for x in loader:\n    step(x)\n", "once"),
+        ("for n, x in enumerate(loader):\n    step(x)\n", "once"),
+        ("for epoch in range(9):\n    for x in loader:\n        step(x)\n", "often"),
+        ("for x in loader:\n    step(x)\nfor x in loader:\n    test(x)\n", "often"),
+        ("train(loader)\n", "often"),
+        ("def train():\n    for x in loader:\n        step(x)\n", "often"),
+    ],
+)
+def test_workers_that_are_kept_draw_less_in_later_passes(loops: str, passes: str) -> None:
+    text = f"{HEAD}{DATA}\nloader = DataLoader(Recordings(), shuffle=True)  #!\n{loops}"
+    behaviour = change("loader_workers", text).behaviour
+    assert ("after the first begin with other random numbers" in behaviour) == (passes == "often")
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "loader = DataLoader(data, 8, drop_last=False)",
@@ -98,7 +115,7 @@ def main():
 
 
 def test_workers_draw_from_generators_of_their_own() -> None:
-    text = f"{HEAD}{DATA}\nloader = DataLoader(Recordings())  #!\n"
+    text = f"{HEAD}{DATA}\nfor x in DataLoader(Recordings()):  #!\n    step(x)\n"
     drawing = text.replace("read(index)", "torch.randn(3)")
     assert not change("loader_workers", text).behaviour
     assert "generator" in change("loader_workers", drawing).behaviour

@@ -8,6 +8,7 @@ import libcst as cst
 
 from xladoctor.fixes.barriers import SYNC, has_barrier, has_device_loader, random_numbers
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.effects import effects
 from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.source import Source
 
@@ -38,6 +39,8 @@ def fix(case: Case) -> Change:
     call = _barrier(source, barrier)
     if has_barrier(source, loop, but=call):
         raise Refused("the loop has another barrier")
+    if changed := effects(source, loop.body).changes & _held(source, loop.iter):
+        raise Refused(f"the loop changes `{min(changed)}`, of which the loader is ahead")
     device = _device(source, loop, sends)
     name, imported = _loader(source)
     return Change(
@@ -50,6 +53,21 @@ def fix(case: Case) -> Change:
         ),
         behaviour="; ".join(filter(None, (_AHEAD, random_numbers(source)))),
     )
+
+
+def _held(source: Source, loader: cst.Name) -> set[str]:
+    """The loader's variable, and those that it may have its batches of."""
+    held, names = {loader.value}, [loader]
+    while names:
+        name = names.pop()
+        for bound in source.bindings(name):
+            assign = next((a for a in source.around(bound) if isinstance(a, cst.Assign)), None)
+            parts = source.all(cst.Name, assign.value) if assign is not None else []
+            for part in parts:
+                if part.value not in held:
+                    held.add(part.value)
+                    names.append(part)
+    return held
 
 
 def _barrier(source: Source, statement: cst.CSTNode) -> cst.Call:

@@ -19,6 +19,8 @@ from xladoctor.fixes.source import Source
 
 _POSITION = 5  # of num_workers among the arguments
 _WORKERS = 8
+#: A loader draws a number at the beginning of each pass, for its workers, unless it has them still.
+_LATER_PASSES = "passes over the loader after the first begin with other random numbers"
 #: Names of what must not be used in a process that was forked.
 _DEVICE = frozenset(("torch_xla", "xm", "xr", "cuda", "device"))
 
@@ -39,10 +41,12 @@ def fix(case: Case) -> Change:
         _refuse_settings(source, call, class_)
     workers = case.cause.get("most") or _WORKERS
     more = "" if argument(call, "persistent_workers") else ", persistent_workers=True"
-    behaviour = _ahead(source, class_, workers)
+    behaviours = [_ahead(source, class_, workers)]
+    if more and not _is_passed_once(source, call):
+        behaviours.append(_LATER_PASSES)
     relies_on = ["the data set works in a forked process, as with files that it opens there"]
     if class_ is not None and is_random(source, class_):
-        behaviour = "random numbers of the data set come from a generator of each worker"
+        behaviours[0] = "random numbers of the data set come from a generator of each worker"
     else:
         relies_on.append(
             "samples are made without random numbers, which workers draw by themselves"
@@ -50,9 +54,36 @@ def fix(case: Case) -> Change:
     return Change(
         f"have {workers} workers prepare the batches",
         (source.add_argument(call, f"num_workers={workers}{more}"),),
-        behaviour=behaviour,
+        behaviour="; ".join(filter(None, behaviours)),
         relies_on=tuple(relies_on),
     )
+
+
+def _is_passed_once(source: Source, call: cst.Call) -> bool:
+    """Whether the function that makes a loader has one loop over it, which is in no other loop."""
+    loops = [each for each in source.around(call) if isinstance(each, cst.For)]
+    if any(call in source.all(cst.Call, loop.iter) for loop in loops):
+        return True
+    match source.parent(call):
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as made:
+            pass
+        case _:
+            return False
+    scope = source.function_around(made) or source.module
+    passes = 0
+    for use in source.names_used(source.module, name):
+        loop = next((each for each in source.around(use) if isinstance(each, cst.For)), None)
+        if isinstance(source.parent(use), cst.AssignTarget):
+            continue
+        if loop is None or use not in [loop.iter, *source.all(cst.Name, loop.iter)]:
+            return False
+        if (
+            source.loops_around(loop)
+            or (source.function_around(loop) or source.module) is not scope
+        ):
+            return False
+        passes += 1
+    return passes == 1
 
 
 def _ahead(source: Source, class_: cst.ClassDef | None, workers: int) -> str:
