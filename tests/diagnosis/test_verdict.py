@@ -395,6 +395,17 @@ def test_a_program_that_made_no_step_is_not_said_to_have_made_some() -> None:
     assert ended == "the program was ended by SIGTERM before a step was done"
 
 
+def test_a_program_that_failed_before_a_step_has_no_share_of_a_loop_but_the_line() -> None:
+    failed = RunFacts("run", "run", status=1)
+    ended = ending(failed, None, without_steps=True, uncaught="ValueError at train.py:12")
+    time = spent(30.0, startup_s=20.0, python_s=10.0)
+    judged = judge(time, [], first=[ended], without_steps=True, unjudged="no step could be judged")
+    assert judged.text == (
+        "The program failed (exit status 1) before a step was done: ValueError at train.py:12."
+        " 33% of the run's 30 s went to Python, 67% to start-up; no step could be judged."
+    )
+
+
 def test_a_wait_in_collectives_is_not_the_device_s_work() -> None:
     judged = judge(spent(read_s=7.0, python_s=3.0), [], waiting=0.9)
     assert judged.text.startswith(

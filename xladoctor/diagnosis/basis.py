@@ -34,6 +34,7 @@ class Basis:
         steps: number of steps of the loop, to scale the average step.
         first: sentences that come first: how the program ended, if it failed, and what was not
             judged.
+        without_steps: whether it is known that no step ended.
         reported: summary of evidence without steps; see :func:`facts.reported`.
     """
 
@@ -50,6 +51,7 @@ class Basis:
     off: int = 0
     once: bool = False
     steps: Steps | None = None
+    without_steps: bool = False
     reported: str = ""
     first: Sequence[str] = ()
     waiting: float = 0.0

@@ -9,11 +9,14 @@ from xladoctor.diagnosis.interface import RunFacts, Steps
 _INTERRUPTED = 128 + signal.SIGINT
 
 
-def ending(run: RunFacts, steps: Steps | None, *, without_steps: bool = False) -> str:
+def ending(
+    run: RunFacts, steps: Steps | None, *, without_steps: bool = False, uncaught: str | None = None
+) -> str:
     """Such as ``the program failed (exit status 1) after 29 steps``; empty if it did not fail.
 
     Args:
         without_steps: whether it is known that it made none.
+        uncaught: the exception that ended it, and where, if that is known.
     """
     after = f" after {steps.count} step{'s' * (steps.count != 1)}" if steps else ""
     after = " before a step was done" if without_steps else after
@@ -23,7 +26,8 @@ def ending(run: RunFacts, steps: Steps | None, *, without_steps: bool = False) -
         return f"the program was interrupted{after}"
     if run.signal:
         return f"the program was ended by {signal_name(run.signal)}{after}"
-    return f"the program failed (exit status {run.status}){after}" if run.status else ""
+    why = f": {uncaught}" if uncaught else ""
+    return f"the program failed (exit status {run.status}){after}{why}" if run.status else ""
 
 
 def signal_name(number: int) -> str:

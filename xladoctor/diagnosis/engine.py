@@ -253,9 +253,11 @@ def _basis(
     used: Sequence[DeviceUse],
     off: Sequence[str],
 ) -> Basis:
-    ended = ""
+    ended, without_steps = "", facts.without_steps(evidence)
     if facts.is_whole(evidence):
-        ended = ending(run, judged.steps, without_steps=facts.without_steps(evidence))
+        ended = ending(
+            run, judged.steps, without_steps=without_steps, uncaught=facts.uncaught(evidence)
+        )
     return Basis(
         time,
         judged.findings,
@@ -266,12 +268,13 @@ def _basis(
         _busy(evidence, judged.savings, used),
         reach(run, judged.steps, waited_share(evidence.database)),
         "no step could be judged"
-        if ended and facts.without_steps(evidence)
+        if ended and without_steps
         else unjudged(evidence, list(judged.pack.values()), judged.not_checked),
         facts.dispatching(evidence, time),
         len(off),
         once=judged.steps is None and "launch" in evidence.available,
         steps=judged.steps,
+        without_steps=without_steps,
         reported="" if time.parts else facts.reported(evidence),
         waiting=waiting_share(evidence.database, _lead(evidence)),
         first=[

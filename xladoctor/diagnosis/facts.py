@@ -208,6 +208,12 @@ def steps(evidence: Evidence) -> Steps | None:
     )
 
 
+def uncaught(evidence: Evidence) -> str | None:
+    """The exception that ended the first process that failed so, and where."""
+    text: str | None = evidence.database.scalar("SELECT arg_min(uncaught, process) FROM process")
+    return text
+
+
 def without_steps(evidence: Evidence) -> bool:
     """Whether the capture saw the program from its start, and no step in it."""
     return bool(evidence.database.scalar("SELECT bool_and(tail) FROM step"))

@@ -195,7 +195,7 @@ def _uncured(basis: Basis, limit: _Limit) -> _Limit | None:
     time = basis.time
     if _avoidable(limit.bound_by, time) and limit.share > _MUCH:
         return limit
-    if time.parts is None or not basis.is_steady or basis.busy is not None:
+    if time.parts is None or not basis.is_steady or basis.busy is not None or basis.without_steps:
         return None
     spent = _spent(basis)
     del spent["warmup_compile_s"]
@@ -255,8 +255,9 @@ def _by_time(basis: Basis) -> _Limit:
     if largest == "unrecorded_s":
         text = f"For {percent(share)} of the {base} it is not recorded what the host did"
     startup = time.parts.startup_s / time.whole_s
-    if startup > max(share, _MUCH) and time.loop_s and largest != "unrecorded_s":
-        of_loop = f"{percent(spent[largest] / time.loop_s)} of the loop's {duration(time.loop_s)}"
+    loop_s = None if basis.without_steps else time.loop_s
+    if startup > max(share, _MUCH) and loop_s and largest != "unrecorded_s":
+        of_loop = f"{percent(spent[largest] / loop_s)} of the loop's {duration(loop_s)}"
         text = f"{of_loop} went to {doing} (start-up took {percent(startup)} of the {base})"
     elif startup >= _MUCH:
         text += f", {percent(startup)} to start-up"

@@ -83,7 +83,9 @@ class Process(_Process, example="SELECT process, rank, device_kind, ended FROM p
         Instant | None, "when it had ended and the capture began to write the rest"
     ] = None
     ended_ns: Annotated[Instant, "when the process was last heard of"]
-    uncaught: Annotated[str | None, "type of the uncaught exception that ended it, if any"] = None
+    uncaught: Annotated[
+        str | None, "uncaught exception that ended it, if any: its type, and the program's line"
+    ] = None
     parent: Annotated[Identity | None, ONLY_RECORDED, "process id of its parent"] = None
     argv: Annotated[tuple[str, ...], ONLY_RECORDED] = ()
     used_device: Annotated[bool, ONLY_RECORDED]

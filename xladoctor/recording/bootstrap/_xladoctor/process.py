@@ -85,9 +85,21 @@ def describe(in_job: InJob, ranks: Iterable[tuple[str, str]]) -> dict[str, Any]:
 
 
 def _uncaught() -> str | None:
-    """The exception that ended the program, if it was printed."""
-    kind = getattr(sys, "last_type", None)
-    return None if kind is None else str(getattr(kind, "__name__", kind))
+    """The exception that ended the program, if it was printed, and the line of the program that it
+    came through last, such as ``ValueError at train.py:12``.
+    """
+    kind, frame = getattr(sys, "last_type", None), getattr(sys, "last_traceback", None)
+    if kind is None:
+        return None
+    here, place = (_working_directory() or "") + os.sep, ""
+    standard = os.path.dirname(os.__file__) + os.sep
+    while frame is not None:
+        file = frame.tb_frame.f_code.co_filename
+        if not file.startswith(("<", standard)) and "-packages" + os.sep not in file:
+            shown = file[len(here) :] if file.startswith(here) else file
+            place = f" at {shown}:{frame.tb_lineno}"
+        frame = frame.tb_next
+    return f"{getattr(kind, '__name__', kind)}{place}"
 
 
 def _processors() -> int | None:
