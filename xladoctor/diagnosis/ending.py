@@ -1,11 +1,14 @@
-"""Says how a program ended, if not by itself and well."""
+"""Says how a program ended, if not by itself and well, and what it did after its loop."""
 
 from __future__ import annotations
 
 import signal
+from dataclasses import asdict
 
-from xladoctor.diagnosis.interface import RunFacts, Steps
+from xladoctor.diagnosis.interface import RunFacts, Steps, TimeSpent
+from xladoctor.quantities import duration, percent
 
+_MUCH = 0.2  # share of the run
 _INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -28,6 +31,20 @@ def ending(
         return f"the program was ended by {signal_name(run.signal)}{after}"
     why = f": {uncaught}" if uncaught else ""
     return f"the program failed (exit status {run.status}){after}{why}" if run.status else ""
+
+
+def after_loop(time: TimeSpent) -> str:
+    """A sentence on the work after the loop that lines are known of, if it is the largest part;
+    else empty.
+    """
+    row = next((row for row in time.unexplained if row.part == "after" and row.lines), None)
+    if row is None or time.parts is None or row.seconds < max(asdict(time.parts).values()):
+        return ""
+    if row.seconds <= _MUCH * time.whole_s:
+        return ""
+    line, share = row.lines[0], percent(row.seconds / time.whole_s)
+    at = f"{duration(line.seconds)} of it at {line.file}:{line.line}"
+    return f"{share} of the {time.base}'s {duration(time.whole_s)} came after the loop, {at}"
 
 
 def signal_name(number: int) -> str:

@@ -15,7 +15,7 @@ from xladoctor.diagnosis.basis import Basis, worth_fixing
 from xladoctor.diagnosis.by_host import ByHost
 from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.device_use import DeviceUse
-from xladoctor.diagnosis.ending import ending
+from xladoctor.diagnosis.ending import after_loop, ending
 from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
 from xladoctor.diagnosis.interface import Diagnosis, RuleOutcomes, RunFacts, Steps, TimeSpent, Tool
 from xladoctor.diagnosis.labels import label_times
@@ -283,6 +283,7 @@ def _basis(
                 ended,
                 few_recurring(judged.steps),
                 missing_processes(evidence.database),
+                after_loop(time),
             )
             if text
         ],

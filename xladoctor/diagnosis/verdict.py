@@ -360,6 +360,8 @@ def _gain(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
     then = f", then limited by {LIMITS[basis.limit]}" if basis.limit else ""
     whole = any(_of_warmup(saving) for saving in savings)
     when = "" if whole else " after warm-up"
+    if (saved := basis.saved_of_run) < _LITTLE:
+        when += f" ({percent(saved)} of this run)"
     return f" for a loop {_faster(speedup, more)}{when}{then}"
 
 
