@@ -16,7 +16,7 @@ from xladoctor.fixes.compose import applied
 from xladoctor.fixes.interface import Change, Edit, Position
 
 Fix = Callable[[Case], Change]
-_COUNTS = re.compile(r"\w+ \+= 1$")  # iterations, of a loop that else never ends
+_ENDING = re.compile(r"(\w+ \+= 1|break)$")  # of a loop that would never end without it
 _REFUSES = re.compile(r"_*refuse(_|$)")
 
 
@@ -45,7 +45,7 @@ def careless(kind: str) -> Fix:
             lost = Edit(Position(number, 0), Position(number + 1, 0), "")
             edits = (*change.edits, lost)
             line = lines[number - 1].strip()
-            if not line or _COUNTS.match(line):
+            if not line or _ENDING.match(line):
                 continue
             if _compiles(applied(case.source.text, edits)):
                 return replace(change, edits=edits)
