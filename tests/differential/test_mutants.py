@@ -11,7 +11,7 @@ from tests.differential.table import row
 _BATCH, _BATCHES = 10, 12
 #: Kinds that make several edits, each of which is needed.
 _SEVERAL = (
-    *("attribute_as_tensor", "jit_around_control_flow", "jit_before_loop", "jit_loop_body"),
+    *("jit_around_control_flow", "jit_before_loop", "jit_loop_body"),
     *("keep_in_attribute", "keep_on_device", "optimizer_after_move", "read_where_used"),
     *("replay_below_loop", "sum_on_device", "value_before_loop"),
 )
