@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from xladoctor.recording.bootstrap._xladoctor import process
+from xladoctor.recording.bootstrap._xladoctor.call_site import CallSites
 from xladoctor.recording.bootstrap._xladoctor.frontend import InJob
 
 PROGRAM = "import json\ndef load(text):\n    return json.loads(text)\nload('{')\n"
@@ -24,7 +25,7 @@ def test_uncaught_exception_has_the_last_line_of_the_program_itself(
         exec(program, {})
     monkeypatch.setattr(sys, "last_type", caught.type, raising=False)
     monkeypatch.setattr(sys, "last_traceback", caught.tb, raising=False)
-    described = process.describe(InJob(None, None, None), ())
+    described = process.describe(InJob(None, None, None), (), CallSites(()))
     assert described["uncaught"] == "JSONDecodeError at train.py:3"
     monkeypatch.delattr(sys, "last_type")
-    assert process.describe(InJob(None, None, None), ())["uncaught"] is None
+    assert process.describe(InJob(None, None, None), (), CallSites(()))["uncaught"] is None

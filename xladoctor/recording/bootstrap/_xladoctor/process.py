@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from . import settings
+from .call_site import USER, CallSites
 
 if TYPE_CHECKING:
     from .frontend import InJob
@@ -62,12 +63,13 @@ def at_exit(action: Callable[[], None]) -> None:
 _SLICE = "MEGASCALE_SLICE_ID"
 
 
-def describe(in_job: InJob, ranks: Iterable[tuple[str, str]]) -> dict[str, Any]:
+def describe(in_job: InJob, ranks: Iterable[tuple[str, str]], sites: CallSites) -> dict[str, Any]:
     """The process's identity, where it runs, and what ended it.
 
     Args:
         in_job: where it is in a job, as far as the framework knows it.
         ranks: environment variables that may hold its rank otherwise, and the number of processes.
+        sites: know which files are the program's own.
     """
     rank, world_size, slice_index = in_job
     if rank is None:
@@ -80,11 +82,11 @@ def describe(in_job: InJob, ranks: Iterable[tuple[str, str]]) -> dict[str, Any]:
         "cwd": _working_directory(),
         "host": socket.gethostname(),
         "processors": _processors(),
-        "uncaught": _uncaught(),
+        "uncaught": _uncaught(sites),
     }
 
 
-def _uncaught() -> str | None:
+def _uncaught(sites: CallSites) -> str | None:
     """The exception that ended the program, if it was printed, and the line of the program that it
     came through last, such as ``ValueError at train.py:12``.
     """
@@ -92,10 +94,9 @@ def _uncaught() -> str | None:
     if kind is None:
         return None
     here, place = (_working_directory() or "") + os.sep, ""
-    standard = os.path.dirname(os.__file__) + os.sep
     while frame is not None:
         file = frame.tb_frame.f_code.co_filename
-        if not file.startswith(("<", standard)) and "-packages" + os.sep not in file:
+        if sites.kind(file) == USER:
             shown = file[len(here) :] if file.startswith(here) else file
             place = f" at {shown}:{frame.tb_lineno}"
         frame = frame.tb_next

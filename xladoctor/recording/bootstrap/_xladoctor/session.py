@@ -282,7 +282,7 @@ class Session:
         }
         lines = {name: line for name, (_, line) in configured.items()}
         return {
-            **process.describe(self._known_in_job(), self._frontend.ranks),
+            **process.describe(self._known_in_job(), self._frontend.ranks, self._sites),
             "pid": self._pid,
             "main": self._main,
             "argv": redact(sys.argv),
