@@ -213,7 +213,7 @@ def _judged(evidence: Evidence, asked: _Asked) -> RuleResults:
     ranked = ranking.ranked(kept)
     ordered, _ = savings.in_order(ranked)
     to_fix, limit = savings.in_order([each for each in ranked if each.severity != "info"])
-    if worth := worth_fixing(to_fix):
+    if 0 < len(worth := worth_fixing(to_fix)) < len(to_fix):
         limit = savings.in_order(worth)[1]
     outcomes = _outcomes(judged, not_checked, asked.off)
     return RuleResults(
