@@ -61,8 +61,7 @@ def fix(case: Case) -> Change:
 
 def _is_passed_once(source: Source, call: cst.Call) -> bool:
     """Whether the function that makes a loader has one loop over it, which is in no other loop."""
-    loops = [each for each in source.around(call) if isinstance(each, cst.For)]
-    if any(call in source.all(cst.Call, loop.iter) for loop in loops):
+    if _loop_over(source, call) is not None:
         return True
     match source.parent(call):
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as made:
@@ -70,20 +69,25 @@ def _is_passed_once(source: Source, call: cst.Call) -> bool:
         case _:
             return False
     scope = source.function_around(made) or source.module
-    passes = 0
-    for use in source.names_used(source.module, name):
-        loop = next((each for each in source.around(use) if isinstance(each, cst.For)), None)
-        if isinstance(source.parent(use), cst.AssignTarget):
-            continue
-        if loop is None or use not in [loop.iter, *source.all(cst.Name, loop.iter)]:
-            return False
-        if (
-            source.loops_around(loop)
-            or (source.function_around(loop) or source.module) is not scope
-        ):
-            return False
-        passes += 1
-    return passes == 1
+    uses = source.names_used(source.module, name)
+    loops = [
+        _loop_over(source, use)
+        for use in uses
+        if not isinstance(source.parent(use), cst.AssignTarget)
+    ]
+    if len(loops) != 1 or loops[0] is None or source.loops_around(loops[0]):
+        return False
+    return (source.function_around(loops[0]) or source.module) is scope
+
+
+def _loop_over(source: Source, loader: cst.Name | cst.Call) -> cst.For | None:
+    """The loop that goes over a loader, as it is or enumerated."""
+    below: cst.CSTNode = loader
+    for above in source.around(loader):
+        if isinstance(above, cst.For):
+            return above if below is above.iter else None
+        below = above
+    return None
 
 
 def _ahead(source: Source, class_: cst.ClassDef | None, workers: int) -> str:
