@@ -409,15 +409,15 @@ def test_a_program_that_failed_before_a_step_has_no_share_of_a_loop_but_the_line
 def test_what_comes_after_the_loop_is_said_where_it_is_the_largest_part() -> None:
     time = spent(100.0, startup_s=10.0, warmup_compile_s=8.0, python_s=2.0, after_s=80.0)
     after = Unexplained("after", 80.0, [LineTime("train.py", 167, 30.0)])
-    told = after_loop(replace(time, unexplained=[after]))
-    assert told == "80% of the run's 100 s came after the loop, 30 s of it at train.py:167"
+    sentence = after_loop(replace(time, unexplained=[after]))
+    assert sentence == "80% of the run's 100 s came after the loop, 30 s of it at train.py:167"
     assert after_loop(time) == ""  # it may be no work of the framework's
     little = spent(100.0, startup_s=85.0, python_s=10.0, after_s=5.0)
     assert after_loop(replace(little, unexplained=[replace(after, seconds=5.0)])) == ""
-    judged = judge(time, [saves(1.0, 0.8)], first=[told])
+    judged = judge(time, [saves(1.0, 0.8)], first=[sentence])
     assert judged.text == (
-        f"{told}. 8% of the run's 100 s went to compiling graphs in warm-up; fix 1 finding for a"
-        " loop 1.67 times as fast after warm-up (1% of this run)."
+        f"{sentence}. 8% of the run's 100 s went to compiling graphs in warm-up; fix 1 finding"
+        " for a loop 1.67 times as fast after warm-up (1% of this run)."
     )
 
 

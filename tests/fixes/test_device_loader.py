@@ -107,7 +107,7 @@ def test_a_loop_that_changes_what_the_loader_reads_ahead_is_refused(change: str)
     text = text.replace(
         "train(loader, device):", "train(data, device):\n    loader, total = data, 0"
     )
-    assert "of which the loader is ahead" in refusal(KIND, text)
+    assert "which the loader reads ahead" in refusal(KIND, text)
 
 
 def test_a_cpu_is_refused_whose_cores_the_thread_would_take() -> None:

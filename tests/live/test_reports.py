@@ -13,7 +13,7 @@ from xladoctor.diagnosis.interface import TimeParts
 from xladoctor.report.json import schema
 
 pytestmark = LIVE
-# findings about no line: the timeline saw no turn, and the capture took long, as on a busy machine
+#: Findings about no line: the timeline saw no turn; the capture took long, as on a busy machine.
 OF_THE_RECORDING = {"XD901", "XD905"}
 
 

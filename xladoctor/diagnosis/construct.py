@@ -63,8 +63,8 @@ def deciding(construct: Construct, row: dict[str, Any], evidence: Evidence) -> P
 
 
 def _repeating(loops: Sequence[_Loop], row: dict[str, Any], evidence: Evidence) -> _Loop:
-    """Of loops around a line, innermost first, the one whose turns the graph has: not one of a
-    single turn, of which the loop around it has other lines as often.
+    """The loop whose turns the graph has, of those around a line, innermost first. One that made a
+    single turn repeats nothing: the loop around it has other lines as often.
     """
     if len(loops) == 1 or (row.get("cause") or {}).get("program") is None:
         return loops[0]

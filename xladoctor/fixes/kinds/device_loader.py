@@ -40,7 +40,7 @@ def fix(case: Case) -> Change:
     if has_barrier(source, loop, but=call):
         raise Refused("the loop has another barrier")
     if changed := effects(source, loop.body).changes & _held(source, loop.iter):
-        raise Refused(f"the loop changes `{min(changed)}`, of which the loader is ahead")
+        raise Refused(f"the loop changes `{min(changed)}`, which the loader reads ahead")
     device = _device(source, loop, sends)
     name, imported = _loader(source)
     return Change(
