@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((n for n, begin in enumerate(FIRST) if name.startswith(begin)), len(FIRST))
 
     items.sort(key=rank)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
+    """Name what failed once more, last: pytest's own summary shows whole values on a CI machine."""
+    yield
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and not hasattr(session.config, "workerinput"):
+        failed = [report.nodeid for of in ("failed", "error") for report in reporter.stats.get(of, ())]
+        reporter.write_line("\n".join(["", "failing tests:", *failed]) if failed else "")
 
 
 @pytest.fixture(params=["interpreted", "compiled"])

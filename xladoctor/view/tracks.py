@@ -41,7 +41,7 @@ def loop(evidence: Evidence, process: int) -> Track:
     """What the loop's thread did, without gaps."""
     groups = evidence.database.table(
         "SELECT activity, region, file, line, list(begin_ns), list(duration_ns) FROM host_segment"
-        " WHERE process = $process GROUP BY ALL",
+        " WHERE process = $process GROUP BY ALL ORDER BY ALL",
         {"process": process},
     )[1]
     names = [

@@ -15,7 +15,9 @@ from xladoctor.ingest.xplane.events import Events
 from xladoctor.ingest.xplane.space import CALL, IN_GRAPH, Line, Plane, Space
 
 _ABSOLUTE_NS = 1 << 59  # 2^59 ns is in 1988: an origin beyond it is a wall clock, not an offset
-_LATEST_NS = 1 << 62  # in 2116; only damaged files have later instants
+# The evidence holds instants up to 2^62 ns, in 2116; only damaged files have later ones. An event's
+# offset and duration, of less than 2^63 ps each, are added to this.
+_LATEST_NS = (1 << 62) - (1 << 55)
 
 #: Stats that the analysis needs; others are decoded when a query needs them.
 NEEDED = (
@@ -111,7 +113,7 @@ class Timeline:
 
 
 def _instant(nanoseconds: int) -> int:
-    """An instant of a file, limited so that offsets can be added without overflow."""
+    """An instant of a file, limited so that offsets can be added."""
     return max(-_LATEST_NS, min(nanoseconds, _LATEST_NS))
 
 
