@@ -159,8 +159,8 @@ class Stop(Exception):
 def stop(number, frame):
     raise Stop
 def stopped(seconds):
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
         while True:
             (torch.ones(2).to(device) * 0.9).sum().item()
             torch_xla.sync()
