@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 export PJRT_DEVICE ?= CPU
 
-.PHONY: demo demo-jax test test-all test-releases test-newest test-tpu-compiler test-busy fuzz lint docs site snapshots samples benchmark benchmark-long \
+.PHONY: demo demo-jax test test-programs test-all test-releases test-newest test-tpu-compiler test-busy fuzz lint docs site snapshots samples benchmark benchmark-long \
         benchmark-ingest benchmark-pod benchmark-recompilation benchmark-savings benchmark-scaling clean help
 
 help:            ## list the targets
@@ -21,14 +21,17 @@ demo: $(VENV)/.xla ## install with torch and torch_xla, and diagnose a first pro
 demo-jax: .venv-jax/.jax ## install with JAX for the CPU (some 500 MB), and diagnose a first program
 	.venv-jax/bin/xladoctor run examples/jax/changing_shapes.py
 
-# More workers than cores: many wait for programs.
-PYTEST := python -m pytest -n 4 --dist loadgroup
+PYTEST := python -m pytest --dist loadgroup
 
-test: $(VENV)/.xla $(VENV)/.test ## install what tests need, run the suite (ten minutes on two cores)
-	$(PYTEST) -m 'not thorough' $(PYTEST_ARGS)
+test: $(VENV)/.xla $(VENV)/.test ## what needs no other program (five minutes on two cores); CHANGED=1: what changes affect
+	$(if $(CHANGED),tests=$$(python -m tests.affected) && ,)$(PYTEST) -n logical -m 'not thorough and not programs' $(if $(CHANGED),$$tests,) $(PYTEST_ARGS)
+
+# More workers than cores: many wait for programs.
+test-programs: $(VENV)/.xla $(VENV)/.test ## live programs, commands, browsers, servers, environments (fifteen minutes)
+	$(PYTEST) -n 4 -m 'programs and not thorough' $(PYTEST_ARGS)
 
 test-all: $(VENV)/.xla $(VENV)/.test ## all tests, the thorough ones too (half an hour)
-	$(PYTEST) $(PYTEST_ARGS)
+	$(PYTEST) -n 4 $(PYTEST_ARGS)
 
 test-releases: $(VENV)/.xla $(VENV)/.test ## programs, traces and logs of the oldest and newest releases (2 GB, ten minutes)
 	python -m pytest tests/releases/releases.py $(PYTEST_ARGS)
@@ -56,7 +59,7 @@ test-tpu-compiler: $(VENV)/.xla $(VENV)/.test .venv-tpu/.made ## what the TPU's 
 	@touch $@
 
 test-busy: $(VENV)/.xla $(VENV)/.test ## tests of running programs while two processes keep two cores busy
-	python -m tests.busy $(PYTEST) -m 'not thorough' tests/live $(PYTEST_ARGS)
+	python -m tests.busy $(PYTEST) -n 4 -m 'not thorough' tests/live $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.xla $(VENV)/.test ## a million mutants of evidence, 5,000 of run directories, 20,000 inputs measured, each cut of each file (four hours on two cores)
 	python -m tests.hostile.fuzz --inputs 1000000 --runs 5000
@@ -100,7 +103,7 @@ benchmark-scaling: $(VENV)/.base ## how time and memory of the readers grow with
 	$(BIN)/python -m pip install --quiet --editable .
 	python -m benchmarks.scaling
 
-benchmark-savings: $(VENV)/.xla ## predicted against measured savings of all examples (40 minutes)
+benchmark-savings: $(VENV)/.xla ## predicted against measured savings of all examples (90 minutes)
 	python -m benchmarks.savings
 
 $(VENV)/.docs: $(VENV)/.base pyproject.toml

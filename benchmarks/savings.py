@@ -14,9 +14,8 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,12 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.environment import for_cpu
+from tests.live import forked
+from tests.live.harness import LIMIT_S, command, environment
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.whatif.rates import read_rates
 from xladoctor.doctor import load_evidence
+from xladoctor.recording.bootstrap._xladoctor.options import Options
 
 ROOT = Path(__file__).parents[1]
 #: Rules of costs that come in warm-up or without steps: the whole loop is compared.
@@ -74,10 +75,11 @@ class Result:
 
 
 def pairs(names: list[str]) -> Iterator[tuple[Path, Path]]:
-    """The programs of these names, or all, with their healed twins."""
+    """The programs of these names, or all that need no TPU, with their healed twins."""
     for healed in sorted((ROOT / "examples").rglob("*_healed.py")):
         sick = healed.with_name(healed.name.replace("_healed", ""))
-        if sick.exists() and (not names or name_of(sick) in names):
+        runs_here = not {"torch_tpu", "tpu_check"} & {*sick.parts}
+        if sick.exists() and (name_of(sick) in names if names else runs_here):
             yield sick, healed
 
 
@@ -96,24 +98,32 @@ def with_steps(program: Path, steps: int | None, folder: Path) -> Path:
     return copy
 
 
-def captured(program: Path, run: Path, *options: str) -> Path:
-    """The run directory of a program, captured unless it is there."""
+def captured(program: Path, run: Path, trace_steps: int | None = None) -> Path:
+    """The run directory of a program, captured unless it is there.
+
+    Programs for torch_xla run in forks of a process that has imported it.
+
+    Args:
+        trace_steps: steps of the timeline, if not as many as by default.
+    """
     if not (run / "diagnosis.json").exists():
         run.parent.mkdir(parents=True, exist_ok=True)
-        command = [
-            sys.executable,
-            "-m",
-            "xladoctor",
-            "run",
-            "--quiet",
-            "-o",
-            str(run),
-            "--format",
-            f"terminal={run}.txt",
-            *options,
-            str(program),
-        ]
-        subprocess.run(command, check=True, capture_output=True, env=for_cpu(), cwd=ROOT)
+        shutil.rmtree(run, ignore_errors=True)  # left by a benchmark that was ended
+        options = {} if trace_steps is None else {"trace_steps": trace_steps}
+        if {"jax", "torch_compile"} & {*program.parts}:
+            words = (f"--trace-steps={steps}" for steps in options.values())
+            done = command(run, program, flags=("--quiet", *words)).finished
+        else:
+            done = forked.capture(
+                run,
+                program,
+                options=Options(**options),
+                cwd=ROOT,
+                environment=environment(),
+                limit_s=LIMIT_S,
+            )
+        if done.status:
+            raise SystemExit(f"{program}: exit status {done.status}\n{done.stderr}")
     return run
 
 
@@ -157,7 +167,7 @@ def result(sick: Path, healed: Path, runs: Path, rounds: int, steps: int | None)
     sick, healed = (with_steps(program, steps, folder / "programs") for program in (sick, healed))
     rounds = max(rounds, len(list(folder.glob(f"{healed.stem}-*[0-9]"))))  # with those kept
     light = [
-        captured(program, folder / f"{program.stem}-{number}", "--trace-steps", "0")
+        captured(program, folder / f"{program.stem}-{number}", trace_steps=0)
         for number in range(rounds)
         for program in ((sick, healed) if number % 2 == 0 else (healed, sick))
     ]

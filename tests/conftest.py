@@ -22,6 +22,36 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
 
 ROOT = Path(__file__).parents[1]
+#: Tests that start programs, browsers, servers or environments, as their names begin.
+PROGRAMS = (
+    "ci/",
+    "cli/",
+    "differential/test_mutants",
+    "environment/",
+    "evidence_elsewhere/",
+    "expectation/",
+    "fixes/test_isolation",
+    "frontends/test_toy",
+    "hostile/",
+    "install/",
+    "journeys/",
+    "known_good/",
+    "live/",
+    "pods/test_engines",
+    "pods/test_joined",
+    "ported/",
+    "prescriptions/",
+    "recording/test_launcher",
+    "recording/test_results",
+    "report/test_html_browser",
+    "report/test_screenshots",
+    "rules/test_third_party_rules",
+    "stacks/",
+    "storage/",
+    "tpu_check/test_command",
+    "tpu_check/test_run",
+    "view/",
+)
 #: What takes longest, the longest first: begun late, it would run on with the other worker idle.
 FIRST = (
     "live/test_determinism",
@@ -32,17 +62,20 @@ FIRST = (
     "live/test_processes",
     "live/",
     "stacks/",
-    "capture/",
 )
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start long tests first."""
+    """Mark tests of programs, and start long tests first."""
 
     def rank(item: pytest.Item) -> int:
         name = item.nodeid.removeprefix("tests/")
         return next((n for n, begin in enumerate(FIRST) if name.startswith(begin)), len(FIRST))
 
+    for item in items:
+        if item.nodeid.removeprefix("tests/").startswith(PROGRAMS):
+            item.add_marker("programs")
     items.sort(key=rank)
 
 
@@ -52,7 +85,9 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
     yield
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None and not hasattr(session.config, "workerinput"):
-        failed = [report.nodeid for of in ("failed", "error") for report in reporter.stats.get(of, ())]
+        failed = [
+            report.nodeid for of in ("failed", "error") for report in reporter.stats.get(of, ())
+        ]
         reporter.write_line("\n".join(["", "failing tests:", *failed]) if failed else "")
 
 
