@@ -109,15 +109,15 @@ def captured(program: Path, run: Path, trace_steps: int | None = None) -> Path:
     if not (run / "diagnosis.json").exists():
         run.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(run, ignore_errors=True)  # left by a benchmark that was ended
-        options = {} if trace_steps is None else {"trace_steps": trace_steps}
+        options = Options() if trace_steps is None else Options(trace_steps=trace_steps)
         if {"jax", "torch_compile"} & {*program.parts}:
-            words = (f"--trace-steps={steps}" for steps in options.values())
+            words = () if trace_steps is None else (f"--trace-steps={trace_steps}",)
             done = command(run, program, flags=("--quiet", *words)).finished
         else:
             done = forked.capture(
                 run,
                 program,
-                options=Options(**options),
+                options=options,
                 cwd=ROOT,
                 environment=environment(),
                 limit_s=LIMIT_S,
