@@ -2,7 +2,8 @@
 
 Both programs of a pair run for real, in turn, several times, under light capture (no timeline),
 which tells the time of their loops; the prediction comes from one more run of the sick program, now
-with the timeline. Prints a row a pair, as docs/savings.md has them.
+with the timeline. Prints a row a pair, as docs/savings.md has them: noise is how far the measured
+share lies apart between rounds, and noise and error are points of the loop's time.
 Run it on a quiet machine: `make benchmark-savings`, or `python -m benchmarks.savings recompiling
 printing`. With `--runs DIR` the runs are kept there, and what it finds there is not run again.
 Sixty steps of 0.4 ms are over before a busy machine has scheduled them evenly: `--steps 1500` runs
@@ -66,6 +67,12 @@ class Result:
         The machine is not equally fast in all runs, which changes seconds but hardly shares.
         """
         return self.measured / statistics.median(self.sick), self.predicted / self.traced
+
+    @property
+    def noise(self) -> float:
+        """How far the measured share lies apart between the rounds, whose runs were neighbours."""
+        shares = [1 - healed / sick for sick, healed in zip(self.sick, self.healed, strict=True)]
+        return max(shares) - min(shares)
 
     @property
     def error(self) -> float:
@@ -198,13 +205,14 @@ def row(pair: Result) -> str:
     sick, healed = statistics.median(pair.sick), statistics.median(pair.healed)
     measured, predicted = pair.shares
     begin = f"| {pair.name} | {pair.rules} | {sick:.3f} | {healed:.3f} | {100 * measured:.1f}%"
+    begin += f" | {100 * pair.noise:.1f}" if len(pair.sick) > 1 else " | "
     if pair.basis == "unknown":
         return f"{begin} | | unknown | |"
     return f"{begin} | {100 * predicted:.1f}% | {pair.basis} | {100 * pair.error:.1f} |"
 
 
-HEAD = """| Pair | Rules | Sick s | Healed s | Saves | Predicted | Basis | Error, points |
-|---|---|---|---|---|---|---|---|"""
+COLUMNS = ["Pair", "Rules", "Sick s", "Healed s", "Saves", "Noise", "Predicted", "Basis", "Error"]
+HEAD = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 
 
 def summary(results: list[Result]) -> str:
