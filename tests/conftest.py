@@ -88,7 +88,8 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
         failed = [
             report.nodeid for of in ("failed", "error") for report in reporter.stats.get(of, ())
         ]
-        reporter.write_line("\n".join(["", "failing tests:", *failed]) if failed else "")
+        if failed:
+            reporter.write_line("\n".join(["", "failing tests:", *failed]))
 
 
 @pytest.fixture(params=["interpreted", "compiled"])

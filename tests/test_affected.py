@@ -31,6 +31,10 @@ def test_settings_affect_all() -> None:
     )
 
 
+def test_a_test_file_that_is_gone_is_not_run() -> None:
+    assert affected_by([Path("tests/test_gone.py")]) == []
+
+
 def test_samples_affect_what_reads_them() -> None:
     affected = affected_by([Path("sample_traces/scalar_read/run.json")])
     assert Path("tests/report/test_samples.py") in affected
