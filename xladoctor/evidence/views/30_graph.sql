@@ -180,7 +180,7 @@ CREATE TABLE compiled_site AS
 WITH part AS (
     SELECT process, site(e) AS site, via, trigger, coalesce(cause.kind, 'first') AS kind,
            count(*) AS count, min(index) AS first,
-           list(coalesce(graph_hash, index::VARCHAR)) AS graphs, sum(seconds) AS seconds,
+           list(coalesce(graph_hash, index::VARCHAR) ORDER BY index) AS graphs, sum(seconds) AS seconds,
            count(*) FILTER (NOT warmup) AS late, sum(seconds) FILTER (NOT warmup) AS late_seconds
     FROM explained_compilation e GROUP BY ALL
 )

@@ -42,7 +42,7 @@ FROM weight;
 -- half of its products are of such matrices: a loop goes over the same layers again and again.
 CREATE TABLE reused_weights AS
 WITH products AS (
-    SELECT process, program_id, list_distinct(list(frame)) AS frames, count(*) AS count
+    SELECT process, program_id, list(DISTINCT frame ORDER BY frame) AS frames, count(*) AS count
     FROM computing WHERE product AND pass = 'forward' GROUP BY process, program_id
 ),
 operand AS (  -- a fusion may hold the product of its line

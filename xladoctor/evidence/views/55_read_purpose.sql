@@ -210,7 +210,7 @@ WHERE process NOT IN (SELECT process FROM operator_counts UNION SELECT process F
 
 -- Internal: Lines in a loop with a barrier whose reads stand above it, so that each cuts off a graph of its own: these graphs.
 CREATE TABLE read_graph AS
-SELECT process, file, line, count(*) AS cut_off, sum(duration_ns)::BIGINT AS cut_off_ns, list(index) AS cut_off_compilations
+SELECT process, file, line, count(*) AS cut_off, sum(duration_ns)::BIGINT AS cut_off_ns, list(index ORDER BY index) AS cut_off_compilations
 FROM compilation c
 JOIN line_of_ended_loop USING (process, file, line)
 SEMI JOIN (SELECT process, file, line FROM host_sync WHERE compile_ns > 0) h USING (process, file, line)

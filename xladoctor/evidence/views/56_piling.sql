@@ -87,7 +87,7 @@ sent AS (  -- tensors of a line of the loop: all but one of the same rank may al
     FROM placed p
     JOIN enclosing_loop e ON e.process = p.process AND e.loop_file = p.loop.file AND e.first_line = p.loop.line
     JOIN (
-        SELECT process, file, line, count(DISTINCT shape) AS shapes, list(DISTINCT shape) AS each_shape,
+        SELECT process, file, line, count(DISTINCT shape) AS shapes, list(DISTINCT shape ORDER BY shape) AS each_shape,
                count(*) OVER (PARTITION BY process, file, line) - 1 AS others
         FROM transfer
         GROUP BY process, file, line, dtype, len(shape)

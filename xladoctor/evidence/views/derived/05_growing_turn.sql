@@ -22,7 +22,7 @@ turn AS (
     ORDER BY process, thread, step, site, via, count(*) DESC, op
 ),
 leftover AS (
-    SELECT t.process, t.thread, t.step, t.site, t.via, list(g.index) AS indices
+    SELECT t.process, t.thread, t.step, t.site, t.via, list(g.index ORDER BY g.index) AS indices
     FROM turn t
     JOIN grown g ON g.process = t.process AND g.thread = t.thread AND g.place = t.place
         AND g.op = t.op AND g.step BETWEEN t.step AND t.step + 1 AND g.index > t.indices[-1]

@@ -96,7 +96,7 @@ LEFT JOIN (
     SELECT process, max(steps) AS steps FROM loop WHERE steps > 0 GROUP BY process
 ) l ON l.process = c.process
 LEFT JOIN (
-    SELECT process, index, list(DISTINCT {'file': file, 'line': line}) AS lines
+    SELECT process, index, list_sort(list(DISTINCT {'file': file, 'line': line})) AS lines
     FROM graph_change WHERE file IS NOT NULL GROUP BY process, index
 ) g ON g.process = c.process AND g.index = c.index
 LEFT JOIN (  -- called after the loop from where the loop does not call: that has its own warm-up
@@ -311,18 +311,18 @@ LEFT JOIN (
 ) l ON l.process = r.process AND l.file IS NOT DISTINCT FROM r.compiled_at.file
     AND l.line IS NOT DISTINCT FROM r.compiled_at.line AND l.compiled = r.compiled
 LEFT JOIN (
-    SELECT s.process, s.indices AS those, list(DISTINCT {
+    SELECT s.process, s.indices AS those, list_sort(list(DISTINCT {
         'file': coalesce(d.user_file, d.file), 'line': coalesce(d.user_line, d.line),
         'function': coalesce(d.user_function, d.function)
-    }) AS loaders
+    })) AS loaders
     FROM recompiled_site s JOIN loader d ON d.process = s.process AND d.batch_size = s."full"
     WHERE NOT d.drop_last AND d.file IS NOT NULL AND coalesce(list_contains(s.sizes, d.last_batch), TRUE)
     GROUP BY s.process, s.indices
 ) b ON b.process = r.process AND b.those = r.indices
 LEFT JOIN (
-    SELECT process, list(DISTINCT {
+    SELECT process, list_sort(list(DISTINCT {
         'file': collate_file, 'line': collate_line, 'function': collate_function
-    }) AS collates
+    })) AS collates
     FROM loader WHERE collate_file IS NOT NULL GROUP BY process
 ) c ON c.process = r.process
 LEFT JOIN frame_time f ON f.process = r.process AND f.frame = r.frame;
