@@ -108,7 +108,8 @@ def with_steps(program: Path, steps: int | None, folder: Path) -> Path:
 def captured(program: Path, run: Path, trace_steps: int | None = None) -> Path:
     """The run directory of a program, captured unless it is there.
 
-    Programs for torch_xla run in forks of a process that has imported it.
+    Programs for torch_xla run in forks of a process that has imported it; those of torch.compile
+    find nothing that an earlier run compiled.
 
     Args:
         trace_steps: steps of the timeline, if not as many as by default.
@@ -119,7 +120,8 @@ def captured(program: Path, run: Path, trace_steps: int | None = None) -> Path:
         options = Options() if trace_steps is None else Options(trace_steps=trace_steps)
         if {"jax", "torch_compile"} & {*program.parts}:
             words = () if trace_steps is None else (f"--trace-steps={trace_steps}",)
-            done = command(run, program, flags=("--quiet", *words)).finished
+            own = environment(TORCHINDUCTOR_CACHE_DIR=str(run.with_suffix(".inductor")))
+            done = command(run, program, flags=("--quiet", *words), env=own).finished
         else:
             done = forked.capture(
                 run,
@@ -161,16 +163,16 @@ def rates_of(run: Path) -> Rates:
 
 def saves_early(diagnosis: Diagnosis, run: Path) -> bool:
     """Whether some of what is saved comes in warm-up or without steps: the whole loop counts."""
-    if EARLY & {finding.rule for finding in diagnosis.findings}:
+    rates = rates_of(run)
+    if not rates.steps or EARLY & {finding.rule for finding in diagnosis.findings}:
         return True
-    once = {
+    shorter = {
         index
         for finding in diagnosis.findings
         for claim in finding.saving.assumes
-        if claim.do == "compile_once"
         for index in claim.compilations
     }
-    return not once <= rates_of(run).late
+    return not shorter <= rates.late
 
 
 def predicted(diagnosis: Diagnosis) -> tuple[float, str]:
