@@ -103,7 +103,7 @@ benchmark-scaling: $(VENV)/.base ## how time and memory of the readers grow with
 	$(BIN)/python -m pip install --quiet --editable .
 	python -m benchmarks.scaling
 
-benchmark-savings: $(VENV)/.xla ## predicted against measured savings of all examples (90 minutes)
+benchmark-savings: $(VENV)/.xla ## predicted against measured savings of all examples (two hours)
 	python -m benchmarks.savings
 
 $(VENV)/.docs: $(VENV)/.base pyproject.toml

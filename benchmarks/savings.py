@@ -36,7 +36,7 @@ from xladoctor.recording.bootstrap._xladoctor.options import Options
 
 ROOT = Path(__file__).parents[1]
 #: Rules of costs that come in warm-up or without steps.
-EARLY = {"XD113", "XD115", "XD301", "XD303", "XD304", "XD305", "XD307", "XD310"}
+EARLY = {"XD113", "XD115", "XD117", "XD301", "XD303", "XD304", "XD305", "XD307", "XD310"}
 
 
 @dataclass(frozen=True)
