@@ -65,7 +65,7 @@ class Records:
         sites = self._sites.describe()
         self._sites_written = len(sites)
         fallbacks = [
-            dict(zip(_OF_FALLBACKS, (*key, *row))) for key, row in list(self._probe.rows.items())
+            dict(zip(_OF_FALLBACKS, (*key, *row))) for key, row in self._probe.rows.copy().items()
         ]
         self._write(
             "call_sites.json",
@@ -76,9 +76,9 @@ class Records:
                 "launches": self._launches(),
                 "beside": list(self._sites.beside),
                 "operations": self._operations(),
-                "origins": [(site, *row) for site, row in list(self._sites.origins.items())],
-                "parts": None if self._sites.parts is None else list(self._sites.parts.items()),
-                "functions": [(site, [*of]) for site, of in list(self._sites.functions.items())],
+                "origins": [(site, *row) for site, row in self._sites.origins.copy().items()],
+                "parts": None if self._sites.parts is None else [*self._sites.parts.copy().items()],
+                "functions": [(site, [*of]) for site, of in self._sites.functions.copy().items()],
                 "ignores": self._sites.ignores(),
                 "files": self._sites.hashes(),
             },
@@ -88,7 +88,7 @@ class Records:
         work, steps = self._sites.work, self._sites.ended_steps
         return [
             (site, count, work.get(site, 0.0), steps.get(site, 0))
-            for site, count in list(self._sites.launches.items())
+            for site, count in self._sites.launches.copy().items()
         ]
 
     def _operations(self) -> list[int | None]:

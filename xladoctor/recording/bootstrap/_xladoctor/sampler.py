@@ -128,10 +128,10 @@ class Sampler:
         names = ("phase", "thread", "main", "doing", "in_framework", "generator", "site", "count")
         after = [
             ((key[0].replace("loop", "after"), *key[1:]), count)
-            for key, count in list(self._since_turn.items())
+            for key, count in self._since_turn.copy().items()
         ]
         return [
-            dict(zip(names, (*key, count))) for key, count in (*list(self._counts.items()), *after)
+            dict(zip(names, (*key, count))) for key, count in (*self._counts.copy().items(), *after)
         ]
 
 

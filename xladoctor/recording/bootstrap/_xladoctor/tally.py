@@ -66,7 +66,7 @@ class Tally:
             for name in counters.fallbacks()
             if name not in counters.reads
         }
-        lines = {key: row[0] for key, row in list(self._probe.rows.items())} if fallbacks else {}
+        lines = {key: row[0] for key, row in self._probe.rows.copy().items()} if fallbacks else {}
         compiled, waits = recorder.compilations.count, dict(recorder.waits)
         return Counts(clock.time_ns(), compiled, waits, fallbacks, lines)
 
