@@ -32,6 +32,7 @@ from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.whatif.rates import Rates, read_rates
 from xladoctor.doctor import load_evidence
+from xladoctor.evidence.database import Database
 from xladoctor.recording.bootstrap._xladoctor.options import Options
 
 ROOT = Path(__file__).parents[1]
@@ -141,29 +142,28 @@ def seconds(run: Path, whole: bool) -> float:
 
     The former includes the wait at its end for work of the device that the host ran ahead of.
     """
-    database = load_evidence(str(run)).database
     if whole:
         time: dict[str, Any] = json.loads((run / "diagnosis.json").read_text())["time"]
         return float(time["loop_s"])
+    database = load_evidence(str(run)).database
     drained = (
         "SELECT sum(s.read_ns) / 1e9 FROM step s JOIN lead USING (process, thread) WHERE s.tail"
     )
     rest = float(database.scalar(drained) or 0.0)
-    rates = rates_of(run)
+    rates = rates_of(database)
     return rates.steady_s + rates.late_compile_s + rest
 
 
-def rates_of(run: Path) -> Rates:
+def rates_of(database: Database) -> Rates:
     """Times of the leading process."""
-    database = load_evidence(str(run)).database
     rates = read_rates(database, int(database.scalar("SELECT process FROM lead") or 0))
-    assert rates is not None, run
+    assert rates is not None, "neither a step log nor a timeline"
     return rates
 
 
-def saves_early(diagnosis: Diagnosis, run: Path) -> bool:
+def saves_early(diagnosis: Diagnosis, database: Database) -> bool:
     """Whether some of what is saved comes in warm-up or without steps: the whole loop counts."""
-    rates = rates_of(run)
+    rates = rates_of(database)
     if not rates.steps or EARLY & {finding.rule for finding in diagnosis.findings}:
         return True
     shorter = {
@@ -201,9 +201,10 @@ def result(sick: Path, healed: Path, runs: Path, rounds: int, steps: int | None)
         for program in ((sick, healed) if number % 2 == 0 else (healed, sick))
     ]
     traced = captured(sick, folder / f"{sick.stem}-traced")
-    diagnosis = diagnose(load_evidence(str(traced)), load_rules())
+    evidence = load_evidence(str(traced))
+    diagnosis = diagnose(evidence, load_rules())
     rules = sorted({finding.rule for finding in diagnosis.findings})
-    whole = saves_early(diagnosis, traced)
+    whole = saves_early(diagnosis, evidence.database)
     times = {
         program.stem: [
             seconds(run, whole) for run in light if run.name.rsplit("-", 1)[0] == program.stem

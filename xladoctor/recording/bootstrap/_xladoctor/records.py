@@ -64,6 +64,7 @@ class Records:
     def write_call_sites(self) -> None:
         sites = self._sites.describe()
         self._sites_written = len(sites)
+        # Dictionaries that other threads fill are copied first, as in Sampler.rows.
         fallbacks = [
             dict(zip(_OF_FALLBACKS, (*key, *row))) for key, row in self._probe.rows.copy().items()
         ]

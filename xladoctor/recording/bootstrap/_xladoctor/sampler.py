@@ -125,6 +125,8 @@ class Sampler:
 
     def rows(self) -> list[dict[str, Any]]:
         """The counts so far, as in ``host_samples.json``."""
+        # Copied first: making a list of pairs may collect garbage, and a framework's callback of
+        # that lets the sampling thread run, which adds to the counts.
         names = ("phase", "thread", "main", "doing", "in_framework", "generator", "site", "count")
         after = [
             ((key[0].replace("loop", "after"), *key[1:]), count)
