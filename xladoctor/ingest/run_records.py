@@ -11,6 +11,7 @@ Numbers are bounded by what they can be, so that sums of them fit the evidence t
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar, Union
@@ -199,6 +200,10 @@ def schema() -> dict[str, Any]:
     kinds = list(FILES.values())
     roots, definitions = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
     files = {pattern.rpartition("/")[2]: root for pattern, root in zip(FILES, roots, strict=True)}
+    for definition in definitions.values():
+        if text := definition.get("description"):
+            # msgspec removes a docstring's indentation since 0.23 only.
+            definition["description"] = inspect.cleandoc(text)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The records of a run directory of xladoctor",
