@@ -12,9 +12,10 @@ from pydantic import ValidationError
 
 from tests.support import complete, rule
 from xladoctor.diagnosis.engine import diagnose
+from xladoctor.diagnosis.example import Example
 from xladoctor.diagnosis.interface import RuleOutcomes
 from xladoctor.diagnosis.pack import load_rule, load_rules, pack
-from xladoctor.diagnosis.rule import Example, Rule, RuleError
+from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.evidence.schema import TABLES
 from xladoctor.report.rule_page import page
 
@@ -260,8 +261,8 @@ def test_rule_of_the_pack_has_all_texts_for_each_frontend(checked: Rule) -> None
     for frontend in checked.applies_to.frontends:
         own = checked.for_frontend(frontend)
         assert own is not None
-        assert own.example is not None
-        before, after = own.example.before, own.example.after
+        assert own.code is not None
+        before, after = own.code.before, own.code.after
         for text in (own.message, own.why, own.fix, own.false_positives):
             assert len(text.strip()) > 10
         assert before.strip() != after.strip()
@@ -281,9 +282,28 @@ def test_example_of_the_pack_is_python(checked: Rule) -> None:
     for frontend in checked.applies_to.frontends:
         own = checked.for_frontend(frontend)
         assert own is not None
-        assert own.example is not None
-        for code in (own.example.before, own.example.after):
-            compile(code, checked.id, "exec")
+        if isinstance(own.example, Example):  # parts of programs are run as wholes
+            for code in (own.example.before, own.example.after):
+                compile(code, checked.id, "exec")
+
+
+def test_example_is_what_tells_a_pair_of_programs_apart() -> None:
+    named = rule(example="tensor_condition").code
+    assert named is not None
+    assert named.before == (
+        "optimizer.step()\nif loss < best:\n    best = loss.detach()\ntorch_xla.sync()\n"
+    )
+    assert named.after == (
+        "optimizer.step()\nbest = torch.minimum(best, loss.detach())\ntorch_xla.sync()\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["no_such_program", "../examples/scalar_read", "clean/two_threads"]
+)
+def test_pair_of_programs_has_to_be_there(name: str) -> None:
+    with pytest.raises(ValidationError, match="no pair of programs"):
+        rule(example=name)
 
 
 def test_rule_cannot_be_changed() -> None:

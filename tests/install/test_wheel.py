@@ -36,6 +36,7 @@ def test_the_wheel_carries_rules_views_and_bootstrap(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     rules = {Path(name).name for name in names if name.startswith("xladoctor/rules/")}
     assert rules == {path.name for path in (ROOT / "rules").glob("*.yaml")}
+    assert "xladoctor/examples/jax/loss_read_healed.py" in names  # rules show what such pairs do
     assert "xladoctor/recording/bootstrap/sitecustomize.py" in names
     assert "xladoctor/evidence/views/10_loop.sql" in names
     assert "xladoctor/py.typed" in names

@@ -14,9 +14,9 @@ from tests.report.diagnoses import SICK, TEXT
 from tests.report.drawn import drawn
 from tests.report.formats import CASES, HOSTILE, hostile, rendered
 from tests.support import finding
+from xladoctor.diagnosis.example import Example
 from xladoctor.diagnosis.finding import NO_SAVING, Cost, Saving
 from xladoctor.diagnosis.interface import Verdict
-from xladoctor.diagnosis.rule import Example
 from xladoctor.foreign import harmless
 from xladoctor.report.html.effect import Bar, effect, effects
 from xladoctor.report.interface import Report, Style

@@ -118,7 +118,7 @@ def _finding(
         message=message,
         why=rule.why.strip(),
         fix=rule.fix.strip(),
-        example=rule.example.after.strip("\n") if rule.example else "",
+        example=rule.code.after.strip("\n") if rule.code else "",
         fingerprint=fingerprint(rule.id, _subject(worst), locations, evidence),
         subject=_subject(worst),
         recurs=rule.recurs,

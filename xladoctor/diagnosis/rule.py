@@ -25,6 +25,7 @@ from pydantic import (
 )
 
 from xladoctor.diagnosis.case import Case, Frontend, known_frontend
+from xladoctor.diagnosis.example import Example, ExampleOrPair, of_pair
 from xladoctor.diagnosis.expression import appended
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.allowlist import not_of_the_evidence
@@ -137,14 +138,6 @@ TEMPLATES.filters.update(
 )
 
 
-class Example(BaseModel):
-    """Code that triggers the rule, and the same code fixed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    before: str
-    after: str
-
-
 def _known_key(name: str) -> str:
     return name if name in get_args(FrontendTrait) else known_frontend(name)
 
@@ -214,7 +207,7 @@ class Texts(BaseModel):
     fix: str | None = None
     fix_here: Message | None = None
     untried: str | None = None
-    example: Example | None = None
+    example: ExampleOrPair | None = None
     false_positives: str | None = None
     references: list[str] | None = None
 
@@ -270,7 +263,7 @@ class Rule(BaseModel):
     fix_here: Message = ""
     fix_by: list[str] = []
     untried: str | None = None
-    example: Example | None = None
+    example: ExampleOrPair | None = None
     per_frontend: dict[Key, Texts] = {}
     false_positives: str
     references: list[str] = []
@@ -287,6 +280,11 @@ class Rule(BaseModel):
     def file(self) -> Path | None:
         """The file of a third-party rule."""
         return self._file
+
+    @property
+    def code(self) -> Example | None:
+        """Its example, if it has one for all frontends that it applies to."""
+        return of_pair(self.example) if isinstance(self.example, str) else self.example
 
     @property
     def owner(self) -> str:

@@ -140,8 +140,8 @@ def read_model(path: Path, model: type[Model], context: str | None = None) -> Re
         whole = model.__name__.lower()
         wrong = [
             document.fault(
-                item["loc"],
-                f"{'.'.join(map(str, item['loc'])) or whole}: {message_of(item, model)}",
+                place := [key for key in item["loc"] if key != ""],
+                f"{'.'.join(map(str, place)) or whole}: {message_of(item, model)}",
             )
             for item in error.errors()[:_MOST_FAULTS]
         ]

@@ -64,8 +64,9 @@ KEYS = {
     "fix_by": "kinds of `xladoctor fix` that can follow the fix, in the order in which they are"
     " tried (docs/fixes.md)",
     "untried": "why no test follows the fix and measures what it saves, if none can",
-    "example": "code that triggers the rule, and the same code fixed; only in `per_frontend` where"
-    " the code is one framework's",
+    "example": "code that triggers the rule, and the same code fixed, or the name of a pair of"
+    " programs in examples/ that differ in this; only in `per_frontend` where the code is one"
+    " framework's",
     "per_frontend": "for a framework, or for all with a trait, its own title, message, why, fix,"
     " example and other texts. The rule's own texts hold for any framework, so they name none; for"
     " a noun that differs they have `{{ words.tensor }}`, `graph`, `launch`, `input`, `compiled` or"

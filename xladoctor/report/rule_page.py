@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from xladoctor.diagnosis.rule import Example, Rule
+from xladoctor.diagnosis.example import Example
+from xladoctor.diagnosis.rule import Rule
 from xladoctor.frontends.vocabulary import vocabulary
 
 
@@ -39,7 +40,7 @@ def _words(rule: Rule) -> list[str]:
     return [
         f"## Why it is slow\n\n{rule.why.strip()}",
         f"## Fix\n\n{rule.fix.strip()}",
-        _example(rule.example) if rule.example else "",
+        _example(rule.code) if rule.code else "",
         f"## When it is wrong\n\n{rule.false_positives.strip()}",
     ]
 

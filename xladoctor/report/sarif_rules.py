@@ -59,7 +59,7 @@ def _described(rule: Rule, *, fired: bool) -> dict[str, Any]:
 
 def _help(rule: Rule) -> str:
     """The rule's page for viewers without Markdown."""
-    example = rule.example
+    example = rule.code
     code = (
         f"Before:\n\n{example.before.rstrip()}\n\nAfter:\n\n{example.after.rstrip()}\n\n"
         if example

@@ -222,7 +222,7 @@ def is_long(*codes: str | None) -> bool:
 def before(finding: Finding, diagnosis: Diagnosis) -> str | None:
     """The rule's code that triggers it, where the rule is known."""
     rule = diagnosis.pack.get(finding.rule)
-    return _code(rule.example.before) if rule and rule.example else None
+    return _code(rule.code.before) if rule and rule.code else None
 
 
 def drawing(steps: StepSeries) -> Row:
