@@ -383,8 +383,6 @@ class Rule(BaseModel):
         ]
         own: dict[str, Any] = {k: in_words(text, name) for k, text in self._worded.items()}
         own |= {key: text for each in texts for key, text in each if text}
-        if "fix" in own:  # the rule's fixes for a line belong to its own fix
-            own.setdefault("fix_here", "")
         for key in _SENTENCES:  # by table: the others keep theirs
             own[key] = {**getattr(self, key), **own.get(key, {})}
         rule = self.model_copy(update={**own, "per_frontend": {}})
