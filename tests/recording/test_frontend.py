@@ -63,7 +63,7 @@ def test_frontends_are_the_folders_that_are_named() -> None:
     folders = {
         path.parent.name
         for path in FRONTENDS.glob("*/__init__.py")
-        if "FRONTEND:" in path.read_text(encoding="utf-8")
+        if "FRONTEND = " in path.read_text(encoding="utf-8")
     }
     assert set(NAMES) == folders
     assert [load(name).name for name in NAMES] == list(NAMES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,9 +11,10 @@ import jax
 import pytest
 
 from xladoctor.recording.bootstrap._xladoctor.call_site import CallSites
+from xladoctor.recording.bootstrap._xladoctor.calls import Calls
 from xladoctor.recording.bootstrap._xladoctor.event_counters import EventCounters
+from xladoctor.recording.bootstrap._xladoctor.hooks import Hooks
 from xladoctor.recording.bootstrap._xladoctor.jax.config_changes import ConfigChanges
-from xladoctor.recording.bootstrap._xladoctor.patches import Patches
 
 
 class Hears:
@@ -23,17 +23,18 @@ class Hears:
     def __init__(self) -> None:
         self.counters = EventCounters()
         sites = CallSites({"jax", "jaxlib"})
-        calls: Any = SimpleNamespace(sites=sites, note=operator.call)
+        recorder: Any = SimpleNamespace(off=False)
+        calls = Calls(recorder, sites, *[None] * 2)  # type: ignore[arg-type]
         self.configured = ConfigChanges(calls, self.counters)
 
 
 @pytest.fixture
 def hears() -> Iterator[Hears]:
-    patches, hears = Patches(), Hears()
-    hears.configured.install(patches)
+    hooks, hears = Hooks(), Hears()
+    hears.configured.install(hooks)
     before = jax.config.jax_debug_infs
     yield hears
-    patches.undo()
+    hooks.undo()
     jax.config.update("jax_debug_infs", before)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from xladoctor.recording.bootstrap._xladoctor.calls import Calls
+from xladoctor.recording.bootstrap._xladoctor.hooks import Hooks
 from xladoctor.recording.bootstrap._xladoctor.pytorch.dynamo import Dynamo
 from xladoctor.recording.bootstrap._xladoctor.pytorch.listener import Listener
 
@@ -24,13 +26,17 @@ def hooked() -> tuple[Dynamo, list[tuple[Any, ...]]]:
     """Hooks whose reports are kept instead of judged: what each was told."""
     told: list[tuple[Any, ...]] = []
 
-    def note(_: Any, *values: Any) -> None:
-        told.append(values)
+    class Told(Dynamo):
+        def _ended(self, *values: Any) -> None:
+            told.append(values)
 
-    calls: Any = SimpleNamespace(
-        recorder=SimpleNamespace(off=False), note=note, sites=SimpleNamespace(parts=None)
-    )
-    return Dynamo(calls, Listener(calls)), told
+        def _broken(self, *values: Any) -> None:
+            told.append(values)
+
+    recorder: Any = SimpleNamespace(off=False)
+    sites: Any = SimpleNamespace(parts=None)
+    calls = Calls(recorder, sites, *[None] * 2)  # type: ignore[arg-type]
+    return Told(calls, Listener(calls), Hooks()), told
 
 
 def test_each_thread_may_have_its_own_metrics() -> None:
@@ -48,7 +54,7 @@ def test_each_thread_may_have_its_own_metrics() -> None:
     elsewhere.end()
     assert [values[1] for values in told] == [3_000, 3_000]
     assert ended == [3_000, 3_000]
-    dynamo.uninstall()
+    dynamo.hooks.undo()
     here.end()
     assert module.MetricsContext is Context
     assert (len(told), len(ended)) == (2, 3)
@@ -68,5 +74,5 @@ def test_graph_breaks_may_be_logged_by_the_tracer() -> None:
     Tracer().log_graph_break({}, reason="again", exc=SimpleNamespace(logged=True))
     assert told == [("print", [1])]
     assert logged == ["print", "again"]
-    dynamo.uninstall()
+    dynamo.hooks.undo()
     assert Tracer.log_graph_break is own

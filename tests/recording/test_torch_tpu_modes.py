@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from xladoctor.recording.bootstrap._xladoctor.patches import Patches
+from xladoctor.recording.bootstrap._xladoctor.calls import Calls
+from xladoctor.recording.bootstrap._xladoctor.hooks import Hooks
 from xladoctor.recording.bootstrap._xladoctor.torch_tpu.modes import Modes
 
 Mode = Enum("Mode", ["DEFER_NEVER", "DEFER_AND_FUSE", "DEFER_NEVER_AND_LAUNCH_BLOCKING"])
@@ -26,14 +27,13 @@ class Installed:
             _push_eager_mode=self.did.append,
             _pop_eager_mode=lambda: self.did.append(None),
         )
-        calls: Any = SimpleNamespace(
-            note=lambda action, *given: action(*given),
-            sites=SimpleNamespace(users_line=lambda: self.place),
-        )
+        recorder: Any = SimpleNamespace(off=False)
+        sites: Any = SimpleNamespace(users_line=lambda: self.place)
+        calls = Calls(recorder, sites, *[None] * 2)  # type: ignore[arg-type]
         counters: Any = SimpleNamespace(requests=lambda: self.launched)
         self.modes = Modes(calls, counters)
-        self.patches = Patches()
-        self.modes.install(self.module, self.patches)
+        self.hooks = Hooks()
+        self.modes.install(self.module, self.hooks)
 
     def within(self, mode: Mode, launches: int) -> None:
         self.module._push_eager_mode(mode)
@@ -89,6 +89,6 @@ def test_changes_that_torch_tpu_makes_itself(installed: Installed) -> None:
 
 
 def test_wrappers_go(installed: Installed) -> None:
-    installed.patches.undo()
+    installed.hooks.undo()
     installed.module._set_eager_mode(Mode.DEFER_AND_FUSE)
     assert installed.told is None

@@ -25,6 +25,8 @@ _clock = clock.perf_counter_ns
 
 
 Before = Callable[[ThreadState, "int | None", Any, Any], int]
+#: Makes a wrapper of the original.
+Make = Callable[[Any], Any]
 
 
 class Calls:
@@ -100,6 +102,56 @@ class Calls:
         else:
             return state, site
 
+    # -- calls that are noted, and not timed ---------------------------------------------------
+
+    def before(self, record: Callable[..., object], handed: bool = True) -> Make:
+        """Wrap a call so that ``record`` is called before it.
+
+        Args:
+            handed: whether ``record`` gets the arguments of the call.
+        """
+
+        def make(original: Any) -> Any:
+            def call(*args: Any, **kwargs: Any) -> Any:
+                try:
+                    self._record(record, handed, args, kwargs)
+                    return original(*args, **kwargs)
+                except BaseException as error:
+                    hide_frames(error)
+                    raise
+
+            return call
+
+        return make
+
+    def after(self, record: Callable[..., object], handed: bool = True) -> Make:
+        """Wrap a call so that ``record`` is called once it has returned, as by :meth:`before`."""
+
+        def make(original: Any) -> Any:
+            def call(*args: Any, **kwargs: Any) -> Any:
+                try:
+                    result = original(*args, **kwargs)
+                    self._record(record, handed, args, kwargs)
+                except BaseException as error:
+                    hide_frames(error)
+                    raise
+                return result
+
+            return call
+
+        return make
+
+    def _record(self, record: Callable[..., object], handed: bool, args: Any, kwargs: Any) -> None:
+        if self.recorder.off:
+            return
+        try:
+            if handed:
+                record(*args, **kwargs)
+            else:
+                record()
+        except Exception as fault:
+            self.events.fail(fault)
+
     # -- barriers ----------------------------------------------------------------------------
 
     def barrier(self, original: Any) -> Any:
@@ -171,6 +223,37 @@ class Calls:
         if events.stop_asked is not None and events.enough_of_reads(state):
             raise SystemExit(0)
         return result
+
+    def reading(
+        self, kind: str, unless: Callable[[], bool] | None = None, wakes: bool = True
+    ) -> Make:
+        """Wrap a call that waits for what the device computes, or reads it.
+
+        Args:
+            kind: as in :meth:`read`.
+            unless: whether the call at hand is not one of the program's.
+            wakes: whether it shows that the program uses the device.
+        """
+        recorder, events = self.recorder, self.events
+
+        def make(original: Any) -> Any:
+            def read(*args: Any, **kwargs: Any) -> Any:
+                try:
+                    if (
+                        recorder.off
+                        or not (wakes or events.awake)
+                        or self.is_inside()
+                        or (unless is not None and unless())
+                    ):
+                        return original(*args, **kwargs)
+                    return self.read(kind, original, *args, **kwargs)
+                except BaseException as error:
+                    hide_frames(error)
+                    raise
+
+            return read
+
+        return make
 
     def upload(self, arrays: Any, original: Any, *args: Any, **kwargs: Any) -> Any:
         """Time a call that sends arrays to the device. Called by a wrapper."""

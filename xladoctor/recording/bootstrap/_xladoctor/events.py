@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 from . import clock
 from .call_site import CallSites
-from .frontend import Framework, Probe, SourceLines
+from .framework import Framework, Probe, SourceLines
 from .recorder import Recorder
 from .step import ThreadState
 from .timeline import Timeline

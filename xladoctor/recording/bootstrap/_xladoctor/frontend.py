@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import AbstractContextManager
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Protocol, Sequence
@@ -17,11 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Protocol, Sequence
 from .originals import Loader
 
 if TYPE_CHECKING:
-    from .call_site import CallSites
-    from .calls import Calls
-    from .profiler import Profiler
-    from .recorder import Recorder
-    from .step import ThreadState
+    from .framework import Framework
 
 #: A value that the program's code gave to a setting, and where: file, line and function.
 Setting = tuple[str, tuple[str, int, str]]
@@ -48,7 +43,7 @@ class InJob(NamedTuple):
     slice: int | None = None
 
 
-class Frontend(Protocol):
+class Frontend:
     """What is known before the framework is imported.
 
     Attributes:
@@ -68,16 +63,17 @@ class Frontend(Protocol):
     packages: frozenset[str]
     recorded: tuple[str, ...]
     ranks: tuple[tuple[str, str], ...]
-    entries: frozenset[str]
-    wrappers: frozenset[str]
-    logs: bool
-    replaces: str | None
+    entries: frozenset[str] = frozenset()
+    wrappers: frozenset[str] = frozenset()
+    logs: bool = False
+    replaces: str | None = None
 
     def before_import(self) -> None:
         """Called before the module runs, to set what it reads then."""
 
     def attach(self, module: Any) -> Framework:
         """The framework whose ``module`` has just been imported. Wraps nothing yet."""
+        raise NotImplementedError
 
     def begin_log(self, path: str, users: dict[str, str]) -> str | None:
         """Have the framework log its compilations, and set what else the capture wants set.
@@ -87,86 +83,9 @@ class Frontend(Protocol):
             users: the recorded variables that the program or its environment set.
 
         Returns:
-            Why there will be no such log; None if there will be one.
+            Why there will be no such log; None if there will be one, or if it has no logs.
         """
-
-
-class Framework(Protocol):
-    """The imported framework."""
-
-    @property
-    def counters(self) -> Counters:
-        """The framework's counters."""
-
-    @property
-    def profiles(self) -> Profiles:
-        """The framework's profiler."""
-
-    def install(self, calls: Calls) -> None:
-        """Wrap barriers (or launches), reads, uploads, waits for input and saves."""
-
-    def uninstall(self) -> None:
-        """Undo :meth:`install`, except where the program has replaced a wrapper since."""
-
-    def source_lines(self) -> SourceLines:
-        """The switch for source lines in graphs, as the program has set it."""
-
-    def probe(
-        self, recorder: Recorder, sites: CallSites, fail: Callable[[Exception], None]
-    ) -> Probe:
-        """The probe that finds the lines of fallbacks."""
-
-    def annotation(self, name: str, **values: Any) -> AbstractContextManager[Any]:
-        """A context that records an event with this name and these values in the timeline."""
-
-    def versions(self) -> dict[str, str]:
-        """The versions of the framework's packages."""
-
-    def settings(self) -> dict[str, Setting]:
-        """What the program has set in its code, by name; the environment is read elsewhere."""
-
-    @property
-    def accelerators(self) -> list[str] | None:
-        """Kinds of accelerators, named as in :meth:`devices`, that the machine has and the
-        framework can drive; None if unknown.
-        """
-
-    def devices(self) -> list[str]:
-        """Devices in use, such as ``CPU:0``; empty while there are none."""
-
-    @property
-    def in_job(self) -> InJob:
-        """Where this process is in a distributed job, as far as the framework knows it."""
-
-    @property
-    def missing(self) -> dict[str, str]:
-        """Hooks that this release of the framework does not support, with reasons."""
-
-    def modules(
-        self, profiler: Profiler, recorder: Recorder, folder: str, limit: int
-    ) -> KeptModules:
-        """A writer of the compiled modules to a folder, at most ``limit`` bytes."""
-
-
-class KeptModules(Protocol):
-    """Writes compiled modules; see :class:`.modules.Modules`.
-
-    Attributes:
-        files: for each file written: its name, the process's compilations until then, bytes.
-        too_large: whether modules were left out for their size.
-    """
-
-    files: list[dict[str, Any]]
-    too_large: bool
-
-    def tick(self) -> None:
-        """Called four times a second."""
-
-    def collect(self) -> None:
-        """Write modules that are new."""
-
-    def collect_earlier(self) -> None:
-        """Collect modules from before the capture, to distinguish them from later ones."""
+        return None
 
 
 class Counters(Protocol):
@@ -211,34 +130,6 @@ class Counters(Protocol):
         """Whether a counter counts such an operator."""
 
 
-class Profiles(Protocol):
-    """The profiler. A process can have one session at a time.
-
-    Attributes:
-        open: begins a session; None if there is no profiler with useful timelines.
-        suffix: how the names of its timeline files end.
-        light: whether sessions are cheap: they can be repeated, even just to warm up, end at once
-            whatever they have recorded, and record nothing in a forked child.
-    """
-
-    suffix: str
-    light: bool
-
-    @property
-    def open(self) -> Callable[[], ProfilerSession] | None: ...
-
-    def hand_over(self, begin: Callable[[], int], end: Callable[[int, str | None], None]) -> None:
-        """Report the profiles that the program itself records of this process.
-
-        Args:
-            begin: called before a profile begins; returns its number.
-            end: called after it, with its number and the timeline file, if it wrote one.
-        """
-
-    def take_back(self) -> None:
-        """Undo :meth:`hand_over`."""
-
-
 #: A serialized XSpace, or a function that writes the timeline to a given path.
 Recorded = bytes | Callable[[str], None]
 
@@ -250,61 +141,6 @@ class ProfilerSession(Protocol):
         Raises:
             RuntimeError: another session was open.
         """
-
-
-class SourceLines(Protocol):
-    """Switches source lines in graphs at run time, unless the program set them itself.
-
-    Attributes:
-        recording: whether operations get their Python lines now.
-    """
-
-    recording: bool
-
-    def begin(self) -> None:
-        """Switch lines on from the start, so that the first graph has them."""
-
-    def before_call(self) -> None:
-        """Called before a call that may compile."""
-
-    def after_call(self) -> None:
-        """Called after it."""
-
-    def step(self, quiet: int) -> None:
-        """Called after a step, with the number of steps since the last compilation."""
-
-    def forget(self) -> None:
-        """Called in a forked child, where another thread's lock may be held."""
-
-    def end(self) -> None:
-        """Restore the program's own setting."""
-
-
-class Probe(Protocol):
-    """Looks for the lines of fallbacks, in some steps, which it marks (``ThreadState.probed``).
-
-    Attributes:
-        rows: by operator and call site: fallbacks, nanoseconds, nanoseconds of compiling.
-        calls: calls into the framework that were examined.
-    """
-
-    rows: dict[tuple[str, int | None], list[int]]
-    calls: int
-
-    def is_due(self, state: ThreadState) -> bool:
-        """Whether :meth:`at_barrier` has to be called at this barrier."""
-
-    def at_barrier(self, state: ThreadState) -> None:
-        """End the probe of a step; begin another if some fallbacks have no line yet."""
-
-    def begin(self, state: ThreadState) -> bool:
-        """Probe until the next barrier or :meth:`end`; return whether that is possible."""
-
-    def end(self, state: ThreadState) -> None:
-        """Stop probing, if no barrier has ended it."""
-
-    def stop(self) -> None:
-        """Stop probing, on whatever thread."""
 
 
 def handed_down() -> str:

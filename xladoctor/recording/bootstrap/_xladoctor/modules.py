@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any, Callable
+from typing import Callable
 
 from . import clock
 from .files import replace_file
+from .framework import KeptModules
 from .profiler import Profiler
 from .recorder import Recorder
 
@@ -20,7 +21,7 @@ _PAUSE_S = 1.0  # between two collections: compilations often come in bursts
 _SHARE = 50  # at most a fiftieth of the time, as it holds the interpreter's lock
 
 
-class Modules:
+class Modules(KeptModules):
     """Writes ``modules.xplane.pb``; a new file each time once the framework may drop modules."""
 
     def __init__(
@@ -32,6 +33,7 @@ class Modules:
         kept: Callable[[], int],
     ) -> None:
         """``limit``: bytes that files may take; ``kept``: modules that the framework keeps."""
+        super().__init__()
         self._profiler = profiler
         self._kept = kept
         self._recorder = recorder
@@ -39,17 +41,12 @@ class Modules:
         self._limit = limit
         self._next = 0.0
         self._collecting = threading.Lock()  # the writer's thread or a failing expectation collects
-        #: For each file written: name, compilations of the process until then, bytes, nanoseconds.
-        self.files: list[dict[str, Any]] = []
-        self.too_large = False
 
     def tick(self) -> None:
-        """Called four times a second."""
         if clock.monotonic() >= self._next:
             self.collect()
 
     def collect_earlier(self) -> None:
-        """Collect modules from before the capture, to distinguish them from later ones."""
         self._write(0)
 
     def collect(self) -> None:

@@ -6,7 +6,8 @@ import threading
 from typing import Callable
 
 from . import clock
-from .frontend import ProfilerSession, Profiles, Recorded
+from .framework import Profiles
+from .frontend import ProfilerSession, Recorded
 
 
 class Profiler:
@@ -55,7 +56,7 @@ class Profiler:
 
     @property
     def light(self) -> bool:
-        """See :class:`.frontend.Profiles`."""
+        """See :class:`.framework.Profiles`."""
         return self._profiles.light
 
     @property

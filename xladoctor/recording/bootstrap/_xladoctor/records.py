@@ -12,7 +12,7 @@ from typing import Any, Callable
 from . import clock
 from .call_site import CallSites
 from .files import replace_file
-from .frontend import KeptModules, Probe
+from .framework import KeptModules, Probe
 from .sampler import PERIOD_MS, Sampler
 from .timeline import Timeline
 

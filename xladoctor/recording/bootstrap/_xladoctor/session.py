@@ -79,8 +79,7 @@ class Session:
         self._frontend = frontend.load(framework)
         self._settings = settings.users(self._frontend.recorded)
         known = self._frontend
-        #: A frontend that is not part of the package may be older than this attribute.
-        self._replaces: str | None = getattr(known, "replaces", None)
+        self._replaces = known.replaces
         self._sites = CallSites(known.packages, known.entries, known.wrappers)
         self.awake_once = self._gone = False
         self._in_job = InJob()

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from . import clock
 from .call_site import CallSites, Place
-from .frontend import Counters, Probe
+from .framework import Probe
+from .frontend import Counters
 from .recorder import Recorder
 
 _A_LOOK_NS, _A_CALL_NS = 15_000, 20_000  # cost of a probe, and of each call that it examines

@@ -9,39 +9,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..frontend import Frontend
 from . import settings
 
 if TYPE_CHECKING:
-    from ..frontend import Framework, Frontend
+    from ..framework import Framework
 
 
-class Jax:
+class Jax(Frontend):
     """See :class:`..frontend.Frontend`."""
 
     name = "jax"
     packages = frozenset(("jax", "jaxlib"))
-    recorded: tuple[str, ...] = settings.RECORDED
-    ranks: tuple[tuple[str, str], ...] = (
+    recorded = settings.RECORDED
+    ranks = (
         ("JAX_PROCESS_ID", "JAX_NUM_PROCESSES"),
         ("RANK", "WORLD_SIZE"),
         ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
         ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
     )
-    #: Functions that do not name a call.
     entries = settings.ENTRIES
     wrappers = settings.WRAPPERS
-    logs = False
-    replaces: str | None = None
-
-    def before_import(self) -> None: ...
 
     def attach(self, module: Any) -> Framework:
         from .framework import ImportedJax
 
         return ImportedJax(module)
 
-    def begin_log(self, path: str, users: dict[str, str]) -> str | None:
-        return None  # JAX has no such log
 
-
-FRONTEND: Frontend = Jax()
+FRONTEND = Jax()

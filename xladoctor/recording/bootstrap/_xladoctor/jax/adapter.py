@@ -14,7 +14,7 @@ from .. import clock
 from ..anchors import Anchors
 from ..calls import Calls
 from ..disguise import hide_frames
-from ..patches import Patches
+from ..hooks import Hooks
 from ..step import ThreadState
 from .compiling import Compiling
 from .config_changes import ConfigChanges
@@ -36,20 +36,17 @@ class Adapter:
     """Installs the hooks, which report to ``calls``."""
 
     def __init__(
-        self, module: Any, counters: EventCounters, modules: Modules, calls: Calls
+        self, module: Any, counters: EventCounters, modules: Modules, calls: Calls, hooks: Hooks
     ) -> None:
         self._counters = counters
         self._calls = calls
         self._recorder = calls.recorder
         self._events = calls.events
-        self._patches = Patches()
-        self._undo: list[Callable[[], None]] = []
-        #: Hooks that this release of JAX does not support, with the reason.
-        self.missing: dict[str, str] = {}
+        self._hooks = hooks
         self.config_changes = ConfigChanges(calls, counters)
-        self._compiling = Compiling(module, counters, modules, calls, self._patches, self.missing)
-        self._reads = Reads(calls, counters, self._patches, self._undo)
-        self._transfers = Transfers(calls, self._patches, self._undo)
+        self._compiling = Compiling(module, counters, modules, calls, hooks)
+        self._reads = Reads(calls, counters, hooks)
+        self._transfers = Transfers(calls, hooks)
         self._work = calls.sites.work
         self._annotated = False
         sites = calls.sites
@@ -70,20 +67,11 @@ class Adapter:
             ("callbacks", self._reads.install_callbacks),
             ("uploads", self._transfers.install_uploads),
             ("marked steps", self._install_steps),
-            ("settings", self._install_settings),
+            ("settings", lambda: self.config_changes.install(self._hooks)),
             ("input", self._transfers.install_input),
             ("saves", self._transfers.install_saves),
         ):
-            try:
-                install()
-            except Exception as error:  # private parts of JAX, which any release may change
-                self.missing[name] = repr(error)
-
-    def uninstall(self) -> None:
-        """Remove all hooks."""
-        self._patches.undo()
-        for undo in reversed(self._undo):
-            undo()
+            self._hooks.attempt(name, install)
 
     def _install_launches(self) -> None:
         from jax._src import api, config
@@ -91,7 +79,7 @@ class Adapter:
         from jax._src.interpreters import pxla
 
         self._array = ArrayImpl
-        self._patches.replace(pxla.ExecuteReplicated, "__call__", self._execute)
+        self._hooks.replace(pxla.ExecuteReplicated, "__call__", self._execute)
         hooks, check = api._post_hook_state, api._nan_check_posthook
         launched = self._hook()
 
@@ -116,7 +104,7 @@ class Adapter:
                     api._update_debug_special_global, api._update_debug_special_thread_local
                 )
 
-        self._undo.append(undo)
+        self._hooks.on_undo(undo)
 
     def _hook(self) -> Callable[[Any, Any, Any, Any], None]:
         """The hook for calls of compiled functions that returned on the fast path.
@@ -213,23 +201,12 @@ class Adapter:
             self._events.loop_found()
         self._events.step_launched(state, site)
 
-    def _install_settings(self) -> None:
-        self.config_changes.install(self._patches)
-
     def _install_steps(self) -> None:
         """Hook the program's own step marks for the profiler: they are the best source of steps."""
         from jax.profiler import StepTraceAnnotation
 
-        def leave(original: Any) -> Any:
-            def __exit__(annotation: Any, *error: Any) -> Any:  # noqa: N807
-                result = original(annotation, *error)
-                if not self._recorder.off:
-                    self._calls.note(self._step_marked)
-                return result
-
-            return __exit__
-
-        self._patches.replace(StepTraceAnnotation, "__exit__", leave)
+        marked = self._calls.after(self._step_marked, handed=False)
+        self._hooks.replace(StepTraceAnnotation, "__exit__", marked)
 
     def _step_marked(self) -> None:
         self._annotated = True

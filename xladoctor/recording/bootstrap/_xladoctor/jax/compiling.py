@@ -10,7 +10,7 @@ from .. import clock
 from ..call_site import USER
 from ..calls import Calls
 from ..disguise import hide_frames, origin, pass_on
-from ..patches import Patches
+from ..hooks import Hooks
 from ..step import ThreadState
 from .assignments import Assignments, Place
 from .constants import large_constants, size_of, text_of, variables
@@ -54,8 +54,7 @@ class Compiling:
         counters: EventCounters,
         modules: Modules,
         calls: Calls,
-        patches: Patches,
-        missing: dict[str, str],
+        hooks: Hooks,
     ) -> None:
         self._jax = module
         self._counters = counters
@@ -63,8 +62,8 @@ class Compiling:
         self._calls = calls
         self._recorder = calls.recorder
         self._events = calls.events
-        self._patches = patches
-        self._missing = missing
+        self._hooks = hooks
+        self._missing = hooks.missing
         self._local = threading.local()
         self._keys = Keys()
         self._work = calls.sites.work
@@ -78,7 +77,7 @@ class Compiling:
         """Wrap the function that compiles a lowered module."""
         from jax._src import compiler
 
-        self._patches.replace(compiler, "compile_or_get_cached", self._compile)
+        self._hooks.replace(compiler, "compile_or_get_cached", self._compile)
         self._calls.graphs.supported = True
 
     def install_keys(self) -> None:
@@ -88,11 +87,10 @@ class Compiling:
         self._reader = KeyReader(self._jax, self._calls.sites.kind)
         self._assigned = Assignments(self._calls.sites.kind)
         whole = "_run_python_pjit" if hasattr(pjit, "_run_python_pjit") else "_python_pjit_helper"
-        self._patches.replace(pjit, whole, self._closing)
-        self._patches.replace(pjit, "_infer_params", self._infer)
-
-        self._patches.replace(api, "clear_caches", self._clear)
-        self._patches.put(self._jax, "clear_caches", api.clear_caches)
+        self._hooks.replace(pjit, whole, self._closing)
+        self._hooks.replace(pjit, "_infer_params", self._infer)
+        cleared = self._calls.after(self._keys_are_gone, handed=False)
+        self._hooks.replace(api, "clear_caches", cleared, self._jax)
 
     def launched_elsewhere(self, site: int | None, compiled: Any) -> None:
         """Called when a site launches for the first time what another site has compiled."""
@@ -250,13 +248,6 @@ class Compiling:
             return made
         named = sites.rows[call]
         return None if sites.rows[made][:2] in (named[:2], named[3:5]) else made
-
-    def _clear(self, original: Any) -> Any:
-        def clear_caches() -> None:
-            original()
-            self._calls.note(self._keys_are_gone)
-
-        return clear_caches
 
     def _keys_are_gone(self) -> None:
         sites = self._calls.sites

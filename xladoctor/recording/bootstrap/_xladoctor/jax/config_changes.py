@@ -11,8 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ..calls import Calls
-from ..disguise import hide_frames
-from ..patches import Patches
+from ..hooks import Hooks
 from .settings import RECORDED
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ _SHARE = 0.1  # share of all launches above which a context manager is taken to 
 
 
 class ConfigChanges:
-    """Records settings; see :attr:`..frontend.Framework.settings`."""
+    """Records settings; see :meth:`..framework.Framework.settings`."""
 
     def __init__(self, calls: Calls, counters: EventCounters) -> None:
         self._calls = calls
@@ -34,13 +33,14 @@ class ConfigChanges:
         self._launches: dict[str, int] = {}  # launches within context managers that have ended
         self._open: dict[tuple[int, str], int] = {}  # open ones, by thread: launches before them
 
-    def install(self, patches: Patches) -> None:
+    def install(self, hooks: Hooks) -> None:
         """Wrap the functions that change settings."""
         from jax._src import config
 
-        patches.replace(config.Config, "update", self._update)
-        patches.replace(config.StateContextManager, "__enter__", self._enter)
-        patches.replace(config.StateContextManager, "__exit__", self._exit)
+        calls, context = self._calls, config.StateContextManager
+        hooks.replace(config.Config, "update", calls.after(self._update))
+        hooks.replace(context, "__enter__", calls.before(self._enter))
+        hooks.replace(context, "__exit__", calls.before(self._exit))
 
     def settings(self) -> dict[str, Setting]:
         """The settings by name, such as ``jax_debug_nans``."""
@@ -55,38 +55,22 @@ class ConfigChanges:
         }
         return {**around, **self._updated}
 
-    def _update(self, original: Any) -> Any:
-        def update(config: Any, name: str, value: Any) -> None:
-            try:
-                original(config, name, value)
-                if name in _NAMES:
-                    self._calls.note(self._note, self._updated, name, value)
-            except BaseException as error:
-                hide_frames(error)
-                raise
+    def _update(self, _: Any, name: str, *value: Any, **named: Any) -> None:
+        if name in _NAMES:
+            self._note(self._updated, name, (*value, *named.values())[0])
 
-        return update
+    def _enter(self, context: Any) -> None:
+        name = context.state.name
+        if name in _NAMES and context.new_val:
+            self._note(self._around, name, context.new_val)
+            self._open.setdefault((threading.get_ident(), name), self._counters.launches)
 
-    def _enter(self, original: Any) -> Any:
-        def __enter__(context: Any) -> Any:  # noqa: N807
-            name = context.state.name
-            if name in _NAMES and context.new_val:
-                self._calls.note(self._note, self._around, name, context.new_val)
-                self._open.setdefault((threading.get_ident(), name), self._counters.launches)
-            return original(context)
-
-        return __enter__
-
-    def _exit(self, original: Any) -> Any:
-        def __exit__(context: Any, *error: Any) -> Any:  # noqa: N807
-            name = context.state.name
-            before = self._open.pop((threading.get_ident(), name), None)
-            if before is not None:
-                within = self._counters.launches - before
-                self._launches[name] = self._launches.get(name, 0) + within
-            return original(context, *error)
-
-        return __exit__
+    def _exit(self, context: Any, *_: Any) -> None:
+        name = context.state.name
+        before = self._open.pop((threading.get_ident(), name), None)
+        if before is not None:
+            within = self._counters.launches - before
+            self._launches[name] = self._launches.get(name, 0) + within
 
     def _note(self, settings: dict[str, Setting], name: str, value: Any) -> None:
         place = self._calls.sites.users_line()

@@ -4,50 +4,34 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any
 
-from ..call_site import CallSites
 from ..calls import Calls
 from ..event_counters import EventCounters
-from ..frontend import InJob
-from ..idle import Probe, SourceLines
+from ..framework import Framework
+from ..frontend import InJob, Setting
 from ..profiler import Profiler
 from ..recorder import Recorder
 from .adapter import Adapter
 from .modules import Modules
 from .profiles import Profiles
 
-if TYPE_CHECKING:
-    from ..frontend import Setting
-
 _ACCELERATORS = {"TPU": "/dev/accel0", "GPU": "/dev/nvidia0"}
 
 
-class ImportedJax:
-    """See :class:`..frontend.Framework`."""
+class ImportedJax(Framework):
+    """See :class:`..framework.Framework`."""
 
     def __init__(self, module: Any) -> None:
-        self._module = module
-        self.counters = EventCounters()
+        super().__init__(module)
+        self.counters: EventCounters = EventCounters()
         self.profiles = Profiles()
         self._modules = Modules()
         self._adapter: Adapter | None = None
 
     def install(self, calls: Calls) -> None:
-        self._adapter = Adapter(self._module, self.counters, self._modules, calls)
+        self._adapter = Adapter(self._module, self.counters, self._modules, calls, self.hooks)
         self._adapter.install()
-
-    def uninstall(self) -> None:
-        if self._adapter is not None:
-            self._adapter.uninstall()
-
-    def source_lines(self) -> SourceLines:
-        return SourceLines()
-
-    def probe(
-        self, recorder: Recorder, sites: CallSites, fail: Callable[[Exception], None]
-    ) -> Probe:
-        return Probe()
 
     def annotation(self, name: str, **values: Any) -> Any:
         from jaxlib._profiler import TraceMe
@@ -92,10 +76,6 @@ class ImportedJax:
             if device.platform == "tpu"
         ]
         return found[0] if found else None
-
-    @property
-    def missing(self) -> dict[str, str]:
-        return dict(self._adapter.missing) if self._adapter is not None else {}
 
     def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> Modules:
         self._modules.keep(folder, limit)

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any
+
+from ..framework import KeptModules
 
 _NAME = "modules.xplane.pb"
 _STATISTIC = 1  # the id of ``Hlo Proto`` in each plane
 
 
-class Modules:
-    """See :class:`..modules.Modules`; kept in memory until there is a folder."""
+class Modules(KeptModules):
+    """Kept in memory until there is a folder."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._folder: str | None = None
         self._limit = 0
         self._written = 0
         self._lock = threading.Lock()
         self._waiting: list[bytes] = []
-        self.files: list[dict[str, Any]] = []
-        self.too_large = False
 
     def keep(self, folder: str, limit: int) -> None:
         """Write to a folder from now on, at most ``limit`` bytes."""
@@ -48,12 +48,6 @@ class Modules:
             self.files = [
                 {"file": _NAME, "compilations": number, "bytes": self._written, "numbered": True}
             ]
-
-    def tick(self) -> None: ...
-
-    def collect(self) -> None: ...
-
-    def collect_earlier(self) -> None: ...
 
 
 def _plane(number: int, name: str, module: bytes) -> bytes:

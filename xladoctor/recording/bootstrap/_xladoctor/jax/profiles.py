@@ -9,20 +9,16 @@ from __future__ import annotations
 import socket
 from typing import Any, Callable
 
-from .. import clock
+from .. import clock, framework
 from ..disguise import hide_frames
-from ..patches import Patches
 from ..written_profile import written
 
 
-class Profiles:
-    """See :class:`..frontend.Profiles`."""
-
-    suffix = ".xplane.pb"
-    light = True
+class Profiles(framework.Profiles):
+    """See :class:`..framework.Profiles`."""
 
     def __init__(self) -> None:
-        self._patches = Patches()
+        super().__init__()
         self._number: int | None = None
         self._began = 0
 
@@ -71,9 +67,5 @@ class Profiles:
 
             return stop_trace
 
-        for name, make in (("start_trace", start), ("stop_trace", stop)):
-            self._patches.replace(profiler, name, make)
-            self._patches.put(jax.profiler, name, getattr(profiler, name))
-
-    def take_back(self) -> None:
-        self._patches.undo()
+        self.hooks.replace(profiler, "start_trace", start, jax.profiler)
+        self.hooks.replace(profiler, "stop_trace", stop, jax.profiler)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from .. import clock
 from ..calls import Calls
 from ..disguise import hide_frames
-from ..patches import Patches
+from ..hooks import Hooks
 from . import buffers
 
 if TYPE_CHECKING:
@@ -41,19 +41,11 @@ _clock = clock.perf_counter_ns
 class Reads:
     """Installs the wrappers, which report to ``calls``."""
 
-    def __init__(
-        self,
-        calls: Calls,
-        counters: EventCounters,
-        patches: Patches,
-        undo: list[Callable[[], None]],
-    ) -> None:
+    def __init__(self, calls: Calls, counters: EventCounters, hooks: Hooks) -> None:
         self._calls = calls
         self._counters = counters
-        self._patches = patches
-        self._undo = undo
+        self._hooks = hooks
         self._recorder = calls.recorder
-        self._events = calls.events
 
     def install_values(self) -> None:
         """Wrap the property with an array's value, and the functions that wait for it."""
@@ -61,7 +53,7 @@ class Reads:
         from jax._src import api, dispatch
         from jax._src.array import ArrayImpl
 
-        self._patches.replace(dispatch, "_check_special", self._check)
+        self._hooks.replace(dispatch, "_check_special", self._check)
         kind: Any = ArrayImpl
         value = kind._value
         recorder, calls = self._recorder, self._calls
@@ -81,11 +73,11 @@ class Reads:
                 hide_frames(error)
                 raise
 
-        self._patches.put(kind, "_value", property(read_value, doc=value.__doc__))
-        self._patches.replace(kind, "block_until_ready", self._wait)
-        for name, make in (("block_until_ready", self._wait), ("device_get", self._get)):
-            self._patches.replace(api, name, make)
-            self._patches.put(jax, name, getattr(api, name))
+        hooks, wait = self._hooks, calls.reading("wait", wakes=False)
+        hooks.put(kind, "_value", property(read_value, doc=value.__doc__))
+        hooks.replace(kind, "block_until_ready", wait)
+        hooks.replace(api, "block_until_ready", wait, jax)
+        hooks.replace(api, "device_get", calls.reading("device_get", wakes=False), jax)
 
     def _check(self, original: Any) -> Any:
         """Wrap the NaN check: the setting causes its reads, not the program's line."""
@@ -105,24 +97,6 @@ class Reads:
 
         return check
 
-    def _wait(self, original: Any) -> Any:
-        return self._reading("wait", original)
-
-    def _get(self, original: Any) -> Any:
-        return self._reading("device_get", original)
-
-    def _reading(self, kind: str, original: Any) -> Any:
-        def read(*args: Any, **kwargs: Any) -> Any:
-            try:
-                if self._recorder.off or not self._events.awake or self._calls.is_inside():
-                    return original(*args, **kwargs)
-                return self._calls.read(kind, original, *args, **kwargs)
-            except BaseException as error:
-                hide_frames(error)
-                raise
-
-        return read
-
     def install_memory(self) -> None:
         """Watch reads of arrays' memory on the CPU."""
         from jax._src.array import ArrayImpl
@@ -135,7 +109,7 @@ class Reads:
             how = "item" if calls.note(_in_item, sys._getframe(1)) else "array"
             return calls.read(how, lambda _: read(), array)
 
-        self._undo.append(buffers.watch(ArrayImpl, reads))
+        self._hooks.on_undo(buffers.watch(ArrayImpl, reads))
 
     def install_callbacks(self) -> None:
         """Wrap the calls of the program's Python by graphs."""
@@ -148,8 +122,8 @@ class Reads:
             (debugging, "debug_print_impl"),
         ):
             if hasattr(module, name):
-                self._patches.replace(module, name, self._call_back)
-        self._patches.replace(debugging.debug_callback_p, "impl", self._call_back)
+                self._hooks.replace(module, name, self._call_back)
+        self._hooks.replace(debugging.debug_callback_p, "impl", self._call_back)
 
     def _call_back(self, original: Any) -> Any:
         """Wrap host callbacks: their arguments have been computed, so reads in them do not wait.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any, Callable, Iterable
+from typing import Any, Iterable
 
-from ..calls import Calls
+from ..calls import Calls, Make
 from ..disguise import hide_frames
-from ..import_hook import when_imported
-from ..patches import Patches
+from ..hooks import Hooks
 from ..pytorch.loaders import Loaders
 
 _CONTAINERS = frozenset({tuple, list, dict})
@@ -25,10 +24,9 @@ class Transfers:
 
     host: tuple[type, ...] = ()
 
-    def __init__(self, calls: Calls, patches: Patches, undo: list[Callable[[], None]]) -> None:
+    def __init__(self, calls: Calls, hooks: Hooks) -> None:
         self._calls = calls
-        self._patches = patches
-        self._undo = undo
+        self._hooks = hooks
         self._recorder = calls.recorder
 
     def install_uploads(self) -> None:
@@ -42,7 +40,7 @@ class Transfers:
         if not issubclass(wrapper, numpy.ndarray):  # JAX 0.8 wraps its argument
             self.host += (wrapper,)
 
-        self._patches.replace(pxla, "batched_device_put", self._put)
+        self._hooks.replace(pxla, "batched_device_put", self._put)
 
     def _put(self, original: Any) -> Any:
         def batched_device_put(
@@ -66,61 +64,51 @@ class Transfers:
 
     def install_input(self) -> None:
         """Wrap the iterators of input pipelines, once the program has imported them."""
-        calls = self._calls
-
-        def when(owner: str, name: str) -> Callable[[Any], None]:
-            def wrap(module: Any) -> None:
-                kind = getattr(module, owner, None)
-                if kind is not None and name in vars(kind):
-                    self._patches.replace(kind, name, calls.input)
-
-            return wrap
-
         grain = "grain._src.python.dataset.transformations"
-        for module, owner, name in (
-            ("grain._src.python.data_loader", "DataLoaderIterator", "__next__"),
-            (f"{grain}.map", "_MapDatasetIterator", "__next__"),
-            (f"{grain}.batch", "_BatchDatasetIterator", "__next__"),
-            (f"{grain}.prefetch", "PrefetchDatasetIterator", "__next__"),
-            (f"{grain}.prefetch", "ThreadPrefetchDatasetIterator", "__next__"),
-            (f"{grain}.process_prefetch", "ProcessPrefetchDatasetIterator", "__next__"),
-            ("tensorflow.python.data.ops.dataset_ops", "NumpyIterator", "__next__"),
-            ("tensorflow.python.data.ops.iterator_ops", "OwnedIterator", "__next__"),
+        for module, owner in (
+            ("grain._src.python.data_loader", "DataLoaderIterator"),
+            (f"{grain}.map", "_MapDatasetIterator"),
+            (f"{grain}.batch", "_BatchDatasetIterator"),
+            (f"{grain}.prefetch", "PrefetchDatasetIterator"),
+            (f"{grain}.prefetch", "ThreadPrefetchDatasetIterator"),
+            (f"{grain}.process_prefetch", "ProcessPrefetchDatasetIterator"),
+            ("tensorflow.python.data.ops.dataset_ops", "NumpyIterator"),
+            ("tensorflow.python.data.ops.iterator_ops", "OwnedIterator"),
         ):
-            self._undo.append(when_imported(module, when(owner, name)))
-        self._undo.append(
-            when_imported(
-                "torch.utils.data.dataloader",
-                lambda _: Loaders(sys.modules["torch"], calls, self._patches).install(),
-            )
+            self._await("input", module, owner, "__next__", self._calls.input)
+        self._hooks.await_module(
+            "input",
+            "torch.utils.data.dataloader",
+            lambda _: Loaders(sys.modules["torch"], self._calls, self._hooks).install(),
         )
 
     def install_saves(self) -> None:
         """Wrap the functions that write checkpoints, once the program has imported them."""
-
-        def wrap(kind: str) -> Callable[[Any], None]:
-            def replace(module: Any) -> None:
-                owner = getattr(module, kind, None)
-                if owner is not None and hasattr(owner, "save"):
-                    self._patches.replace(owner, "save", self._calls.save)
-
-            return replace
-
-        for module, kind in (
+        for module, owner in (
             ("orbax.checkpoint.checkpoint_manager", "CheckpointManager"),
             ("orbax.checkpoint._src.checkpointers.checkpointer", "Checkpointer"),
             ("orbax.checkpoint._src.checkpointers.async_checkpointer", "AsyncCheckpointer"),
         ):
-            self._undo.append(when_imported(module, wrap(kind)))
+            self._await("saves", module, owner, "save", self._calls.save)
         for module, names in (
             ("numpy", ("save", "savez", "savez_compressed")),
             ("pickle", ("dump",)),
         ):
-            self._undo.append(when_imported(module, functools.partial(self._written_by, names)))
+            self._hooks.await_module("saves", module, functools.partial(self._written_by, names))
+
+    def _await(self, hook: str, module: str, owner: str, name: str, make: Make) -> None:
+        """Wrap a method, if the class has it, once the program has imported its module."""
+
+        def install(found: Any) -> None:
+            kind = getattr(found, owner, None)
+            if kind is not None and name in vars(kind):
+                self._hooks.replace(kind, name, make)
+
+        self._hooks.await_module(hook, module, install)
 
     def _written_by(self, names: Iterable[str], module: Any) -> None:
         for name in names:
-            self._patches.replace(module, name, functools.partial(self._calls.save, fetched=True))
+            self._hooks.replace(module, name, functools.partial(self._calls.save, fetched=True))
 
 
 def _plain(arrays: Any, kinds: tuple[type, ...]) -> list[Any]:

@@ -12,13 +12,12 @@ import sys
 import tempfile
 import threading
 from types import CodeType, FrameType
-from typing import Any, Callable
+from typing import Any
 
 from ..call_site import FRAMEWORK, LIBRARY, USER
 from ..calls import Calls
 from ..disguise import hide_frames
-from ..import_hook import when_imported
-from ..patches import Patches
+from ..hooks import Hooks
 from . import breaks, guards
 from .listener import Attempt, Listener, limit_in, phases_of
 
@@ -26,16 +25,13 @@ from .listener import Attempt, Listener, limit_in, phases_of
 class Dynamo:
     """Installs the hooks, which report to a :class:`Listener`."""
 
-    def __init__(self, calls: Calls, listener: Listener) -> None:
+    def __init__(self, calls: Calls, listener: Listener, hooks: Hooks) -> None:
         self._calls = calls
         self._recorder = calls.recorder
         self._listener = listener
-        self._patches = Patches()
-        self._undo: list[Callable[[], None]] = []
+        self.hooks = hooks
         self._local = threading.local()
         self._owners: set[tuple[CodeType, int]] = set()  # code compiled, id of the guard's object
-        #: Hooks that this release of PyTorch does not support, with the reason.
-        self.missing: dict[str, str] = {}
 
     def install(self) -> None:
         """Install each hook as soon as its module is imported."""
@@ -45,22 +41,7 @@ class Dynamo:
             ("keys", "convert_frame", self._install_reasons),
             ("graph breaks", "symbolic_convert", self._install_breaks),
         ):
-            self._undo.append(when_imported(f"torch._dynamo.{module}", self._tried(name, install)))
-
-    def uninstall(self) -> None:
-        """Remove the hooks."""
-        for undo in self._undo:
-            undo()
-        self._patches.undo()
-
-    def _tried(self, name: str, install: Callable[[Any], None]) -> Callable[[Any], None]:
-        def try_install(module: Any) -> None:
-            try:
-                install(module)
-            except Exception as error:  # private parts, which any release may change
-                self.missing[name] = repr(error)
-
-        return try_install
+            self.hooks.await_module(name, f"torch._dynamo.{module}", install)
 
     # -- calls of compiled functions ---------------------------------------------------------
 
@@ -98,8 +79,8 @@ class Dynamo:
 
             return maybe_set_eval_frame
 
-        self._patches.replace(module, "_callback_from_stance", entering)
-        self._patches.replace(module, "_maybe_set_eval_frame", leaving)
+        self.hooks.replace(module, "_callback_from_stance", entering)
+        self.hooks.replace(module, "_maybe_set_eval_frame", leaving)
         self._count_parts()
 
     def _count_parts(self) -> None:
@@ -117,7 +98,7 @@ class Dynamo:
         if before is not None:  # another tool's callback, which has priority
             eval_frame.set_guard_complete_hook(before)
         else:
-            self._undo.append(lambda: eval_frame.set_guard_complete_hook(None) and None)
+            self.hooks.on_undo(lambda: eval_frame.set_guard_complete_hook(None))
 
     def _here(self) -> int | None:
         """The line that called the outermost compiled function, or else the current line."""
@@ -147,12 +128,12 @@ class Dynamo:
         context = getattr(module, "_METRICS_CONTEXT", None)
         if context is None:
             kind, context = module.MetricsContext, module.get_metrics_context()
-            self._patches.put(
+            self.hooks.put(
                 module,
                 "MetricsContext",
                 lambda on_exit, *args, **kwargs: kind(ended(on_exit), *args, **kwargs),
             )
-        self._patches.replace(context, "_on_exit", ended)
+        self.hooks.replace(context, "_on_exit", ended)
 
     def _ended(self, utils: Any, spent: int, metrics: dict[str, Any], error: Any) -> None:
         from torch._guards import CompileContext
@@ -245,7 +226,7 @@ class Dynamo:
 
             return reasons
 
-        self._patches.replace(module, "get_and_maybe_log_recompilation_reasons", noted)
+        self.hooks.replace(module, "get_and_maybe_log_recompilation_reasons", noted)
 
     def _note_reason(self, found: Any, frame: Any) -> None:
         reason = guards.nearest(found)
@@ -259,33 +240,23 @@ class Dynamo:
     def _install_breaks(self, module: Any) -> None:
         """Hook the function that logs graph breaks, a method since torch 2.13."""
 
-        def logged(original: Any) -> Any:
-            def log_graph_break(options: Any, reason: Any = "", *args: Any, **kwargs: Any) -> Any:
-                if not self._recorder.off:
-                    self._calls.note(self._broken, reason, kwargs.get("user_stack"))
-                return original(options, reason, *args, **kwargs)
-
-            return log_graph_break
-
-        def logged_once(original: Any) -> Any:
-            def log_graph_break(
-                tracer: Any, options: Any, reason: Any = "", *args: Any, **kwargs: Any
-            ) -> Any:
-                error = kwargs.get("exc", args[0] if args else None)
-                if not self._recorder.off and not getattr(error, "logged", False):
-                    stack = kwargs.get("user_stack") or getattr(error, "real_stack", None)
-                    self._calls.note(self._broken, reason, stack)
-                return original(tracer, options, reason, *args, **kwargs)
-
-            return log_graph_break
-
+        noted = self._calls.before
         if hasattr(module, "log_graph_break"):
-            self._patches.replace(module, "log_graph_break", logged)
+            self.hooks.replace(module, "log_graph_break", noted(self._break_logged))
         else:
             tracer = module.InstructionTranslatorBase
-            self._patches.replace(tracer, "log_graph_break", logged_once)
+            self.hooks.replace(tracer, "log_graph_break", noted(self._break_of_tracer))
         if self._calls.sites.parts is None:
             self._calls.sites.parts = {}  # functions are compiled in parts, which are counted
+
+    def _break_logged(self, _: Any, reason: Any = "", *__: Any, **more: Any) -> None:
+        self._broken(reason, more.get("user_stack"))
+
+    def _break_of_tracer(
+        self, _: Any, __: Any, reason: Any = "", exc: Any = None, **more: Any
+    ) -> None:
+        if not getattr(exc, "logged", False):  # it is raised through several frames
+            self._broken(reason, more.get("user_stack") or getattr(exc, "real_stack", None))
 
     def _broken(self, text: Any, stack: Any) -> None:
         from torch._guards import TracingContext

@@ -14,8 +14,8 @@ from typing import Any, Iterable
 
 from ..call_site import CallSites
 from ..events import Events
+from ..hooks import Hooks
 from ..import_hook import when_imported
-from ..patches import Patches
 from ..recorder import Recorder
 
 #: What wrappers call besides the original: nothing in there is the program's.
@@ -23,12 +23,12 @@ _OURS = (CallSites, Events, Recorder)
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-def hide_from_dynamo(methods: Iterable[Any], patches: Patches, note: Any) -> None:
+def hide_from_dynamo(methods: Iterable[Any], hooks: Hooks, note: Any) -> None:
     """Hide the wrappers now, or once the program imports Dynamo, which takes seconds.
 
     Args:
         methods: wrappers of tensor methods, which Dynamo shall treat as the methods themselves.
-        patches: the patches that hold the wrappers.
+        hooks: those that hold the wrappers.
         note: see :meth:`.calls.Calls.note`.
     """
     own = frozenset(methods)
@@ -38,7 +38,7 @@ def hide_from_dynamo(methods: Iterable[Any], patches: Patches, note: Any) -> Non
             rules.SKIP_DIRS.append(_HERE)
             rules._recompile_re()
         if own:
-            patches.replace(rules, "get_tensor_method", _with(own))
+            hooks.replace(rules, "get_tensor_method", _with(own))
         skip_with_all_below(value for kind in _OURS for value in vars(kind).values())
 
     when_imported("torch._dynamo.trace_rules", functools.partial(note, hide))

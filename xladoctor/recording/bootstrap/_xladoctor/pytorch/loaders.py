@@ -10,17 +10,17 @@ from typing import Any, Callable, Iterator
 from ..calls import Calls
 from ..disguise import hide_frames
 from ..facts import EmptyPass, Loader
-from ..patches import Patches
+from ..hooks import Hooks
 
 
 class Loaders:
     """Installs the wrappers, which report to ``calls``."""
 
-    def __init__(self, torch: Any, calls: Calls, patches: Patches) -> None:
+    def __init__(self, torch: Any, calls: Calls, hooks: Hooks) -> None:
         self._torch = torch
         self._calls = calls
         self._recorder = calls.recorder
-        self._patches = patches
+        self._hooks = hooks
         #: By batch sampler, the call site that made its loader.
         self._made: weakref.WeakKeyDictionary[Any, int | None] = weakref.WeakKeyDictionary()
 
@@ -29,32 +29,13 @@ class Loaders:
         from torch.utils.data import dataloader
         from torch.utils.data._utils import worker
 
-        replace = self._patches.replace
-        replace(worker, "_worker_loop", self._worker_loop)
+        calls, replace = self._calls, self._hooks.replace
+        replace(worker, "_worker_loop", calls.before(calls.events.leave_worker, handed=False))
         replace(dataloader._BaseDataLoaderIter, "__next__", self._next_batch)
-        replace(dataloader.DataLoader, "__init__", self._loader)
+        replace(dataloader.DataLoader, "__init__", calls.after(self._loader_made))
 
-    def _worker_loop(self, original: Any) -> Any:
-        def worker_loop(*args: Any, **kwargs: Any) -> Any:
-            self._calls.events.leave_worker()
-            return original(*args, **kwargs)
-
-        return worker_loop
-
-    def _loader(self, original: Any) -> Any:
-        def init(loader: Any, *args: Any, **kwargs: Any) -> None:
-            try:
-                original(loader, *args, **kwargs)
-                if not self._recorder.off:
-                    self._calls.note(self._loader_made, loader, self._calls.line())
-            except BaseException as error:
-                hide_frames(error)
-                raise
-
-        return init
-
-    def _loader_made(self, loader: Any, site: int | None) -> None:
-        batches = loader.batch_sampler
+    def _loader_made(self, loader: Any, *_: Any, **__: Any) -> None:
+        batches, site = loader.batch_sampler, self._calls.sites.here(4)
         if type(batches) is self._torch.utils.data.BatchSampler:  # no code of the program's
             size, drops = batches.batch_size, batches.drop_last
             places = map(self._calls.definition, _codes_of(loader.collate_fn))

@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 from ..calls import Calls
 from ..disguise import hide_frames
-from ..patches import Patches
+from ..hooks import Hooks
 from .hiding import hide_from_dynamo
 
 #: Tensor method -> the kind of read that is recorded.
@@ -38,7 +38,7 @@ class Transfers:
         self,
         torch: Any,
         calls: Calls,
-        patches: Patches,
+        hooks: Hooks,
         device: str,
         is_there: Callable[[Any], bool],
         before_read: Callable[[], None] | None = None,
@@ -54,7 +54,7 @@ class Transfers:
         self._torch = torch
         self._calls = calls
         self._recorder = calls.recorder
-        self._patches = patches
+        self._hooks = hooks
         self._kind = device
         self._is_there = is_there
         self._before_read, self._after_read = before_read, after_read
@@ -65,16 +65,16 @@ class Transfers:
         tensor = self._torch.Tensor
         for name, kind in _READS.items():
             if hasattr(tensor, name):
-                self._patches.replace(tensor, name, functools.partial(self._read, kind=kind))
+                self._hooks.replace(tensor, name, functools.partial(self._read, kind=kind))
         moving = [name for name in ("to", self._kind) if hasattr(tensor, name)]
         for name in moving:
-            self._patches.replace(tensor, name, functools.partial(self._move, name=name))
+            self._hooks.replace(tensor, name, functools.partial(self._move, name=name))
         own = [
             getattr(tensor, name)
             for name in (*_READS, *moving)
             if hasattr(self._torch._C.TensorBase, name)
         ]
-        hide_from_dynamo(own, self._patches, self._calls.note)
+        hide_from_dynamo(own, self._hooks, self._calls.note)
 
     def _timed(self, original: Any) -> Any:
         before, after = self._before_read, self._after_read
@@ -111,18 +111,7 @@ class Transfers:
 
     def wait(self, original: Any) -> Any:
         """Wrap a call that waits until the device has computed everything."""
-        timed = self._timed(original)
-
-        def wait(*args: Any, **kwargs: Any) -> Any:
-            try:
-                if self._recorder.off or self._calls.is_inside():
-                    return original(*args, **kwargs)
-                return self._calls.read("wait", timed, *args, **kwargs)
-            except BaseException as error:
-                hide_frames(error)
-                raise
-
-        return wait
+        return self._calls.reading("wait")(self._timed(original))
 
     def _move(self, original: Any, name: str) -> Any:
         recorder, plain, calls = self._recorder, self._plain, self._calls

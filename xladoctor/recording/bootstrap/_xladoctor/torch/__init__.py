@@ -10,37 +10,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..frontend import Frontend
 from . import settings
 
 if TYPE_CHECKING:
-    from ..frontend import Framework, Frontend
+    from ..framework import Framework
 
 
-class Torch:
+class Torch(Frontend):
     """See :class:`..frontend.Frontend`."""
 
     name = "torch"
     packages = frozenset(("torch", "torchgen", "functorch", "triton"))
-    recorded: tuple[str, ...] = settings.RECORDED
-    ranks: tuple[tuple[str, str], ...] = (
+    recorded = settings.RECORDED
+    ranks = (
         ("RANK", "WORLD_SIZE"),
         ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
         ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
     )
     entries = settings.ENTRIES
     wrappers = settings.WRAPPERS
-    logs = False
-    replaces: str | None = None
-
-    def before_import(self) -> None: ...
 
     def attach(self, module: Any) -> Framework:
         from .framework import ImportedTorch
 
         return ImportedTorch(module)
 
-    def begin_log(self, path: str, users: dict[str, str]) -> str | None:
-        return None  # its logs have to be requested before it is imported
 
-
-FRONTEND: Frontend = Torch()
+FRONTEND = Torch()

@@ -18,7 +18,7 @@ from ..calls import Calls
 from ..disguise import hide_frames
 from ..event_counters import EventCounters
 from ..facts import Phases
-from ..patches import Patches
+from ..hooks import Hooks
 from ..pytorch import guards
 from ..pytorch.dynamo import Dynamo, generated_code
 from ..pytorch.hiding import hide_from_dynamo
@@ -36,13 +36,13 @@ _NOT_CACHED = (("inductor", "fxgraph_cache_miss"), ("aot_autograd", "autograd_ca
 class Adapter(Listener):
     """Installs the hooks, which report to ``calls``."""
 
-    def __init__(self, torch: Any, counters: EventCounters, calls: Calls) -> None:
+    def __init__(self, torch: Any, counters: EventCounters, calls: Calls, hooks: Hooks) -> None:
         super().__init__(calls)
         self._torch = torch
         self._counters = counters
         self._events = calls.events
-        self._patches = Patches()
-        self._dynamo = Dynamo(calls, self)
+        self._hooks = hooks
+        self._dynamo = Dynamo(calls, self, hooks)
         self._work = calls.sites.work
         #: By site and frame, the operations compiled.
         self._operations: dict[int | None, dict[str, int]] = {}
@@ -56,41 +56,24 @@ class Adapter(Listener):
         self._leaders: dict[int, int] = {}  # by thread: the optimizer that ends its steps
         self._others: dict[int, int] = {}  # by thread: updates of other optimizers since
 
-    @property
-    def missing(self) -> dict[str, str]:
-        """Hooks that this release of PyTorch does not support, with the reason."""
-        return self._dynamo.missing
-
     def install(self) -> None:
         """Install all hooks."""
-        torch, replace = self._torch, self._patches.replace
+        torch, hooks = self._torch, self._hooks
         self._calls.sites.generated = generated_code()
         self._dynamo.install()
-        hide_from_dynamo((), self._patches, self._calls.note)
+        hide_from_dynamo((), hooks, self._calls.note)
         for name, install in (
-            ("input", Loaders(torch, self._calls, self._patches).install),
-            ("saves", lambda: replace(torch, "save", self._save)),
+            ("input", Loaders(torch, self._calls, hooks).install),
+            ("saves", lambda: hooks.replace(torch, "save", self._save)),
             ("optimizers", self._install_optimizers),
             ("collectives", self._install_collectives),
         ):
-            try:
-                install()
-            except Exception as error:  # private parts of torch, which any release may change
-                self.missing[name] = repr(error)
-
-    def uninstall(self) -> None:
-        """Remove all hooks."""
-        self._dynamo.uninstall()
-        self._patches.undo()
+            hooks.attempt(name, install)
 
     def _save(self, original: Any) -> Any:
         """Wrap saves; all saved state counts as the device's."""
-
-        def save(*args: Any, **kwargs: Any) -> Any:
-            self._calls.note(self._recorder.touched)
-            return original(*args, **kwargs)
-
-        return self._calls.save(save)
+        calls = self._calls
+        return calls.save(calls.before(self._recorder.touched, handed=False)(original))
 
     def _install_collectives(self) -> None:
         """Hook the wait for a collective, of which Kineto records the launch alone."""
@@ -108,7 +91,7 @@ class Adapter(Listener):
             return wait
 
         if distributed.is_available():
-            self._patches.replace(distributed.Work, "wait", waiting)
+            self._hooks.replace(distributed.Work, "wait", waiting)
 
     # -- steps -------------------------------------------------------------------------------
 
@@ -133,7 +116,7 @@ class Adapter(Listener):
             return _optimizer_step_code
 
         adapter = self
-        self._patches.replace(kind, "_optimizer_step_code", stepping)
+        self._hooks.replace(kind, "_optimizer_step_code", stepping)
 
     def _stepped(self, optimizer: int) -> None:
         """Called after an optimizer's update. If there are several optimizers, one ends steps."""

@@ -4,53 +4,33 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Callable
+from typing import Any
 
-from ..call_site import CallSites
 from ..calls import Calls
 from ..event_counters import EventCounters
+from ..framework import Framework
 from ..frontend import InJob
-from ..idle import NoModules, Probe, SourceLines
-from ..profiler import Profiler
 from ..pytorch.results import watch
-from ..recorder import Recorder
 from .adapter import Adapter
 from .profiles import Profiles
 
 
-class ImportedTorch:
-    """See :class:`..frontend.Framework`."""
+class ImportedTorch(Framework):
+    """See :class:`..framework.Framework`."""
 
     def __init__(self, module: Any) -> None:
-        self._module = module
-        self.counters = EventCounters()
+        super().__init__(module)
+        self.counters: EventCounters = EventCounters()
         self.profiles = Profiles()
-        self._adapter: Adapter | None = None
 
     def install(self, calls: Calls) -> None:
         watch(self._module)
-        self._adapter = Adapter(self._module, self.counters, calls)
-        self._adapter.install()
-
-    def uninstall(self) -> None:
-        if self._adapter is not None:
-            self._adapter.uninstall()
-
-    def source_lines(self) -> SourceLines:
-        return SourceLines()
-
-    def probe(
-        self, recorder: Recorder, sites: CallSites, fail: Callable[[Exception], None]
-    ) -> Probe:
-        return Probe()
+        Adapter(self._module, self.counters, calls, self.hooks).install()
 
     def annotation(self, name: str, **values: Any) -> Any:
         from torch._C._profiler import _RecordFunctionFast
 
         return _RecordFunctionFast(name)  # values would only be recorded with argument shapes
-
-    def settings(self) -> dict[str, Any]:
-        return {}
 
     def versions(self) -> dict[str, str]:
         triton = getattr(sys.modules.get("triton"), "__version__", None)
@@ -61,7 +41,7 @@ class ImportedTorch:
         return ["CUDA"] if os.path.exists("/dev/nvidia0") else []
 
     def devices(self) -> list[str]:
-        """See :meth:`..frontend.Framework.devices`; the CPU if no other device is in use."""
+        """See :meth:`..framework.Framework.devices`; the CPU if no other device is in use."""
         cuda = sys.modules.get("torch.cuda")
         if cuda is None or not cuda.is_initialized():
             return ["CPU:0"]
@@ -75,11 +55,3 @@ class ImportedTorch:
         if not distributed.is_initialized():
             return InJob()
         return InJob(distributed.get_rank(), distributed.get_world_size())
-
-    @property
-    def missing(self) -> dict[str, str]:
-        own = self._adapter.missing if self._adapter is not None else {}
-        return {**own, **self.profiles.missing}
-
-    def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> NoModules:
-        return NoModules()

@@ -18,8 +18,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Callable, Iterator
 
+from .. import framework
 from ..disguise import hide_frames
-from ..patches import Patches
 
 #: Settings while Kineto starts and stops: do not print that the machine has no GPU; do not tear
 #: down CUPTI at the end, as torch.profiler does not either, since CUDA graphs may crash otherwise.
@@ -32,38 +32,32 @@ _DEVICES = ("cuda", "xpu")
 _begun: list[bool] = []  # whether this process, or the one it was forked from, had its session
 
 
-class Profiles:
-    """See :class:`..frontend.Profiles`."""
+class Profiles(framework.Profiles):
+    """See :class:`..framework.Profiles`."""
 
     suffix = ".pt.trace.json.gz"
     light = False  # ending and writing stop Python for 8 µs per event
 
     def __init__(self) -> None:
-        self._patches = Patches()
+        super().__init__()
         self._number: int | None = None
         self._begin: Callable[[], int]
         self._end: Callable[[int, str | None], None]
-        self.open: Callable[[], _Session] | None = None
-        #: Hooks that this release does not support, with the reason.
-        self.missing: dict[str, str] = {}
-        try:
-            self.open = partial(_Session.open, _config())
-        except Exception as error:  # private parts, which any release may change
-            self.missing["timelines"] = repr(error)
+        self.hooks.attempt("timelines", self._configure)
+
+    def _configure(self) -> None:
+        self.open = partial(_Session.open, _config())
 
     def hand_over(self, begin: Callable[[], int], end: Callable[[int, str | None], None]) -> None:
-        """See :meth:`..frontend.Profiles.hand_over`; the file is known at the end, or never."""
+        """See :meth:`..framework.Profiles.hand_over`; the file is known at the end, or never."""
         from torch.autograd import profiler
 
         self._begin, self._end = begin, end
         for name in ("_prepare_profiler", "_enable_profiler"):
-            self._patches.replace(profiler, name, self._beginning)
-        self._patches.replace(profiler, "_disable_profiler", self._ending)
+            self.hooks.replace(profiler, name, self._beginning)
+        self.hooks.replace(profiler, "_disable_profiler", self._ending)
         if profiler._is_profiler_enabled:
             self._number = begin()
-
-    def take_back(self) -> None:
-        self._patches.undo()
 
     def _beginning(self, original: Any) -> Any:
         def begin_profiler(*args: Any, **kwargs: Any) -> Any:

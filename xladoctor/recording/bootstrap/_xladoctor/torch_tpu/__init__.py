@@ -9,27 +9,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..frontend import Frontend
 from . import settings
 
 if TYPE_CHECKING:
-    from ..frontend import Framework, Frontend
+    from ..framework import Framework
 
 
-class TorchTpu:
+class TorchTpu(Frontend):
     """See :class:`..frontend.Frontend`."""
 
     name = "torch_tpu"
     packages = frozenset(("torch", "torch_tpu", "torchgen", "functorch"))
-    recorded: tuple[str, ...] = settings.RECORDED
-    ranks: tuple[tuple[str, str], ...] = (
+    recorded = settings.RECORDED
+    ranks = (
         ("RANK", "WORLD_SIZE"),
         ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
         ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
     )
     entries = settings.ENTRIES
     wrappers = settings.WRAPPERS
-    logs = False
-    replaces: str | None = "torch_xla"
+    replaces = "torch_xla"
 
     def before_import(self) -> None:
         """See :class:`..frontend.Frontend`. Torch is there, unless the program imports it later."""
@@ -43,8 +43,5 @@ class TorchTpu:
 
         return ImportedTorchTpu(module)
 
-    def begin_log(self, path: str, users: dict[str, str]) -> str | None:
-        return None
 
-
-FRONTEND: Frontend = TorchTpu()
+FRONTEND = TorchTpu()

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import clock
 from ..calls import Calls
-from ..import_hook import when_imported
+from ..hooks import Hooks
 from ..pytorch.transfers import Transfers
 from ..step import ThreadState
 from ..torch import adapter
@@ -32,58 +32,43 @@ _SPLITTER = "torch_tpu._internal.compile.split_compiler"
 class Adapter(adapter.Adapter):
     """Installs the hooks, which report to ``calls``."""
 
-    def __init__(self, torch: Any, counters: Counters, calls: Calls) -> None:
-        super().__init__(torch, counters, calls)
+    def __init__(self, torch: Any, counters: Counters, calls: Calls, hooks: Hooks) -> None:
+        super().__init__(torch, counters, calls, hooks)
         self._cache = counters
         self.launches = Launches(calls, counters, self._latest_number)
         self.modes = Modes(calls, counters)
         calls.looks = self.launches.read
-        self._undo: list[Any] = []
         self._requests = 0
         self._read_began = 0
         self._transfers = Transfers(
-            torch, calls, self._patches, "tpu", _is_there, self._before_read, self._after_read
+            torch, calls, hooks, "tpu", _is_there, self._before_read, self._after_read
         )
 
     def install(self) -> None:
         super().install()
-        torch, calls, patches = self._torch, self._calls, self._patches
-        replace = patches.replace
+        torch, calls, hooks, launches = self._torch, self._calls, self._hooks, self.launches
+        backward = calls.before(self._backward, handed=False)
         for name, install in (
             ("reads", self._transfers.install),
-            ("waits", lambda: replace(torch.accelerator, "synchronize", self._transfers.wait)),
-            ("backward passes", lambda: replace(torch.autograd, "backward", self._backward)),
+            (
+                "waits",
+                lambda: hooks.replace(torch.accelerator, "synchronize", self._transfers.wait),
+            ),
+            ("backward passes", lambda: hooks.replace(torch.autograd, "backward", backward)),
         ):
-            self._try(name, install)
+            hooks.attempt(name, install)
         for name, module, hook in (
-            ("lines of operators", _SWITCHES, self.launches.switch_lines),
-            ("launches of operators", _TRACING, self._install_launches),
+            ("lines of operators", _SWITCHES, launches.switch_lines),
+            ("launches of operators", _TRACING, lambda module: launches.install(module, hooks)),
             ("counts of compilations", _DEVICE, self._install_counters),
-            ("eager modes", _MODES, self._install_modes),
-            ("collectives", _SPLITTER, functools.partial(collectives.install, calls, patches)),
+            ("eager modes", _MODES, lambda module: self.modes.install(module, hooks)),
+            ("collectives", _SPLITTER, functools.partial(collectives.install, calls, hooks)),
         ):
-            self._undo.append(when_imported(module, functools.partial(self._try, name, hook)))
-
-    def _try(self, name: str, install: Any, *module: Any) -> None:
-        try:
-            install(*module)
-        except Exception as error:  # private parts of TorchTPU, which any release may change
-            self.missing[name] = repr(error)
-
-    def uninstall(self) -> None:
-        for undo in self._undo:
-            undo()
-        super().uninstall()
-
-    def _install_launches(self, module: Any) -> None:
-        self.launches.install(module, self._patches)
+            hooks.await_module(name, module, hook)
 
     def _install_counters(self, module: Any) -> None:
         self._cache.attach(module._device_ops_backend)
         self.launches.forget_the_past()
-
-    def _install_modes(self, module: Any) -> None:
-        self.modes.install(module, self._patches)
 
     def _latest_number(self) -> int | None:
         return max(self._latest.values(), default=None)
@@ -103,15 +88,9 @@ class Adapter(adapter.Adapter):
         if self._events.awake:
             super()._stepped(optimizer)
 
-    def _backward(self, original: Any) -> Any:
-        calls, launches, events = self._calls, self.launches, self._events
-
-        def backward(*args: Any, **kwargs: Any) -> Any:
-            if events.awake and not self._recorder.off:
-                launches.backward(calls.line(3))
-            return original(*args, **kwargs)
-
-        return backward
+    def _backward(self) -> None:
+        if self._events.awake:
+            self.launches.backward(self._calls.sites.here(4))
 
     # -- steps and compilations --------------------------------------------------------------
 

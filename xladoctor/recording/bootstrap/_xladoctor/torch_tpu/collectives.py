@@ -14,7 +14,7 @@ from typing import Any, Iterator
 
 from ..calls import Calls
 from ..facts import Split
-from ..patches import Patches
+from ..hooks import Hooks
 from ..pytorch.breaks import place
 
 _FRAME = re.compile(r'File "(.+)", line (\d{1,9}), in (.+)')
@@ -23,7 +23,7 @@ _WAIT = "wait_tensor"  # of a collective, which does not split
 _MOST = 100  # of a function
 
 
-def install(calls: Calls, patches: Patches, module: Any) -> None:
+def install(calls: Calls, hooks: Hooks, module: Any) -> None:
     """Wrap what compiles graphs, and what loads them from the cache on disk.
 
     Args:
@@ -33,8 +33,9 @@ def install(calls: Calls, patches: Patches, module: Any) -> None:
         AttributeError: another release of TorchTPU has other names.
     """
     collectives = _Collectives(calls, module)
-    patches.replace(module.SplitCompiler, "_compile_graph", collectives.compiling)
-    patches.replace(module._SplitCompiledExecutable, "__init__", collectives.loading)
+    hooks.replace(module.SplitCompiler, "_compile_graph", collectives.compiling)
+    loaded = calls.after(collectives.loaded)
+    hooks.replace(module._SplitCompiledExecutable, "__init__", loaded)
 
 
 class _Collectives:
@@ -61,15 +62,10 @@ class _Collectives:
 
         return _compile_graph
 
-    def loading(self, original: Any) -> Any:
-        """Wrap what makes an executable, from a graph or from the cache."""
-
-        def initialize(executable: Any, target: Any, *args: Any, **kwargs: Any) -> None:
-            original(executable, target, *args, **kwargs)
-            if not getattr(self._local, "compiles", False):
-                self._calls.note(self._record_loaded, target)
-
-        return initialize
+    def loaded(self, _: Any, target: Any, *__: Any, **___: Any) -> None:
+        """Called when an executable has been made, from a graph or from the cache."""
+        if not getattr(self._local, "compiles", False):
+            self._record_loaded(target)
 
     def _record(self, graph_module: Any) -> None:
         called_at = self._calls.line(4)

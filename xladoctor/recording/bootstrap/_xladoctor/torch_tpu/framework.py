@@ -8,7 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ..calls import Calls
-from ..idle import NoModules
+from ..framework import KeptModules
+from ..frontend import Setting
 from ..profiler import Profiler
 from ..recorder import Recorder
 from ..torch.framework import ImportedTorch
@@ -19,7 +20,7 @@ _PACKAGES = ("torch_tpu", "libtpu")
 
 
 class ImportedTorchTpu(ImportedTorch):
-    """See :class:`..frontend.Framework`."""
+    """See :class:`..framework.Framework`."""
 
     def __init__(self, module: Any) -> None:
         super().__init__(sys.modules["torch"])
@@ -27,13 +28,15 @@ class ImportedTorchTpu(ImportedTorch):
         self._adapter: Adapter | None = None
 
     def install(self, calls: Calls) -> None:
-        self._adapter = Adapter(self._module, self.counters, calls)
+        self._adapter = Adapter(self._module, self.counters, calls, self.hooks)
         self._adapter.install()
 
-    def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> NoModules:
-        return NoModules() if self._adapter is None else _Buffer(self._adapter)
+    def modules(
+        self, profiler: Profiler, recorder: Recorder, folder: str, limit: int
+    ) -> KeptModules:
+        return KeptModules() if self._adapter is None else _Buffer(self._adapter)
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Setting]:
         return {} if self._adapter is None else self._adapter.modes.settings()
 
     def versions(self) -> dict[str, str]:
@@ -50,13 +53,13 @@ class ImportedTorchTpu(ImportedTorch):
         return ["TPU"] if os.path.exists("/dev/accel0") or os.path.exists("/dev/vfio/0") else None
 
     def devices(self) -> list[str]:
-        """See :meth:`..frontend.Framework.devices`; empty until the program uses the device."""
+        """See :meth:`..framework.Framework.devices`; empty until the program uses the device."""
         if self._adapter is None or not self._adapter.in_use():
             return []
         return [f"TPU:{number}" for number in range(self._module.accelerator.device_count())]
 
 
-class _Buffer(NoModules):
+class _Buffer(KeptModules):
     """No compiled modules are kept; what is collected at the end are the launches."""
 
     def __init__(self, adapter: Adapter) -> None:

@@ -26,7 +26,7 @@ from .. import clock
 from ..call_site import LIBRARY, USER
 from ..calls import Calls
 from ..facts import Phases
-from ..patches import Patches
+from ..hooks import Hooks
 from ..step import ThreadState
 from ..warmup import WARMUP
 from .counters import Counters
@@ -84,7 +84,7 @@ class Launches:
         self.cycles = self._groups.cycles
         self._scale = 1.0  # launches for which each of the latest stands
 
-    def install(self, tracing: Any, patches: Patches) -> None:
+    def install(self, tracing: Any, hooks: Hooks) -> None:
         """Take what comes from now on.
 
         Args:
@@ -101,7 +101,7 @@ class Launches:
         if users:
             self._log = (tracing._emit_chromium, tracing._emit_event_artifacts)
         flush = self.empty if users else _nothing
-        patches.put(tracing, "_flush", flush)  # called every 5 s, and at exit
+        hooks.put(tracing, "_flush", flush)  # called every 5 s, and at exit
 
     def switch_lines(self, switches: Any) -> None:
         """Use TorchTPU's switch for lines: its module of ``torch.compile``."""

@@ -10,7 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ..calls import Calls
-from ..patches import Patches
+from ..hooks import Hooks
 from .counters import Counters
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _INTERNAL = "INTERNAL_"  # modes that torch.compile switches to
 
 
 class Modes:
-    """See :meth:`..frontend.Framework.settings`."""
+    """See :meth:`..framework.Framework.settings`."""
 
     def __init__(self, calls: Calls, counters: Counters) -> None:
         self._calls = calls
@@ -32,11 +32,12 @@ class Modes:
         self._within: dict[str, int] = {}  # launches within context managers that have ended
         self._open: dict[int, list[tuple[str, int]]] = {}  # by thread: with the launches before
 
-    def install(self, module: Any, patches: Patches) -> None:
+    def install(self, module: Any, hooks: Hooks) -> None:
         """Wrap the extension module's functions that change the mode."""
-        patches.replace(module, "_set_eager_mode", self._set)
-        patches.replace(module, "_push_eager_mode", self._push)
-        patches.replace(module, "_pop_eager_mode", self._pop)
+        calls, replace = self._calls, hooks.replace
+        replace(module, "_set_eager_mode", calls.after(self._choose))
+        replace(module, "_push_eager_mode", calls.after(self._enter))
+        replace(module, "_pop_eager_mode", calls.before(self._leave, handed=False))
 
     def settings(self) -> dict[str, Setting]:
         """The mode of most of the run that the program chose, if it chose one."""
@@ -49,29 +50,6 @@ class Modes:
         if longest in self._around and within[longest] >= max(1, _SHARE * requests):
             return {_SETTING: self._around[longest]}
         return {} if self._chosen is None else {_SETTING: self._chosen}
-
-    def _set(self, original: Any) -> Any:
-        def _set_eager_mode(mode: Any) -> Any:
-            result = original(mode)
-            self._calls.note(self._choose, mode)
-            return result
-
-        return _set_eager_mode
-
-    def _push(self, original: Any) -> Any:
-        def _push_eager_mode(mode: Any) -> Any:
-            result = original(mode)
-            self._calls.note(self._enter, mode)
-            return result
-
-        return _push_eager_mode
-
-    def _pop(self, original: Any) -> Any:
-        def _pop_eager_mode() -> Any:
-            self._calls.note(self._leave)
-            return original()
-
-        return _pop_eager_mode
 
     def _choose(self, mode: Any) -> None:
         self._chosen = self._setting(mode)

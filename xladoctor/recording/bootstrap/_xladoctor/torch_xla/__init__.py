@@ -7,29 +7,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..frontend import Frontend
 from . import settings
 
 if TYPE_CHECKING:
-    from ..frontend import Framework, Frontend
+    from ..framework import Framework
 
 
-class TorchXla:
+class TorchXla(Frontend):
     """See :class:`..frontend.Frontend`."""
 
     name = "torch_xla"
     packages = frozenset(("torch", "torch_xla", "torchgen"))
-    recorded: tuple[str, ...] = settings.RECORDED
-    ranks: tuple[tuple[str, str], ...] = (
+    recorded = settings.RECORDED
+    ranks = (
         ("RANK", "WORLD_SIZE"),
         ("PJRT_LOCAL_PROCESS_RANK", "PJRT_LOCAL_PROCESS_COUNT"),
         ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
     )
-    entries: frozenset[str] = frozenset()
-    wrappers: frozenset[str] = frozenset()
     logs = True
-    replaces: str | None = None
-
-    def before_import(self) -> None: ...
 
     def attach(self, module: Any) -> Framework:
         from .framework import ImportedTorchXla
@@ -40,4 +36,4 @@ class TorchXla:
         return settings.begin_log(path, users)
 
 
-FRONTEND: Frontend = TorchXla()
+FRONTEND = TorchXla()

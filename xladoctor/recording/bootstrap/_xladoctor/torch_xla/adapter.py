@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..calls import Calls
 from ..disguise import hide_frames
-from ..patches import Patches
+from ..hooks import Hooks
 from ..pytorch.dynamo import Dynamo
 from ..pytorch.listener import Listener
 from ..pytorch.loaders import Loaders
@@ -35,23 +35,20 @@ _SURELY = 3  # updates of an optimizer, after which it must have gradients if it
 class Adapter:
     """Installs the wrappers, which report to ``calls``."""
 
-    def __init__(self, xlac: Any, calls: Calls) -> None:
+    def __init__(self, xlac: Any, calls: Calls, hooks: Hooks) -> None:
         import torch
 
         self._torch = torch
         self._xlac = xlac
         self._calls = calls
         self._recorder = calls.recorder
-        self._hooks: list[Any] = []
+        self._hooks = hooks
         self._updates: dict[int, int] = {}  # updates by optimizer, until it is examined
-        self._dynamo = Dynamo(calls, Listener(calls))
-        #: See :meth:`..frontend.Framework.settings`.
+        self._dynamo = Dynamo(calls, Listener(calls), Hooks())  # what it lacks is not missed
+        #: See :meth:`..framework.Framework.settings`.
         self.settings: dict[str, Setting] = {}
-        #: Hooks that this release does not support, with the reason.
-        self.missing: dict[str, str] = {}
-        self._lowering = Lowering(xlac, calls, self.missing)
-        self._patches = Patches()
-        self._transfers = Transfers(torch, calls, self._patches, "xla", _is_xla)
+        self._lowering = Lowering(xlac, calls, hooks.missing)
+        self._transfers = Transfers(torch, calls, hooks, "xla", _is_xla)
 
     def install(self) -> None:
         """Install all wrappers."""
@@ -62,86 +59,47 @@ class Adapter:
         from torch_xla.core import xla_model
         from torch_xla.distributed import parallel_loader
 
-        replace, xlac, calls = self._patches.replace, self._xlac, self._calls
-        replace(xlac, "_xla_get_default_device", self._device)
-        replace(xlac, "_xla_step_marker", calls.barrier)
-        replace(xlac, "_xla_wait_device_ops", self._wait)
-        replace(xlac, "_clear_xla_counters", self._clear)
-        replace(xlac, "_xla_tensors_from_aten", self._send)
+        hooks, xlac, calls, recorder = self._hooks, self._xlac, self._calls, self._recorder
+        for name, make in (
+            ("_xla_get_default_device", calls.after(calls.events.used, handed=False)),
+            ("_xla_step_marker", calls.barrier),
+            ("_xla_wait_device_ops", calls.reading("wait", unless=_is_of_dynamo)),
+            ("_clear_xla_counters", calls.before(recorder.clearing, handed=False)),
+            ("_xla_tensors_from_aten", self._send),
+            ("_xla_sync_multi", calls.before(recorder.touched, handed=False)),
+            ("_xla_warm_up_cache", calls.before(self._lowering.before_warm_up)),
+        ):
+            hooks.replace(xlac, name, make)
         if hasattr(xlac, "_set_use_eager_mode"):
-            replace(xlac, "_set_use_eager_mode", self._set_eager)
-        replace(xla_model, "_run_step_closures", self._closures)
-        replace(parallel_loader.ParallelLoader, "next_item", calls.input)
-        Loaders(self._torch, calls, self._patches).install()
+            hooks.replace(xlac, "_set_use_eager_mode", calls.after(self._set_eager))
+        hooks.replace(xla_model, "_run_step_closures", self._closures)
+        hooks.replace(parallel_loader.ParallelLoader, "next_item", calls.input)
+        Loaders(self._torch, calls, hooks).install()
         self._transfers.install()
         self._dynamo.install()
-        replace(xlac, "_xla_sync_multi", self._touch)
-        replace(xlac, "_xla_warm_up_cache", self._warm_up)
+        hooks.on_undo(self._dynamo.hooks.undo)
         self._lowering.install()
         self._install_saves(xla_model)
-        self._hooks = [
-            register_optimizer_step_pre_hook(self._optimizer_begins),
-            register_optimizer_step_post_hook(self._optimizer_stepped),
-        ]
-
-    def uninstall(self) -> None:
-        """Remove all wrappers."""
-        for hook in self._hooks:
-            hook.remove()
-        self._dynamo.uninstall()
-        self._patches.undo()
+        for register, hook in (
+            (register_optimizer_step_pre_hook, self._optimizer_begins),
+            (register_optimizer_step_post_hook, self._optimizer_stepped),
+        ):
+            hooks.on_undo(register(hook).remove)
 
     def _install_saves(self, xla_model: Any) -> None:
-        patches, save = self._patches, self._calls.save
-        patches.replace(self._torch, "save", save)
-        patches.put(self._torch.serialization, "save", self._torch.save)
-        patches.replace(xla_model, "save", save)
+        save = self._calls.save
+        self._hooks.replace(self._torch, "save", save, self._torch.serialization)
+        self._hooks.replace(xla_model, "save", save)
         with contextlib.suppress(ImportError):
             from torch_xla.utils import serialization
 
-            patches.replace(serialization, "save", save)
+            self._hooks.replace(serialization, "save", save)
 
-    def _device(self, original: Any) -> Any:
-        events = self._calls.events
-
-        def get_default_device(*args: Any, **kwargs: Any) -> Any:
-            try:
-                device = original(*args, **kwargs)
-                self._calls.note(events.used)
-            except BaseException as error:
-                hide_frames(error)
-                raise
-            return device
-
-        return get_default_device
-
-    def _set_eager(self, original: Any) -> Any:
+    def _set_eager(self, enable: Any) -> None:
         """Note the line that last switched eager mode on, for the rest or for a block."""
-
-        def set_use_eager_mode(enable: Any) -> Any:
-            result = original(enable)
-            if enable:
-                self._calls.note(self._eager_since)
-            return result
-
-        return set_use_eager_mode
-
-    def _eager_since(self) -> None:
-        place = self._calls.sites.users_line()
+        place = self._calls.sites.users_line() if enable else None
         if place is not None:
             self.settings[_EAGER] = "True", place
-
-    def _wait(self, original: Any) -> Any:
-        def wait_device_ops(*args: Any, **kwargs: Any) -> Any:
-            try:
-                if self._calls.outermost() is None or _is_of_dynamo():
-                    return original(*args, **kwargs)
-                return self._calls.read("wait", original, *args, **kwargs)
-            except BaseException as error:
-                hide_frames(error)
-                raise
-
-        return wait_device_ops
 
     def _send(self, original: Any) -> Any:
         def tensors_from_aten(tensors: Any, *args: Any, **kwargs: Any) -> Any:
@@ -154,27 +112,6 @@ class Adapter:
                 raise
 
         return tensors_from_aten
-
-    def _clear(self, original: Any) -> Any:
-        def clear_counters(*args: Any, **kwargs: Any) -> Any:
-            self._calls.note(self._recorder.clearing)
-            return original(*args, **kwargs)
-
-        return clear_counters
-
-    def _touch(self, original: Any) -> Any:
-        def sync_multi(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            self._calls.note(self._recorder.touched)
-            return original(tensors, *args, **kwargs)
-
-        return sync_multi
-
-    def _warm_up(self, original: Any) -> Any:
-        def warm_up_cache(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            self._calls.note(self._lowering.before_warm_up, tensors)
-            return original(tensors, *args, **kwargs)
-
-        return warm_up_cache
 
     def _closures(self, original: Any) -> Any:
         def run_step_closures(*args: Any, **kwargs: Any) -> Any:

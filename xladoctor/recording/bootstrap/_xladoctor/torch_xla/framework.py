@@ -10,7 +10,8 @@ from typing import Any, Callable, Sequence
 from .. import settings
 from ..call_site import CallSites
 from ..calls import Calls
-from ..frontend import InJob
+from ..framework import Framework
+from ..frontend import InJob, Setting
 from ..modules import Modules
 from ..profiler import Profiler
 from ..recorder import Recorder
@@ -22,23 +23,20 @@ from .source_lines import SourceLines
 _CACHE_SIZE = 2048  # graphs, unless XLA_COMPILATION_CACHE_SIZE is set
 
 
-class ImportedTorchXla:
-    """See :class:`..frontend.Framework`."""
+class ImportedTorchXla(Framework):
+    """See :class:`..framework.Framework`."""
 
     def __init__(self, module: Any) -> None:
-        self._module = module
+        super().__init__(module)
         self._xlac = module._XLAC
         self.counters = Counters(self._xlac)
         self.profiles = Profiles(self._xlac)
-        self._adapter: Adapter | None = None
+        self._settings: dict[str, Setting] = {}
 
     def install(self, calls: Calls) -> None:
-        self._adapter = Adapter(self._xlac, calls)
-        self._adapter.install()
-
-    def uninstall(self) -> None:
-        if self._adapter is not None:
-            self._adapter.uninstall()
+        adapter = Adapter(self._xlac, calls, self.hooks)
+        self._settings = adapter.settings
+        adapter.install()
 
     def source_lines(self) -> SourceLines:
         return SourceLines(self._xlac)
@@ -51,8 +49,8 @@ class ImportedTorchXla:
     def annotation(self, name: str, **values: Any) -> Any:
         return self._xlac.profiler.TraceMe(name, **values)
 
-    def settings(self) -> dict[str, Any]:
-        return {} if self._adapter is None else self._adapter.settings
+    def settings(self) -> dict[str, Setting]:
+        return self._settings
 
     def versions(self) -> dict[str, str]:
         return {"torch": sys.modules["torch"].__version__, "torch_xla": self._module.__version__}
@@ -77,10 +75,6 @@ class ImportedTorchXla:
             return InJob()
         count = self._xlac._xla_get_num_processes()
         return InJob(self._xlac._xla_get_process_index(), count) if count > 1 else InJob()
-
-    @property
-    def missing(self) -> dict[str, str]:
-        return dict(self._adapter.missing) if self._adapter is not None else {}
 
     def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> Modules:
         return Modules(profiler, recorder, folder, limit, self._kept_modules)

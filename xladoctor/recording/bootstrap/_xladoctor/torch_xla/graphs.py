@@ -74,7 +74,7 @@ class Lowering:
             self._calls.before_barrier = self._before_barrier
             self._calls.before_read = self._before_read
 
-    def before_warm_up(self, tensors: Any) -> None:
+    def before_warm_up(self, tensors: Any, *_: Any) -> None:
         """What torch.compile has traced is about to be compiled; it has waited for the device."""
         if not self._graphs.supported or self._recorder.off:
             return

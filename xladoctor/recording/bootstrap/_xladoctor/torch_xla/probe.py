@@ -13,7 +13,7 @@ import sys
 import threading
 from typing import Any, Callable
 
-from .. import clock
+from .. import clock, framework
 from ..call_site import CallSites
 from ..frontend import Counters
 from ..recorder import Recorder
@@ -25,7 +25,7 @@ _EACH_STEP, _SELDOM = 24, 16
 _PARTS = 4  # parts between the barriers of an iteration that are probed in turn
 
 
-class Probe:
+class Probe(framework.Probe):
     """Enters the mode at a barrier and leaves it at the next one of the same thread."""
 
     def __init__(
@@ -35,6 +35,7 @@ class Probe:
         recorder: Recorder,
         fail: Callable[[Exception], None],
     ) -> None:
+        super().__init__()
         self._counters = counters
         self._fail = fail
         self._sites = sites
@@ -49,8 +50,6 @@ class Probe:
         self._make: Any = None
         self._owner: ThreadState | None = None
         self._counting = False
-        self.rows: dict[tuple[str, int | None], list[int]] = {}
-        self.calls = 0  # calls that were examined
 
     def is_due(self, state: ThreadState) -> bool:
         """Whether to check for fallbacks at this barrier.
@@ -65,14 +64,12 @@ class Probe:
         )
 
     def begin(self, state: ThreadState) -> bool:
-        """Probe until the next barrier or :meth:`end`; return whether that is possible."""
         if self._mode is not None or _uses_dynamo() or not _may_enter():
             return False
         self._enter(state)
         return True
 
     def end(self, state: ThreadState) -> None:
-        """Stop probing, if no barrier has ended it."""
         if self._mode is not None and state is self._owner:
             self._leave()
 

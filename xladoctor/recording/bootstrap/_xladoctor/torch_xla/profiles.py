@@ -12,39 +12,28 @@ import socket
 import weakref
 from typing import Any, Callable
 
-from .. import clock
-from ..patches import Patches
+from .. import clock, framework
 from ..written_profile import written
 
 _HERE = ("localhost", "127.0.0.1", "[::1]")
 
 
-class Profiles:
-    """See :class:`..frontend.Profiles`.
-
-    Sessions return the timeline's bytes; `xp.stop_trace()` would also build a `trace.json.gz`,
+class Profiles(framework.Profiles):
+    """Sessions return the timeline's bytes; `xp.stop_trace()` would also build a `trace.json.gz`,
     which takes as long again.
     """
 
-    suffix = ".xplane.pb"
-    light = True
-
     def __init__(self, xlac: Any) -> None:
+        super().__init__()
         self._owner = xlac.profiler
         self.open = xlac.profiler.TslProfilerSessionWrapper
-        self._patches = Patches()
         self._ports: set[int] = set()
 
     def hand_over(self, begin: Callable[[], int], end: Callable[[int, str | None], None]) -> None:
-        replace = self._patches.replace
-        self._patches.put(
-            self._owner, "TslProfilerSessionWrapper", _followed(self.open, begin, end)
-        )
+        replace = self.hooks.replace
+        self.hooks.put(self._owner, "TslProfilerSessionWrapper", _followed(self.open, begin, end))
         replace(self._owner, "start_server", self._start_server)
         replace(self._owner, "trace", lambda original: self._trace(original, begin, end))
-
-    def take_back(self) -> None:
-        self._patches.undo()
 
     def _start_server(self, original: Any) -> Any:
         def start_server(port: int, *args: Any, **kwargs: Any) -> Any:

@@ -17,11 +17,13 @@ import posix
 import threading
 from typing import Any
 
+from .. import framework
+
 _UNTIL_OFF = 16  # barriers in a row without a compilation
 _NAMES = "XLA_HLO_DEBUG"
 
 
-class SourceLines:
+class SourceLines(framework.SourceLines):
     """Switches IR debugging at run time, unless the user set it."""
 
     def __init__(self, xlac: Any) -> None:
@@ -35,14 +37,12 @@ class SourceLines:
         self._asking = 0  # threads in a call that may lower the first graph
 
     def begin(self) -> None:
-        """Switch lines on from the start, so that the first graph has them."""
         with self._lock:
             self._ours = not self._xlac._get_ir_debug()
             if self._ours:
                 self._xlac._set_ir_debug(True)
 
     def before_call(self) -> None:
-        """Called before a call that may lower a graph."""
         if self._has_names or not self._may_ask:
             return
         with self._lock:
@@ -51,7 +51,6 @@ class SourceLines:
                 posix.putenv(_NAMES, "1")  # seen by torch_xla, but not through os.environ
 
     def after_call(self) -> None:
-        """Called after it."""
         if not self._asking:
             return
         with self._lock:
@@ -71,7 +70,6 @@ class SourceLines:
             posix.unsetenv(_NAMES)
 
     def step(self, quiet: int) -> None:
-        """Called after a step, with the number of steps since the last compilation."""
         recording = quiet < _UNTIL_OFF or not self._has_names
         if recording != self.recording:
             with self._lock:
@@ -80,11 +78,9 @@ class SourceLines:
                     self._xlac._set_ir_debug(recording)
 
     def forget(self) -> None:
-        """Called in a forked child, where a thread that no longer exists may hold the lock."""
         self._leave()
 
     def end(self) -> None:
-        """Restore the program's own setting."""
         with self._lock:
             self._may_ask = False
             self._leave()

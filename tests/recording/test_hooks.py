@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-from xladoctor.recording.bootstrap._xladoctor.patches import Patches
+from xladoctor.recording.bootstrap._xladoctor.hooks import Hooks
 
 
 class Base:
@@ -29,33 +29,33 @@ def louder(original: Callable[..., str]) -> Callable[..., str]:
 
 def test_methods_are_wrapped_and_put_back() -> None:
     before = dict(Owner.__dict__)
-    patches = Patches()
+    hooks = Hooks()
     for name in ("method", "inherited"):
-        patches.replace(Owner, name, louder)
+        hooks.replace(Owner, name, louder)
     assert (Owner().method(), Owner().inherited()) == ("METHOD", "INHERITED")
     assert Owner.method.__doc__ == "Its own."
     assert Base().inherited() == "inherited"
-    patches.undo()
+    hooks.undo()
     assert dict(Owner.__dict__) == before
     assert Owner().inherited() == "inherited"
 
 
 def test_wrapped_method_is_pickled_by_its_name() -> None:
-    patches = Patches()
-    patches.replace(Owner, "method", louder)
+    hooks = Hooks()
+    hooks.replace(Owner, "method", louder)
     try:
         assert pickle.loads(pickle.dumps(Owner.method)) is Owner.method
     finally:
-        patches.undo()
+        hooks.undo()
 
 
 def test_what_the_program_replaced_since_is_left_alone() -> None:
-    patches = Patches()
+    hooks = Hooks()
     original = Owner.method
-    patches.replace(Owner, "method", louder)
+    hooks.replace(Owner, "method", louder)
     Owner.method = lambda self: "theirs"  # type: ignore[method-assign]
     try:
-        patches.undo()
+        hooks.undo()
         assert Owner().method() == "theirs"
     finally:
         Owner.method = original  # type: ignore[method-assign]
