@@ -5,11 +5,13 @@ Every probe runs the same small step twice, and records one with the framework's
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 
 from xladoctor.environment import faults
-from xladoctor.environment.child import Outcome, Outcomes
+from xladoctor.environment.child import Outcomes
 from xladoctor.environment.interface import Check, failure, ok, skipped
 
 _RIGHT = 576.0  # the correct result of the probes' step
@@ -29,7 +31,12 @@ def unreached(name: str, outcomes: Outcomes, said: Mapping[str, str]) -> Check:
 
 
 def unfinished(
-    name: str, outcomes: Outcomes, said: Mapping[str, str], statement: str, known: faults.Known = ()
+    name: str,
+    outcomes: Outcomes,
+    said: Mapping[str, str],
+    statement: str,
+    known: faults.Known = (),
+    fault: str = "",
 ) -> Check | None:
     """The check of a step that was not reached or failed; None for one that ended well.
 
@@ -38,29 +45,39 @@ def unfinished(
         said: see :func:`unreached`.
         statement: the Python that shows the fault without xladoctor.
         known: known faults with advice.
+        fault: what to say before the error.
     """
     outcome = outcomes[name]
     if outcome.state == "unreached":
         return unreached(name, outcomes, said)
     if not outcome.done:
-        return failure(name, outcome.error, faults.advice(outcome, statement, known))
+        found = f"{fault}{outcome.error}"
+        return failure(name, found, faults.advice(outcome, statement, known))
     return None
 
 
-def miscomputed(name: str, outcome: Outcome) -> Check | None:
-    """The failed check of a device that gives wrong results."""
-    first, second = outcome.facts["values"]
-    if first == second == _RIGHT:
-        return None
-    found = f"gave {first:g}, then {second:g}; correct is {_RIGHT:g}"
-    return failure(name, found, "do not trust this device or this build")
+def computed(
+    name: str,
+    outcomes: Outcomes,
+    said: Mapping[str, str],
+    statement: str,
+    advice: str,
+    known: faults.Known = (),
+) -> Check:
+    """Whether a small step gives the right result, and is compiled only once for two runs.
 
-
-def recompiled(name: str, outcome: Outcome, advice: str) -> Check | None:
-    """The failed check of a framework that compiles the same step twice."""
-    if not outcome.facts["compiled"][1]:
-        return None
-    return failure(name, "running the same step twice compiled it twice", advice)
+    Args:
+        advice: what to do if it is compiled twice; for the others see :func:`unfinished`.
+    """
+    if (check := unfinished(name, outcomes, said, statement, known)) is not None:
+        return check
+    first, second = outcomes[name].facts["values"]
+    if not first == second == _RIGHT:
+        found = f"gave {first:g}, then {second:g}; correct is {_RIGHT:g}"
+        return failure(name, found, "do not trust this device or this build")
+    if outcomes[name].facts["compiled"][1]:
+        return failure(name, "running the same step twice compiled it twice", advice)
+    return ok(name, "correct, and compiled once for two runs")
 
 
 def profiled(name: str, outcomes: Outcomes, said: Mapping[str, str], marker: str) -> Check:
@@ -87,3 +104,23 @@ def installed(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
+
+
+def required(package: str, pattern: str) -> str:
+    """The version of another package that an installed one requires; empty if it requires none.
+
+    Args:
+        pattern: matches a requirement, with the version as its group.
+    """
+    try:
+        requirements = metadata.requires(package) or []
+    except metadata.PackageNotFoundError:
+        return ""
+    matches = [re.match(pattern, requirement) for requirement in requirements]
+    return next((match[1] for match in matches if match), "")
+
+
+def counted(devices: Iterable[str]) -> str:
+    """Devices by their kinds, such as ``2 TPU devices`` for ``TPU:0`` and ``TPU:1``."""
+    kinds = Counter(device.split(":")[0] for device in devices)
+    return ", ".join(f"{n} {kind} device{'s' * (n != 1)}" for kind, n in kinds.items())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from xladoctor.environment import faults, steps
+from xladoctor.environment import steps
 from xladoctor.environment.child import Outcomes
 from xladoctor.environment.framework import Framework
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
@@ -35,11 +34,10 @@ _ACCELERATORS = (("/dev/accel0", "TPU", "tpu"), ("/dev/nvidia0", "GPU", "cuda12"
 
 def imported(outcomes: Outcomes) -> Check:
     """Whether JAX can be imported."""
-    outcome = outcomes["JAX"]
-    if not outcome.done:
-        cure = faults.advice(outcome, "import jax", _FAULTS)
-        return failure("JAX", f"cannot be imported: {outcome.error}", cure)
-    return ok("JAX", f"{outcome.facts['version']} ({tried_with('jax')})")
+    unfinished = steps.unfinished(
+        "JAX", outcomes, _SAID, "import jax", _FAULTS, "cannot be imported: "
+    )
+    return unfinished or ok("JAX", f"{outcomes['JAX'].facts['version']} ({tried_with('jax')})")
 
 
 def jaxlib(outcomes: Outcomes) -> Check:
@@ -61,15 +59,14 @@ def jaxlib(outcomes: Outcomes) -> Check:
 
 def device(outcomes: Outcomes) -> Check:
     """Whether the runtime starts and has devices: accelerators, if the machine has any."""
-    name, outcome = "JAX device", outcomes["JAX device"]
-    if outcome.state == "unreached":
-        return steps.unreached(name, outcomes, _SAID)
-    if not outcome.done:
-        cure = faults.advice(outcome, "import jax; jax.devices()", _FAULTS)
-        return failure(name, f"no device: {outcome.error}", cure)
-    kinds = Counter(each.split(":")[0] for each in outcome.facts["devices"])
-    found = ", ".join(f"{n} {kind} device{'s' * (n != 1)}" for kind, n in kinds.items())
-    if set(kinds) == {"CPU"} and "cpu" not in os.environ.get("JAX_PLATFORMS", ""):
+    name, statement = "JAX device", "import jax; jax.devices()"
+    unfinished = steps.unfinished(name, outcomes, _SAID, statement, _FAULTS, "no device: ")
+    if unfinished is not None:
+        return unfinished
+    devices = outcomes[name].facts["devices"]
+    found = steps.counted(devices)
+    only_host = {each.split(":")[0] for each in devices} == {"CPU"}
+    if only_host and "cpu" not in os.environ.get("JAX_PLATFORMS", ""):
         for file, kind, extra in _ACCELERATORS:
             if Path(file).exists():
                 return warning(
@@ -82,14 +79,8 @@ def device(outcomes: Outcomes) -> Check:
 
 def computation(outcomes: Outcomes) -> Check:
     """Whether a small step gives the right result, and is compiled only once for two runs."""
-    name = "JAX computation"
     statement = "import jax; print(jax.numpy.ones(8).sum())"
-    return (
-        steps.unfinished(name, outcomes, _SAID, statement, _FAULTS)
-        or steps.miscomputed(name, outcomes[name])
-        or steps.recompiled(name, outcomes[name], _COMPILED_AGAIN)
-        or ok(name, "correct, and compiled once for two runs")
-    )
+    return steps.computed("JAX computation", outcomes, _SAID, statement, _COMPILED_AGAIN, _FAULTS)
 
 
 def profiler(outcomes: Outcomes) -> Check:

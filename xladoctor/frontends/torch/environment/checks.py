@@ -7,8 +7,8 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from xladoctor.environment import faults, steps
-from xladoctor.environment.child import Outcome, Outcomes
+from xladoctor.environment import steps
+from xladoctor.environment.child import Outcomes
 from xladoctor.environment.framework import Framework
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 from xladoctor.environment.releases import tried_with
@@ -31,11 +31,12 @@ _FAULTS = (
 
 def imported(outcomes: Outcomes) -> Check:
     """Whether torch can be imported, and what can be captured."""
-    outcome = outcomes["PyTorch"]
-    if not outcome.done:
-        cure = faults.advice(outcome, "import torch")
-        return failure("PyTorch", f"cannot be imported: {outcome.error}", cure)
-    version = outcome.facts["version"]
+    unfinished = steps.unfinished(
+        "PyTorch", outcomes, _SAID, "import torch", fault="cannot be imported: "
+    )
+    if unfinished is not None:
+        return unfinished
+    version = outcomes["PyTorch"].facts["version"]
     return ok(
         "PyTorch",
         f"{version}: programs that call torch.compile can be captured ({tried_with('torch')})",
@@ -118,28 +119,18 @@ def cache(outcomes: Outcomes) -> Check:
 def computation(outcomes: Outcomes) -> Check:
     """Whether a small step gives the right result, and is compiled only once for two runs."""
     name, outcome = "torch.compile", outcomes["torch.compile"]
-    return (
-        steps.unfinished(name, outcomes, _SAID, _TRY, _FAULTS)
-        or steps.miscomputed(name, outcome)
-        or _compiled_nothing(name, outcome)
-        or steps.recompiled(name, outcome, _COMPILED_AGAIN)
-        or ok(name, _limited("correct, and compiled once for two runs", outcome.facts["limit"]))
-    )
-
-
-def _compiled_nothing(name: str, outcome: Outcome) -> Check | None:
-    if outcome.facts["compiled"][0]:
-        return None
-    return failure(
-        name,
-        "compiled nothing, so there is nothing to capture",
-        "unset TORCHDYNAMO_DISABLE and TORCH_COMPILE_DISABLE, and check what your"
-        " sitecustomize changes of torch",
-    )
-
-
-def _limited(found: str, limit: int | None) -> str:
-    return f"{found}; at most {limit} times for each function" if limit else found
+    check = steps.computed(name, outcomes, _SAID, _TRY, _COMPILED_AGAIN, _FAULTS)
+    if check.status != "ok":
+        return check
+    if not outcome.facts["compiled"][0]:
+        return failure(
+            name,
+            "compiled nothing, so there is nothing to capture",
+            "unset TORCHDYNAMO_DISABLE and TORCH_COMPILE_DISABLE, and check what your"
+            " sitecustomize changes of torch",
+        )
+    limit = outcome.facts["limit"]
+    return ok(name, f"{check.found}; at most {limit} times for each function") if limit else check
 
 
 _CHECKS: dict[str, Callable[[Outcomes], Check]] = {

@@ -34,7 +34,7 @@ def device(outcomes: Outcomes) -> Check:
         return unfinished
     count = outcome.facts["devices"]
     if count:
-        return ok(name, f"{count} TPU device{'s' * (count != 1)}")
+        return ok(name, steps.counted(["TPU"] * count))
     if outcome.facts["files"]:
         return warning(
             name,
@@ -47,17 +47,9 @@ def device(outcomes: Outcomes) -> Check:
 def computation(outcomes: Outcomes) -> Check:
     """Whether a small step gives the right result, and is compiled only once for two runs."""
     name = "TPU computation"
-    outcome = outcomes[name]
-    unfinished = steps.unfinished(name, outcomes, _SAID, _TRY)
-    if unfinished is not None:
-        return unfinished
-    if not outcome.facts:
+    if outcomes[name].done and not outcomes[name].facts:
         return skipped(name, "needs a TPU")
-    return (
-        steps.miscomputed(name, outcome)
-        or steps.recompiled(name, outcome, _COMPILED_AGAIN)
-        or ok(name, "correct, and compiled once for two runs")
-    )
+    return steps.computed(name, outcomes, _SAID, _TRY, _COMPILED_AGAIN)
 
 
 _CHECKS: dict[str, Callable[[Outcomes], Check]] = {

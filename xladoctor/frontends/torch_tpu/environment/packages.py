@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 
 _AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 _LIBRARY = re.compile(r"env_(\d+)_(\d+)_(\d+)\.so")
+_LIBTPU = r"libtpu\s*\(?>=([\d.]+)"
 _TCMALLOC = "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"  # as TorchTPU's warning names it
 
 Release = tuple[int, ...]
@@ -79,7 +79,7 @@ def libtpu(outcomes: Outcomes) -> Check:
         if Path(own).is_file():
             return ok(name, f"TPU_LIBRARY_PATH={own}")
         return failure(name, f"TPU_LIBRARY_PATH={own} is not a file", "unset it")
-    installed, least = steps.installed(name), _least_libtpu()
+    installed, least = steps.installed(name), steps.required("torch_tpu", _LIBTPU)
     wanted = f"pip install 'libtpu{least and f'>={least}'}'"
     if installed is None:
         return failure(name, "not installed", wanted)
@@ -112,16 +112,6 @@ def libraries() -> list[Release]:
     names = [file.name for place in places for file in Path(place, "_internal").glob("env_*.so")]
     matches = filter(None, map(_LIBRARY.fullmatch, names))
     return sorted(tuple(map(int, match.groups())) for match in matches)
-
-
-def _least_libtpu() -> str:
-    """The oldest libtpu that TorchTPU accepts; empty if it does not say."""
-    try:
-        requirements = metadata.requires("torch_tpu") or []
-    except metadata.PackageNotFoundError:
-        return ""
-    matches = [re.match(r"libtpu\s*\(?>=([\d.]+)", requirement) for requirement in requirements]
-    return next((match[1] for match in matches if match), "")
 
 
 def _release(version: str) -> Release:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
-from collections import Counter
 from importlib import metadata
 from pathlib import Path
 
-from xladoctor.environment import faults, steps
+from xladoctor.environment import steps
 from xladoctor.environment.child import Outcomes
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 
@@ -70,19 +68,11 @@ def device(outcomes: Outcomes) -> Check:
     """Whether the runtime starts and has devices."""
     if pjrt_device(outcomes).status == "failure":
         return skipped("device", "needs a valid PJRT_DEVICE")
-    outcome = outcomes["device"]
-    if outcome.state == "unreached":
-        return steps.unreached("device", outcomes, _SAID)
-    if not outcome.done:
-        return failure(
-            "device",
-            f"no device: {outcome.error}",
-            faults.advice(outcome, "import torch_xla; torch_xla.device()", _FAULTS),
-        )
-    kinds = Counter(name.split(":")[0] for name in outcome.facts["devices"])
-    devices = ", ".join(
-        f"{count} {kind} device{'s' * (count != 1)}" for kind, count in kinds.items()
-    )
+    statement = "import torch_xla; torch_xla.device()"
+    unfinished = steps.unfinished("device", outcomes, _SAID, statement, _FAULTS, "no device: ")
+    if unfinished is not None:
+        return unfinished
+    devices = steps.counted(outcomes["device"].facts["devices"])
     if not devices:
         return failure(
             "device",
@@ -103,7 +93,7 @@ def libtpu(outcomes: Outcomes) -> Check:
             return ok("libtpu", f"TPU_LIBRARY_PATH={own}")
         return failure("libtpu", f"TPU_LIBRARY_PATH={own} is not a file", "unset it")
     installed = steps.installed("libtpu") or steps.installed("libtpu-nightly")
-    wanted = _wanted_libtpu()
+    wanted = steps.required("torch_xla", r"libtpu==([\w.]+)")
     if installed is None:
         return failure("libtpu", "not installed", f"pip install 'libtpu{wanted and f'=={wanted}'}'")
     if wanted and installed != wanted:
@@ -133,18 +123,10 @@ def computation(outcomes: Outcomes) -> Check:
     """Whether a small step gives the right result, and is compiled only once for two runs."""
     name = "computation"
     statement = "import torch, torch_xla; print(torch.ones(8).to(torch_xla.device()).sum())"
-    return (
-        steps.unfinished(name, outcomes, _SAID, statement)
-        or steps.miscomputed(name, outcomes[name])
-        or steps.recompiled(name, outcomes[name], _COMPILED_AGAIN)
-        or _in_pieces(name, outcomes[name].facts["compiled"][0])
-        or ok(name, "correct, and compiled once for two runs")
-    )
-
-
-def _in_pieces(name: str, pieces: int) -> Check | None:
+    check = steps.computed(name, outcomes, _SAID, statement, _COMPILED_AGAIN)
+    pieces = outcomes[name].facts["compiled"][0] if check.status == "ok" else 1
     if pieces <= 1:
-        return None
+        return check
     return warning(
         name,
         f"correct, but compiled in {pieces} pieces",
@@ -155,13 +137,3 @@ def _in_pieces(name: str, pieces: int) -> Check | None:
 def profiler(outcomes: Outcomes) -> Check:
     """Whether a profiler session records a step."""
     return steps.profiled("profiler", outcomes, _SAID, "step_marker")
-
-
-def _wanted_libtpu() -> str:
-    """The version that torch_xla requires for its extra ``tpu``; empty if it requires none."""
-    try:
-        requirements = metadata.requires("torch_xla") or []
-    except metadata.PackageNotFoundError:
-        return ""
-    matches = [re.match(r"libtpu==([\w.]+)", requirement) for requirement in requirements]
-    return next((match[1] for match in matches if match), "")
