@@ -124,54 +124,68 @@ class Grouping:
         step: int,
         new: dict[tuple[int, Site], Compiling],
     ) -> None:
-        name = event["name"].removeprefix(PREFIX)
-        found = event["executable"]
+        """Add an executable to the compilation that it is a part of, which may begin with it.
+
+        Args:
+            new: compilations that no change explains, by step, and line or ``_AGAIN``.
+        """
+        name, found = event["name"].removeprefix(PREFIX), event["executable"]
         if not self.has_line(found):  # lines that have compiled it are likelier
             sites = self.course.sites(name)
-            changed = (at for at in sites if self._changed(event, at, step)[1])
-            site = next(changed, site)
+            site = next((at for at in sites if self._changed(event, at, step)[1]), site)
         known = self._known.setdefault((name, site, found.chain), {})
-        against, changes = self._changed(event, site, step)
-        made = site is None and not found.inputs  # for each parameter, as by an optimizer
-        if made:
-            against, changes = None, ()
-        deferred = is_deferred(event)
-        first, chain, shapes = self._chains.get(site, (None, "", set()))
-        others = not changes or shapes.issuperset(found.shapes)  # put together, of the same shapes
-        if deferred and first is not None and first.step < step and others:
-            argument = f"the chain that {event['reason']} ended"
-            against, changes = first, (("chain", argument, chain, chain_of(found)),)
-        if not changes:
+        of_parameter = site is None and not found.inputs  # one for each, as by an optimizer
+        against, changes = self._cause(event, site, step, of_parameter)
+        key = name, site, found.chain, found.shapes  # the same again is another change
+        phase = None
+        if changes:
+            group = self._with_change(step, key)
+        else:
             self.course.note(name, site, is_of_all_parameters(found))
             self._launched_at(site)
-        key = name, site, found.chain, found.shapes  # the same again is another change
-        if changes:
-            group = next(
-                (
-                    each
-                    for each in self.pending
-                    if each.changes and each.step == step and key not in each.keys
-                ),
-                None,
-            )
-        else:  # lines that compile again, for what differs in too much to say, are of one phase
-            again = self._since.setdefault(site, step) < step
-            group = new.get((step, _AGAIN if again else site))
+            phase = step, self._phase(site, step)
+            group = new.get(phase)
         if group is None:
             group = Compiling()
             group.site, group.step, group.operator = site, step, found.operator
             group.against, group.changes = against, changes
-            group.ordinal = step if (known or against) and not made else 0
+            group.ordinal = step if (known or against) and not of_parameter else 0
             self.pending.append(group)
-            if not changes:
-                new[step, _AGAIN if again else site] = group
+            if phase is not None:
+                new[phase] = group
         group.add(event)
         group.keys.add(key)
         if len(known) < _MOST_SHAPES:
             known[found.shapes] = group
-        if deferred:
-            self._chains.setdefault(site, (group, chain_of(found), shapes))
+        if is_deferred(event):
+            _, _, shapes = self._chains.setdefault(site, (group, chain_of(found), set()))
             shapes.update(found.shapes[:_MOST_SHAPES])
+
+    def _cause(
+        self, event: dict[str, Any], site: Site, step: int, of_parameter: bool
+    ) -> tuple[Compiling | None, tuple[Change, ...]]:
+        """What it is compared with, and what is new; of a chain of deferred operators whose shapes
+        are all known, or whose change is not, that it is put together otherwise.
+        """
+        found = event["executable"]
+        against, changes = self._changed(event, site, step)
+        if of_parameter:
+            against, changes = None, ()
+        first, chain, shapes = self._chains.get(site, (None, "", set()))
+        otherwise = not changes or shapes.issuperset(found.shapes)
+        if is_deferred(event) and first is not None and first.step < step and otherwise:
+            argument = f"the chain that {event['reason']} ended"
+            return first, (("chain", argument, chain, chain_of(found)),)
+        return against, changes
+
+    def _with_change(self, step: int, key: Any) -> Compiling | None:
+        """The compilation of a change in this step that this executable can be a part of."""
+        groups = (each for each in self.pending if each.changes and each.step == step)
+        return next((each for each in groups if key not in each.keys), None)
+
+    def _phase(self, site: Site, step: int) -> Site:
+        """The line; of lines that compile again, for what differs in too much to say, one phase."""
+        return _AGAIN if self._since.setdefault(site, step) < step else site
 
     def _changed(
         self, event: dict[str, Any], site: Site, step: int
