@@ -94,14 +94,11 @@ class Timeline:
             self._began = clock.monotonic()
             if self._profiler.is_the_programs:
                 self.give_way()
-            at_once = self._options.trace_after == 0
-            if self._waiting and (at_once or self._records_warm_up):
+            after = self._options.trace_after
+            at_once = self._profiler.light if after is None else after == 0
+            if self._waiting and at_once:
                 self._waiting = not self._open()
-                self._provisional = self.active and self._options.trace_after is None
-
-    @property
-    def _records_warm_up(self) -> bool:
-        return self._options.trace_after is None and self._profiler.light
+                self._provisional = self.active and after is None
 
     def barrier(self, barriers: int, quiet: int) -> None:
         """Called when a thread closes a step.
