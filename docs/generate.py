@@ -43,13 +43,12 @@ from xladoctor.doctor import load_evidence
 from xladoctor.environment.releases import tried
 from xladoctor.evidence.catalog import public_macros, public_views
 from xladoctor.evidence.query_analysis import shapes
+from xladoctor.evidence.reference import examples, view_columns
 from xladoctor.evidence.schema import (
     CHANGES,
     EVIDENCE_VERSION,
-    EXAMPLES,
     STABLE,
     TABLES,
-    VIEWS,
     Column,
 )
 from xladoctor.fixes import registry
@@ -189,7 +188,10 @@ def evidence_page() -> str:
         text = f"{table.text[0].upper()}{table.text[1:]}. From: {table.source}."
         parts.append(evidence_entry(name, text, table.columns))
     parts.append("## Views\n")
-    parts += [evidence_entry(name, text, VIEWS[name]) for name, text in public_views().items()]
+    columns = view_columns()
+    parts += [
+        evidence_entry(name, view.text, columns[name]) for name, view in public_views().items()
+    ]
     parts.append("## Macros\n")
     for name, macro in public_macros().items():
         call = f"`{macro.call}`{', a table' if macro.gives_rows else ''}. {macro.text}"
@@ -205,7 +207,7 @@ def evidence_entry(name: str, text: str, columns: Mapping[str, Column]) -> str:
     )
     table = f"| Column | Type | Meaning |\n| --- | --- | --- |\n{rows}\n\n" if rows else ""
     text = f"*Stable.* {text}" if name in STABLE else text
-    return f"### {name}\n\n{text}\n\n{table}```sql\n{EXAMPLES[name]}\n```\n"
+    return f"### {name}\n\n{text}\n\n{table}```sql\n{examples()[name]}\n```\n"
 
 
 def described(head: str, texts: Mapping[str, str]) -> str:

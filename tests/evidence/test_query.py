@@ -262,7 +262,7 @@ def test_views_are_those_of_the_database(database: Database) -> None:
         " UNION ALL SELECT table_name FROM duckdb_tables() WHERE NOT internal"
     )
     assert set(views()) == {row["name"] for row in relations} - set(TABLES)
-    assert views()["steady_step"].startswith("Steps in the steady state")
+    assert views()["steady_step"].text.startswith("Steps in the steady state")
 
 
 # Limits

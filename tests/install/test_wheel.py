@@ -104,9 +104,9 @@ def test_the_oldest_versions_that_it_asks_for_are_enough(wheel: Path, tmp_path: 
 EVERY_VIEW = """
 import sys
 from xladoctor.doctor import load_evidence
-from xladoctor.evidence.schema.views import VIEWS
+from xladoctor.evidence.catalog import public_views
 database = load_evidence(sys.argv[1]).database
-for view in VIEWS:
+for view in public_views():
     database.rows(f"SELECT * FROM {view} LIMIT 1")
-print(len(VIEWS))
+print(len(public_views()))
 """

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import duckdb
 import numpy as np
 
-from xladoctor.evidence.catalog import definitions, macros, statements, words
+from xladoctor.evidence.catalog import macro_heads, macros, statements, views, words
 from xladoctor.evidence.columns import Source, objects, source
 from xladoctor.evidence.query_shapes import (
     Conditions,
@@ -25,7 +25,6 @@ from xladoctor.evidence.query_shapes import (
 )
 from xladoctor.evidence.schema import TABLES
 from xladoctor.ingest.interface import Columns
-from xladoctor.warmup import WARMUP
 
 Result = TypeVar("Result")
 _TURNS, _TURN_S = 10, 0.05  # attempts to end a query
@@ -59,7 +58,7 @@ class Database:
         self.beyond: Counter[tuple[str, str]] = Counter()
         # most queries need few of the sixty tables; creating all takes longer than the query
         self._uncreated = dict(_tables())
-        self._connection.execute(f"CREATE MACRO warmup() AS {WARMUP}")
+        self._connection.execute(macro_heads()["warmup"].statement)
 
     def insert(self, table: str, columns: Columns) -> None:
         """Append rows, given as columns; missing columns are NULL. Until a query names the table,
@@ -159,7 +158,7 @@ class Database:
             self._has_rows[name] = False
         else:
             created = self._connection.execute(self._uncreated[name]).fetchall()
-            if name in definitions():
+            if name in views():
                 self._has_rows[name] = created != [(0,)]
         del self._uncreated[name]
         if name in self._waiting:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import duckdb
 
-from xladoctor.evidence.catalog import definitions, macros
+from xladoctor.evidence.catalog import macros, views
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.query_shapes import key_of, sources_key
 from xladoctor.evidence.schema import TABLES
@@ -25,31 +26,38 @@ _MOST = 24  # sets that are kept for a query
 
 def shapes(queries: Iterable[str]) -> str:
     """The text of ``query_shapes.json`` for the views, and for these queries."""
-    database = Database()
-    database.create_views()
-    database.create_views("derived")
-    database.create([*TABLES, *definitions(), *macros()])
     with duckdb.connect() as connection:
         analysis = Analysis(connection)
-        views = {
+        analyzed = {
             name: {
-                "columns": _columns(database, name),
-                "reads": sorted(analysis.reads(query)),
-                "empty_without": _sorted(analysis.empty_without(query)),
+                "columns": columns_of(name),
+                "reads": sorted(analysis.reads(view.query)),
+                "empty_without": _sorted(analysis.empty_without(view.query)),
             }
-            for name, query in definitions().items()
+            for name, view in views().items()
         }
-        named = {name: sorted(analysis.reads(query)) for name, query in macros().items()}
+        named = {name: sorted(analysis.reads(macro.query)) for name, macro in macros().items()}
         rules = {
             key_of(query): _sorted(analysis.empty_without(query)) for query in sorted(set(queries))
         }
-    made = {"sources": sources_key(), "views": views, "macros": named, "queries": rules}
+    made = {"sources": sources_key(), "views": analyzed, "macros": named, "queries": rules}
     return json.dumps(made, indent=1, sort_keys=True) + "\n"
 
 
-def _columns(database: Database, view: str) -> str:
-    described = database.rows(f'DESCRIBE "{view}"')
+def columns_of(view: str) -> str:
+    """The names and types of a view's columns, as CREATE TABLE takes them."""
+    described = _database().rows(f'DESCRIBE "{view}"')
     return ", ".join(f'"{row["column_name"]}" {row["column_type"]}' for row in described)
+
+
+@cache
+def _database() -> Database:
+    """One with all tables, views and macros, and no rows."""
+    database = Database()
+    database.create_views()
+    database.create_views("derived")
+    database.create([*TABLES, *views(), *macros()])
+    return database
 
 
 def _sorted(conditions: Conditions) -> list[list[str]]:
@@ -63,11 +71,11 @@ class Analysis:
         self._connection = connection
         listing = "SELECT function_name FROM duckdb_functions() WHERE function_type = 'aggregate'"
         self._aggregates = {name for (name,) in connection.execute(listing).fetchall()}
-        self._macros = macros()
+        self._macros = {name: macro.query for name, macro in macros().items()}
 
     def reads(self, query: str) -> set[str]:
         """The tables, views and macros of the evidence that a query names."""
-        relations = {*TABLES, *definitions()}
+        relations = {*TABLES, *views()}
         named = {
             tree[key].lower()
             for tree in _trees(self._parse(query))

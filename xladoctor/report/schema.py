@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from xladoctor.evidence.catalog import macro_heads, public_macros, public_views, views
-from xladoctor.evidence.schema import EVIDENCE_VERSION, EXAMPLES, STABLE, TABLES, VIEWS, Column
+from xladoctor.evidence.reference import examples, view_columns
+from xladoctor.evidence.schema import EVIDENCE_VERSION, STABLE, TABLES, Column
 from xladoctor.report.interface import Style
 from xladoctor.report.text import plain, write
 
@@ -31,11 +32,12 @@ def render(
         names: tables, views and macros; if empty, all that are not internal.
         available: tables that the evidence has; others are marked. None: there is no evidence.
     """
+    known = examples()
     if not names:
         write([_indented(Text(f"Version {EVIDENCE_VERSION}. {UNITS}")), Text()], output, style)
     for number, name in enumerate(names or [*TABLES, *public_views(), *public_macros()]):
         parts = _described(name, available, style)
-        example = [_indented(Text(f"e.g. {EXAMPLES[name]}"))] if name in EXAMPLES else []
+        example = [_indented(Text(f"e.g. {known[name]}"))] if name in known else []
         write([Text()] * (number > 0) + parts + example, output, style)
 
 
@@ -49,8 +51,9 @@ def _described(name: str, available: Collection[str] | None, style: Style) -> li
             _grid(TABLES[name].columns, style),
         ]
     if name in views():
-        grid = [_grid(VIEWS[name], style)] if name in VIEWS else []
-        return [Text(f"{name}  (view){_stable(name)}"), _description(views()[name], style), *grid]
+        view = views()[name]
+        grid = [_grid(view_columns()[name], style)] if view.is_public else []
+        return [Text(f"{name}  (view){_stable(name)}"), _description(view.text, style), *grid]
     macro = macro_heads()[name]
     head = f"{macro.call}  ({'macro, a table' if macro.gives_rows else 'macro'})"
     return [Text(head), _description(macro.text, style)]

@@ -1,4 +1,5 @@
 -- Whether an operator, as counters name it, has a trait; see table operator_trait.
+-- > SELECT name FROM counter WHERE has_trait(name, 'sized_by_data')
 CREATE MACRO has_trait(operator, trait_) AS
     operator IN (SELECT t.op FROM operator_trait t WHERE t.trait = trait_);
 
@@ -9,12 +10,33 @@ CREATE MACRO device_is(kind_, trait_) AS list_contains(
 );
 
 -- Metrics by what they measure.
+-- * meaning: what it measures, as in metric_meaning
+-- * rank: its rank in metric_meaning
+-- * others: as in metric
+-- > SELECT samples, accumulator FROM measured WHERE meaning = 'upload'
 CREATE TABLE measured AS
 SELECT m.*, n.meaning, n.rank FROM metric m JOIN metric_meaning n USING (name)
 QUALIFY row_number() OVER (PARTITION BY m.process, n.meaning ORDER BY n.rank) = 1;
 
 -- What a metrics report says of graphs; NULL where it was cut before. Counters of a process tell more
 -- than metrics of all workers. `graphs`: that were handed over; of early releases, that were compiled.
+-- * compiled: graphs that were compiled
+-- * compile_ns: time spent compiling
+-- * longest_compile_ns: 99th percentile of the compilation times
+-- * compiled_since: graphs compiled since the previous report in the same text
+-- * launched_since: launches since the previous report
+-- * launched: launches of graphs
+-- * graphs: graphs launched; in reports of early releases, graphs compiled
+-- * barriers: barriers
+-- * read_ns: time spent reading device values
+-- * fetched: how often values were fetched from the device
+-- * fetched_bytes: bytes fetched
+-- * uploads: how often tensors were sent to the device
+-- * upload_ns: time spent sending tensors
+-- * upload_growth: nanoseconds spent sending per second at the time of the report
+-- * sent_bytes: bytes sent
+-- * sends: number of transfers, as counted by the metric of these bytes
+-- > SELECT process, compiled, launched, uploads FROM reported
 CREATE TABLE reported AS
 WITH timed AS (
     SELECT process,
@@ -53,6 +75,7 @@ WHERE coalesce(launched, barriers, graphs) < 10 AND process NOT IN (SELECT proce
 -- Processes of which it is known how often they compiled: of a log or report without steps only if it
 -- is long enough to show that a graph is not compiled again, or shows that one is, or numbers the compilations of a
 -- function.
+-- > SELECT process FROM compile_record
 CREATE TABLE compile_record AS
 SELECT process FROM step UNION
 SELECT process FROM compilation WHERE compile_id IS NOT NULL UNION
@@ -66,6 +89,7 @@ WHERE compiled IS NOT NULL
 
 -- Processes whose report has the runtime's counters, among which those of barriers are, and a counter
 -- behind them, so that it was not cut there.
+-- > SELECT process FROM runtime_counts
 CREATE TABLE runtime_counts AS
 SELECT c.process FROM counter c LEFT JOIN metric_meaning m USING (name)
 GROUP BY c.process HAVING max(c.position) > max(c.position) FILTER (m.meaning = 'handles');
@@ -73,6 +97,7 @@ GROUP BY c.process HAVING max(c.position) > max(c.position) FILTER (m.meaning = 
 -- Processes of which it is known how often operators ran on the CPU. Each time values are fetched: where
 -- few are, no counter is missing. Releases of one registry print counters in order, the runtime's
 -- before those of operators on the CPU, those before the lowered ones: what has both ends is whole.
+-- > SELECT process FROM operator_counts
 CREATE TABLE operator_counts AS
 SELECT process FROM step UNION
 SELECT process FROM reported WHERE fetched < 0.1 * coalesce(barriers, launched) UNION
@@ -83,6 +108,7 @@ HAVING min(c.position) FILTER (m.meaning IN ('handles', 'barrier'))
      < max(c.position) FILTER (EXISTS (SELECT 1 FROM own_counter o WHERE starts_with(c.name, o.prefix)));
 
 -- Processes of which it is known which operators ran on the CPU, and whether scalars were read.
+-- > SELECT process FROM operator_record
 CREATE TABLE operator_record AS
 SELECT process FROM operator_counts UNION
 SELECT c.process FROM counter c
@@ -90,12 +116,16 @@ WHERE contains(c.name, '::') AND NOT has_trait(c.name, 'reads_scalar')
   AND NOT EXISTS (SELECT 1 FROM own_counter o WHERE starts_with(c.name, o.prefix));
 
 -- Processes of which it is known how long graphs took to compile.
+-- > SELECT process FROM compile_times
 CREATE TABLE compile_times AS
 SELECT process FROM step UNION SELECT process FROM compilation WHERE duration_ns IS NOT NULL
 UNION SELECT process FROM reported WHERE compile_ns IS NOT NULL;
 
 -- Processes whose report shows that steps pile up: half of the launches were of new graphs, and next
 -- to none was a barrier's. Reports that are cut, or of releases that count no barriers, show nothing.
+-- * operations: mean number of operations per graph
+-- * others: as in reported
+-- > SELECT process, operations FROM reported_piling
 CREATE TABLE reported_piling AS
 SELECT r.*, round(g.accumulator / g.samples)::BIGINT AS operations
 FROM reported r

@@ -7,6 +7,18 @@ WHERE NOT s.tail
 
 -- The loop of each thread that steps, its steps added up; a process without barriers has one, its
 -- main thread's. The last steps of a long run, which were to share a line, are in the tail.
+-- * without_barrier: whether it has no barrier; it then counts as one open-ended step
+-- * duration_ns: total time of its steps
+-- * compile_ns: spent compiling
+-- * read_ns: blocked in reads of device values, compilation not counted
+-- * input_ns: waiting for the next batch; NULL if that was not recorded
+-- * barrier_ns: in barriers, without compilation
+-- * upload_ns: sending tensors to the device
+-- * barriers: barriers that launched work; NULL if there are none
+-- * steps: iterations: barriers divided by barriers per iteration
+-- * optimizer_steps: updates of the optimizer that stepped most
+-- * executions: graphs launched
+-- > SELECT process, thread, steps, duration_ns / steps AS ns_a_step FROM loop WHERE steps > 0
 CREATE TABLE loop AS
 SELECT
     s.process,
@@ -33,9 +45,13 @@ LEFT JOIN (
 GROUP BY s.process, s.thread;
 
 -- The loop that took longest, whose times the report shows.
+-- * others: as in loop
+-- > SELECT compile_ns / duration_ns AS compiling FROM lead
 CREATE TABLE lead AS SELECT * FROM loop ORDER BY duration_ns DESC, process, thread LIMIT 1;
 
 -- Steps in the steady state: warmed up, not compiling, not probed.
+-- * others: as in step
+-- > SELECT median(duration_ns) / 1e6 AS ms FROM steady_step
 CREATE TABLE steady_step AS
 SELECT s.*
 FROM step s LEFT JOIN step_period p USING (process, thread)
@@ -44,6 +60,7 @@ WHERE NOT s.tail AND NOT s.probed AND s.compilations = 0
 
 -- Processes whose own calls were noted: what they read, waited for and saved. The events of another
 -- profiler tell of input at most.
+-- > SELECT process FROM captured_loop
 CREATE TABLE captured_loop AS
 SELECT DISTINCT process FROM step WHERE input_ns IS NOT NULL AND optimizer_steps IS NOT NULL;
 

@@ -36,6 +36,19 @@ GROUP BY process, thread;
 -- without compiling at least: then the shares are those of that loop's turns, and of the time.
 -- `purpose`, `cure`: what for and what to do instead, of reads in helpers that table reading_helper
 -- knows.
+-- * kind: kind of the read, as in host_sync
+-- * count: number of reads
+-- * steps: steps with one or more
+-- * duration_ns: time that the host was blocked, compilation not counted
+-- * compile_ns: compilation that they caused
+-- * share_of_steps: share (0 to 1) of the steps of the same barrier that have such a read
+-- * steps_of: these steps, in words: "the steps" if it is all of them
+-- * count_a_step: reads per step that has any
+-- * share_of_all: share (0 to 1) of all steps of the thread that read here, or of its time
+-- * costly_turns: whether a loop without barriers waits long here, by iterations
+-- * purpose: purpose as in reading_helper, if a known helper reads
+-- * cure: what to do instead, as a sentence, if a known helper reads
+-- > SELECT kind, file, line, count_a_step FROM read_in_loop WHERE share_of_steps > 0.5
 CREATE TABLE read_in_loop AS
 WITH ended AS (  -- `again`: its steps that begin where they end
     SELECT *, barriers - if(
@@ -182,6 +195,11 @@ JOIN cause_meaning m ON regexp_matches(c.cause, m.sentence);
 -- was launched: by the program, or for an operator that ran on the host. `barriers`: how many
 -- launches the log names besides. Of level 1 it names only those that compiled. What a console log says
 -- of such lines counts more. `op`: where it names the read itself; `barriers`: those it tells of.
+-- * count: launches or compilations that the line caused
+-- * barriers: barriers that the log also names
+-- * launches: whether launches were counted; otherwise compilations
+-- * op: operator that read, if a console log names it
+-- > SELECT file, line, count, barriers FROM logged_read
 CREATE TABLE logged_read AS
 WITH named AS (
     SELECT process, cause, file, line, function, user_file, user_line, user_function,
@@ -218,6 +236,7 @@ SELECT * FROM transfer
 WHERE step IS NULL AND process NOT IN (SELECT process FROM captured_loop);
 
 -- Processes of which it is known what they sent to the device: of sizes alone, those of many transfers.
+-- > SELECT process FROM upload_record
 CREATE TABLE upload_record AS
 SELECT process FROM captured_loop
 UNION SELECT process FROM reported
@@ -225,6 +244,7 @@ WHERE uploads IS NOT NULL AND upload_growth IS NOT NULL OR sends >= 20
 UNION SELECT process FROM logged_transfer;
 
 -- Processes of which it is known whether values are read. A log alone names only reads before the barrier.
+-- > SELECT process FROM read_record
 CREATE TABLE read_record AS
 SELECT process FROM (
     SELECT process FROM operator_counts UNION SELECT process FROM reported WHERE fetched IS NOT NULL

@@ -2,6 +2,9 @@
 CREATE MACRO compiled_function(cause_) AS regexp_extract(cause_, '^jit\((.*)\)$', 1);
 
 -- How many instructions the graphs of the timeline have.
+-- * graph_hash: hash of the graph
+-- * instructions: its instructions, after optimization
+-- > SELECT max(instructions) AS largest FROM graph_size
 CREATE TABLE graph_size AS
 SELECT process, graph_hash, max(instructions) AS instructions FROM hlo_module GROUP BY ALL;
 
@@ -43,6 +46,12 @@ ORDER BY process, graphs DESC, site;
 
 -- Operators launched one by one, in eager mode: by the metrics of a report, else by the events of a
 -- timeline, in which they are graphs that neither a barrier nor a read launches.
+-- * launches: launches of single operators
+-- * launch_ns: time of these launches
+-- * operators: operators compiled one by one
+-- * compile_ns: time spent compiling them
+-- * graphs: launches of graphs
+-- > SELECT process, launches, operators FROM eager_launches
 CREATE TABLE eager_launches AS
 SELECT e.process, e.samples AS launches, e.accumulator AS launch_ns,
        coalesce(c.samples, 0) AS operators, coalesce(c.accumulator, 0) AS compile_ns,
@@ -67,6 +76,7 @@ JOIN (
 WHERE s.process NOT IN (SELECT process FROM measured WHERE meaning = 'eager_execute');
 
 -- Processes of which it is known what they launched outside of graphs; a step log does not tell.
+-- > SELECT process FROM launch_record
 CREATE TABLE launch_record AS
 SELECT process FROM measured WHERE meaning IN ('execute', 'eager_execute')
     AND process NOT IN (SELECT process FROM reported_early)
@@ -77,6 +87,7 @@ CREATE TABLE logged_barrier AS
 SELECT process FROM logged_cause WHERE meaning = 'barrier' GROUP BY process;
 
 -- Processes of which it is known whether they have barriers.
+-- > SELECT process FROM barrier_record
 CREATE TABLE barrier_record AS
 SELECT process FROM step UNION SELECT process FROM growing_read
 UNION SELECT process FROM logged_barrier WHERE process IN (SELECT process FROM compile_record)
@@ -99,6 +110,9 @@ WHERE o.closure_file IS NOT NULL;
 -- Loops that lack a barrier: several steps pile up in one graph. Either the optimizer stepped at
 -- least twice for each barrier that launched work, or reads cut graphs that grow, at least two for
 -- each barrier: within a step that ends at its update's barrier, they grow with the step. In eager mode there are no graphs.
+-- * cut_site: where reads cut growing graphs, as site(); NULL if the optimizer shows it
+-- * others: as in loop
+-- > SELECT process, thread, optimizer_steps, barriers FROM missing_barrier
 CREATE TABLE missing_barrier AS
 SELECT l.* EXCLUDE (longest), g.site AS cut_site
 FROM (
@@ -135,6 +149,16 @@ WHERE e.depth = 0 AND (o.process IS NOT NULL OR e.loop_function = 'forward')
   AND (e.process, e.file, e.line) NOT IN (SELECT (process, file, line) FROM repeated_closure);
 
 -- Compilations, with what changed since the earlier ones of their call site.
+-- * made_role: made, or used: where a tensor that existed before is first used
+-- * made_file: file of the line that makes the difference
+-- * made_line: that line
+-- * made_function: function that it is in
+-- * made_user_file: path of the user's line that led there, if that one is a library's
+-- * made_user_line: that line
+-- * made_user_function: function that it is in
+-- * compiled: name of the function, where the framework compiles functions
+-- * others: as in compilation, recompilation
+-- > SELECT index, kind, was, now FROM compiled_again WHERE kind IS NOT NULL
 CREATE TABLE compiled_again AS
 SELECT
     c.*, nullif(compiled_function(c.cause), '') AS compiled, r.kind, r.basis, r.against,
@@ -157,6 +181,19 @@ CREATE MACRO compiled_by(row_) AS CASE WHEN row_.made_file IS NOT NULL THEN rela
 
 -- Compilations as `xladoctor compilations` lists them, each with its cause as one value; NULL for
 -- the first of a call site. Where an iteration has several launches, warm-up counts iterations.
+-- * index: number of the compilation in its process, from 0
+-- * step: index of the next barrier, if known
+-- * ordinal: launches from the same call site before it
+-- * launches: total launches from the same call site, if known
+-- * warmup: whether it is part of the warm-up
+-- * seconds: seconds it took, if known
+-- * graph_hash: hash of the graph
+-- * in_timeline: whether the timeline has the graph
+-- * inputs: inputs of the graph
+-- * outputs: outputs of the graph
+-- * trigger: what caused the launch: the log's sentence
+-- * cause: why it was compiled again: columns of recompilation; NULL for a site's first
+-- > SELECT index, seconds, cause.kind FROM explained_compilation
 CREATE TABLE explained_compilation AS
 SELECT
     process, index, step, ordinal, launches,
@@ -176,6 +213,14 @@ FROM compiled_again c LEFT JOIN step_period p USING (process, thread);
 
 -- Call sites that compiled, with sums over their compilations (seconds where known) and how many
 -- had each kind of cause, the commonest first. `first` is the number of the first compilation.
+-- * trigger: what caused its launches: the log's sentence
+-- * compilations: compilations
+-- * graphs: different graphs
+-- * seconds: seconds they took, if known
+-- * seconds_after_warmup: the part of seconds after warm-up
+-- * kinds: compilations by kind of cause, the most frequent first
+-- * first: number of the first of them
+-- > SELECT file, line, compilations, graphs, kinds FROM compiled_site
 CREATE TABLE compiled_site AS
 WITH part AS (
     SELECT process, site(e) AS site, via, trigger, coalesce(cause.kind, 'first') AS kind,
@@ -196,10 +241,16 @@ FROM part GROUP BY process, site, via, trigger;
 CREATE MACRO base_of(op) AS regexp_replace(op, '(_backward)?([.].*)?$', '');
 
 -- Whether the size of an operator's result depends on the data.
+-- > SELECT name FROM counter WHERE sizes_by_data(name)
 CREATE MACRO sizes_by_data(op) AS has_trait(base_of(op), 'sized_by_data');
 
 -- How often each operator fell back in the step loop. Set-up falls into the first steps; a program
 -- without barriers, or a report without steps, counts as a whole.
+-- * op: operator, as its counter is named
+-- * base: the same without overload and backward suffix
+-- * count: how often it ran on the CPU
+-- * per_step: how often per iteration; NULL if iterations are unknown
+-- > SELECT op, count, per_step FROM fallback_in_loop
 CREATE TABLE fallback_in_loop AS
 SELECT
     c.process, c.name AS op, base_of(c.name) AS base,
@@ -226,6 +277,9 @@ WHERE contains(c.name, '::') AND NOT has_trait(c.name, 'reads_scalar')
 
 -- The lines of a log's reads, where it is certain of what: they are of one kind (scalars, or one
 -- operator that ran on the host), or there is one line. `share`: of all of them.
+-- * share: share (0 to 1) of all the process's reads that the log names
+-- * others: as in logged_read
+-- > SELECT file, line, share FROM logged_cut
 CREATE TABLE logged_cut AS
 SELECT *, count / sum(count) OVER (PARTITION BY process) AS share
 FROM logged_read
@@ -248,6 +302,15 @@ WHERE l.op IS NULL AND l.process NOT IN (SELECT process FROM fallback);
 -- counters, their lines from the probe steps. `.item()` and the like have counters too, but are
 -- reads. The cost of an operator's backward pass counts for the line of its forward pass.
 -- `part`: share of all fallbacks of the process.
+-- * op: operator, as its counter is named
+-- * base: the same without overload and backward suffix
+-- * count: how often it ran on the CPU at this line
+-- * per_step: how often per iteration; NULL if iterations are unknown
+-- * cost_ns: time in it, extrapolated from the probed steps; NULL if not measured
+-- * backward_count: the part of count in the backward pass
+-- * part: share (0 to 1) of all fallbacks of the process
+-- * dynamic: whether the data decide the size of its result
+-- > SELECT op, file, line, per_step, cost_ns FROM fallback_op WHERE per_step >= 1
 CREATE TABLE fallback_op AS
 WITH seen AS (
     SELECT process, op, sum(count) AS total FROM fallback_site GROUP BY ALL
@@ -298,6 +361,11 @@ FROM folded GROUP BY process, op, base, file, line;
 -- Operators that are only known to have run on the CPU, not how often: a console log names them. One of
 -- those that are the passes of one. `places`: the lines at which some operator ran there, or a value
 -- was read, with how often; the log does not tell which.
+-- * op: operator, as the log names it
+-- * base: the same without its overload
+-- * dynamic: whether the data decide the size of its result
+-- * places: lines at which the log has an operator or a read
+-- > SELECT op FROM named_fallback
 CREATE TABLE named_fallback AS
 WITH unnamed AS (
     SELECT process, list({'file': file, 'line': line, 'count': count} ORDER BY count DESC, file, line) AS places

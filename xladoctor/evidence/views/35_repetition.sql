@@ -7,6 +7,10 @@ GROUP BY ALL HAVING count(file) = 0 AND count(op_type) = 0;
 -- has no line, or the line that starts it, or those of the forward pass, and only the names of its
 -- operations tell; what the compiler adds may have no operation either. In a bare graph nothing tells
 -- the passes apart.
+-- * product: whether it is a product of matrices, a convolution or a custom call
+-- * pass: forward, backward, update, or NULL if unknown
+-- * others: as in hlo_instruction
+-- > SELECT pass, count(*) AS n FROM computing WHERE product GROUP BY pass
 CREATE TABLE computing AS
 SELECT i.*,
        i.opcode IN ('dot', 'convolution', 'custom-call') AS product,
@@ -115,6 +119,15 @@ GROUP BY f.process, f.program_id, f.in_entry;
 -- `layers` of the same shape, each with weights of its own. `part`: share of the graph's instructions
 -- that is copies of the first. The backward pass repeats what the forward pass does; an update does
 -- not.
+-- * program_id: number of the program
+-- * copies: how often the graph has the block
+-- * layers: whether the copies are layers, each with its own weights
+-- * bare: whether its instructions have neither lines nor operation names
+-- * trains: whether it updates parameters
+-- * convolves: whether it has convolutions
+-- * opcode: operation that is repeated at the line
+-- * part: share (0 to 1) of the graph's instructions that are copies of the first
+-- > SELECT file, line, copies, part FROM repetition WHERE NOT layers
 CREATE TABLE repetition AS
 WITH counted AS (
     SELECT process, program_id, CASE WHEN product THEN p.times ELSE in_entry END AS times,
@@ -197,6 +210,10 @@ LEFT JOIN also_bare a
 
 -- Batches that a graph computes on: inputs of one shape that one line sends, again at other steps.
 -- `loop`: the innermost loop around the line that sends them.
+-- * program_id: number of the program
+-- * count: batches
+-- * loop: the loop around the line of the backward pass: file, line, last_line
+-- > SELECT program_id, count FROM batches_in_graph
 CREATE TABLE batches_in_graph AS
 SELECT process, program_id, max(count) AS count, arg_max(loop, count) AS loop
 FROM (

@@ -1,5 +1,9 @@
 -- The steady state of each process: the steady steps of the thread that took longest, from which
 -- the timeline's steps are taken.
+-- * steps: number of its steady steps
+-- * duration_ns: total time of these steps
+-- * input_ns: waiting for the next batch; NULL if that was not recorded
+-- > SELECT duration_ns / steps AS ns_a_step FROM steady_loop
 CREATE TABLE steady_loop AS
 SELECT
     s.process, s.thread,
@@ -15,6 +19,9 @@ GROUP BY s.process, s.thread;
 
 -- Share of the steady loop in which its thread was ready to run and waited for a processor, and in
 -- which it ran.
+-- * share: share (0 to 1) of the time in which the thread was ready but had no processor
+-- * running: share (0 to 1) of the time in which it ran
+-- > SELECT process, share FROM processor_wait WHERE share > 0.1
 CREATE TABLE processor_wait AS
 SELECT
     p.process,
@@ -30,6 +37,7 @@ HAVING max(p.at_ns) > min(p.at_ns);
 
 -- The share of processor_wait as a number; 0 where it is not known. Rules that judge by time take it out of what they
 -- measured, and keep to information what could be nothing but these waits.
+-- > SELECT process, processor_wait_of(process) AS share FROM process
 CREATE MACRO processor_wait_of(process_) AS coalesce(
     (SELECT max(w.share) FROM processor_wait w WHERE w.process = process_), 0
 );
@@ -57,6 +65,14 @@ SELECT TRUE AS known WHERE NOT EXISTS (SELECT 1 FROM timeline WHERE not_understo
 
 -- Steady steps of the timeline, added up, with the time that no device had work: of several devices
 -- the least idle counts, since the others may wait for it or belong to another thread.
+-- * steps: steady steps of the timeline
+-- * duration_ns: total time of these steps
+-- * input_ns: waiting for the next batch
+-- * tracing_ns: Python that built graphs (estimate)
+-- * idle_input_ns: no device had work while the host waited for the next batch
+-- * idle_tracing_ns: likewise, while Python built graphs (estimate); NULL without samples
+-- * idle_other_ns: likewise, while other Python ran
+-- > SELECT idle_input_ns / duration_ns AS idle_for_input FROM steady_timeline
 CREATE TABLE steady_timeline AS
 SELECT
     t.process,
@@ -82,6 +98,17 @@ GROUP BY t.process;
 -- the first are from the loop's thread.
 -- `own` leaves out samples in a library, a module, the backward pass or an update: what every
 -- program has to trace. `share` is of the samples of the same kind.
+-- * kind: input, tracing, other, fallback or upload
+-- * file: path of the user's line
+-- * line: the line, from 1
+-- * function: function that it is in
+-- * looping: whether the samples are of the loop's thread
+-- * count: samples
+-- * own: samples in the line's own code
+-- * of_kind: all samples of this kind
+-- * share: share (0 to 1) of these
+-- * rank: 1 for the line with the most samples of its kind
+-- > SELECT file, line, share FROM host_line WHERE kind = 'tracing' AND rank <= 5
 CREATE TABLE host_line AS
 WITH placed AS (
     SELECT
@@ -127,6 +154,10 @@ FROM line
 WINDOW kind_of AS (PARTITION BY process, kind);
 
 -- The three hottest lines of each kind, for messages.
+-- * kind: as in host_line
+-- * samples: all samples of this kind
+-- * lines: place (file:line) and share (0 to 1), the hottest first
+-- > SELECT kind, lines FROM hottest_lines
 CREATE TABLE hottest_lines AS
 SELECT
     process, kind, any_value(of_kind) AS samples,
@@ -136,6 +167,7 @@ FROM host_line WHERE rank <= 3
 GROUP BY process, kind;
 
 -- Processes whose waits for input are known: the capture notes them, other profilers may mark them.
+-- > SELECT process FROM input_signal
 CREATE TABLE input_signal AS
 SELECT process FROM captured_loop
 UNION

@@ -158,6 +158,29 @@ FROM timed;
 -- shows (`seen_by`: calls, timeline), and what a metrics report and a log say of the reads of a process of which neither
 -- tells (counters: of scalars; transfers: of the rest; log). Whatever names no line is taken for those of the log, if it is certain
 -- that they are the same.
+-- * purpose: progress, condition, helper, metric, log, free; else print, copy or value
+-- * seen_by: source: calls, timeline, counters or transfers (metrics report), log
+-- * kinds: kinds of the reads, as in host_sync
+-- * cure: what to do instead, as a sentence
+-- * count: number of reads; in all steps, if the timeline has some of them
+-- * times: steps with one or more; of a report or a log, reads at this and other lines
+-- * per_step: reads per step
+-- * share_of_steps: share of the steps of the same barrier; of launches; NULL if unknown
+-- * steps_of: these steps, in words
+-- * share_of_all: share of all steps or of the time; of transfers, of graphs, too
+-- * turns: whether iterations of a loop without barriers count as steps
+-- * profiled: steps in the profile of another profiler; 0 if there is none
+-- * cost_ns: time that the host was blocked
+-- * cost_basis: bound if other causes may contribute to it, or the device works meanwhile
+-- * device_limits: whether the host does next to nothing but wait in this loop
+-- * claim: what removing them does to the timeline
+-- * waits: whether its steps wait for the device anyway
+-- * behind: whether it waits for values of an earlier step
+-- * bytes_each: mean bytes per transfer
+-- * early: whether the report came after too few launches for anything to recur
+-- * logged: total of launches or compilations that the log names
+-- * compiled: whether the log names only compilations
+-- > SELECT file, line, purpose, seen_by, share_of_steps FROM read_finding
 CREATE TABLE read_finding AS
 WITH scalars AS (
     SELECT process, sum(value) AS scalars FROM counter WHERE has_trait(name, 'reads_scalar') GROUP BY process

@@ -84,6 +84,7 @@ CREATE MACRO scope_of_one(op_name) AS array_to_string(list_filter(
 -- without compiled functions, transformations (jvp, transpose, vmap) and control flow; empty if it is in none. Of one
 -- that compilers made of several, such as an all-reduce of all gradients, jit(step)/(layer0/add:layer1/add), it is
 -- their scope, or how many scopes they are of.
+-- > SELECT DISTINCT scope_of(op_name) AS scope FROM hlo_instruction
 CREATE MACRO scope_of(op_name) AS CASE
     WHEN NOT regexp_full_match(op_name, '[^:]*/\(.*:.*\)') THEN scope_of_one(op_name)
     ELSE list_transform(
@@ -93,6 +94,12 @@ CREATE MACRO scope_of(op_name) AS CASE
 END;
 
 -- Time on each device by named scope, with the share of all that the device ran.
+-- * device: number of the device
+-- * scope: named scopes, the outermost first, joined by " > "
+-- * count: operations that ran
+-- * self_ns: time that they ran
+-- * share: share (0 to 1) of all that the device ran
+-- > SELECT scope, share FROM scope_time ORDER BY self_ns DESC
 CREATE TABLE scope_time AS
 WITH named AS (
     SELECT DISTINCT ON (i.process, m.name, i.name) i.process, m.name AS hlo_module, i.name AS hlo_op,

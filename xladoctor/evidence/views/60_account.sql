@@ -7,6 +7,19 @@ CREATE TABLE cut_short AS SELECT process FROM process WHERE NOT ended;
 -- `setup_ns`: what the first interval's Python has more than the median of the others: the model
 -- and the data were made in it. `earlier_compile_ns`: compiling before the loop began, by other threads: callbacks of
 -- one long launch make a loop on a thread of their own. `writing_ns`: what the capture wrote after the program's end.
+-- * began_at: when its first launch's interval began, in nanoseconds of the wall clock
+-- * ended_at: when its last launch's interval ended, in nanoseconds of the wall clock
+-- * compile_ns: compiling
+-- * read_ns: blocked in reads of device values
+-- * input_ns: waiting for the next batch
+-- * barrier_ns: in barriers
+-- * upload_ns: sending tensors to the device
+-- * save_ns: saving checkpoints
+-- * python_ns: the rest: Python
+-- * setup_ns: the part of python_ns that makes the model and the data
+-- * earlier_compile_ns: compiling before the loop, on other threads
+-- * writing_ns: writing by the capture after the program's end
+-- > SELECT python_ns / (ended_at - began_at) AS python FROM account
 CREATE TABLE account AS
 WITH interval_ AS (
     SELECT s.process, s.thread, s.begin_ns, s.end_ns, s.duration_ns, s.compile_ns, s.read_ns,

@@ -156,6 +156,11 @@ FROM part p JOIN (
 -- Where the steps of each process of a pod go: the mean time of each part, with the median of the processes and the
 -- MAD (of the faster ones, if half of them or more are slower than the rest). The parts make up the step of the
 -- process's device that waits least for others; without devices, of its loop.
+-- * part: input, compile, tracing, python, dispatch, upload, save, compute, exchange, …
+-- * ns: mean time of a step that it takes
+-- * median_ns: median of all processes
+-- * mad_ns: median of the absolute deviations from it
+-- > SELECT process, part, ns / 1e6 AS ms FROM pod_part WHERE ns > median_ns + 6 * mad_ns
 CREATE TABLE pod_part AS
 WITH mean AS (SELECT process, part, avg(ns)::BIGINT AS ns FROM pod_step_part GROUP BY process, part)
 SELECT m.process, m.part, m.ns, u.median_ns, u.mad_ns
@@ -229,6 +234,16 @@ WHERE m.processes <= many.processes
 -- devices compute longer, and run another graph; `device`: one of its host's devices computes longer; `host`: anything
 -- else, in most steps; `sometimes`: anything else, in some steps, but more often than the others. `part` is the part of its late steps that differs most, by `excess_ns`; `device` is
 -- the one that computes longer, if its host's others do not.
+-- * name: as in pod_process
+-- * device: the one that is slow, if one of its host's alone is
+-- * kind: lag, compile, input, graph, device, host or sometimes
+-- * part: part of its late steps that differs most, as in pod_part
+-- * excess_ns: by how much, on average
+-- * late_steps: steps in which it was late
+-- * steps: steps that were compared
+-- * step_ns: mean duration of the pod's steps
+-- * processes: processes that were compared
+-- > SELECT name, kind, part, excess_ns / 1e6 AS ms FROM pod_straggler
 CREATE TABLE pod_straggler AS
 WITH process_ AS (
     SELECT process, count(*) AS steps, count(*) FILTER (late) AS late_steps, avg(own_ns) AS own_ns,

@@ -62,6 +62,20 @@ SELECT process, thread, max(index) AS last FROM step WHERE NOT tail GROUP BY pro
 -- launches, whether that was before the loop's first barrier (`ahead`), and the lines whose operations differ. Where only a part of a run is judged, those in
 -- it, warm-up or not, that have an earlier graph to differ from. Without a barrier all graphs
 -- differ, of the program or of one of its loops, which is another finding.
+-- * launches: total launches from the same call site, if known
+-- * what: kind, or unknown
+-- * turn: iteration of its call site that compiled, from 0
+-- * unsettled: whether it came in the last third of the launches of its call site
+-- * ahead: whether it compiled before the first barrier of the loop
+-- * warmed_up: launches from there after warm-up; NULL if only part of a run is judged
+-- * running_ns: time of the loop without compiling
+-- * steps: iterations of the longest loop of the process
+-- * captured: whether the timeline has any graph
+-- * lines: file and line of operations that differ
+-- * place: what makes the difference: site (as site()), role, op, used; or NULL
+-- * spot: file and line of place
+-- * others: as in compiled_again
+-- > SELECT what, count(*) AS n FROM late_compilation GROUP BY what
 CREATE TABLE late_compilation AS
 SELECT
     c.* REPLACE (
@@ -152,12 +166,14 @@ WHERE c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another on
            ELSE c.kind IS NOT NULL AND c.end_ns BETWEEN w.begin_ns AND w.end_ns END;
 
 -- One more site that explains a finding.
+-- > SELECT unnest(also(site(optimizer), 'used')) FROM optimizer
 CREATE MACRO also(site_, role_) AS {
     'also_file': site_.file, 'also_line': site_.line, 'also_function': site_.function,
     'also_role': role_
 };
 
 -- The size of the first dimension of a shape as HLO text writes it.
+-- > SELECT rows_of(was) AS was, rows_of(now) AS now FROM recompilation
 CREATE MACRO rows_of(shape) AS TRY_CAST(regexp_extract(shape, '\[(\d+)', 1) AS BIGINT);
 
 -- Internal: the differences between neighbours of a list.
@@ -333,6 +349,7 @@ LEFT JOIN frame_time f ON f.process = r.process AND f.frame = r.frame;
 -- compiler reached its limit of versions: it stopped there, which is not settling. The cause's line
 -- comes first, the site second, then the line of the loader, if it is the only one, or of the
 -- first use, or the program's only function that puts batches together.
+-- > SELECT file, line, count, cause FROM recompiled(['input_shape'], 1, 0)
 CREATE MACRO recompiled(kinds, buckets, phases) AS TABLE
 SELECT
     * EXCLUDE (

@@ -3,6 +3,15 @@
 -- iteration; the bytes of a line's largest graph. `value` is the line's part; a count is the sum or,
 -- for memory, the maximum. Reads and barriers are those of a `thread`, each with its own loop; the
 -- others those of the process (0).
+-- * name: the count: compilations_after_warmup, host_syncs_per_step, …
+-- * thread: thread of the loop; 0 for counts of the process
+-- * file: path of the line
+-- * line: the line, from 1
+-- * function: function that it is in
+-- * value: what the line contributes to the count; bytes for peak_memory
+-- * times: how often it occurred
+-- * what: kinds of compilations or reads, or the operator
+-- > SELECT name, file, line, value FROM consumer ORDER BY name, value DESC
 CREATE TABLE consumer AS
 WITH turn AS (  -- without barriers, an iteration is an optimizer step, else the commonest read,
                 -- two of which do not make a loop

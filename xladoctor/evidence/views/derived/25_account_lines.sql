@@ -12,6 +12,11 @@ SELECT c.*, c.process NOT IN (SELECT process FROM missing_barrier) AND (
 FROM compilation_in_loop c LEFT JOIN step_period p USING (process, thread);
 
 -- The lines at which the parts of the time in account were spent, each with its share of the part.
+-- * part: compile, warmup_compile, read, input, barrier, dispatch, upload, save, …
+-- * file: path of the line
+-- * line: the line, from 1
+-- * share: share (0 to 1) of the part that was spent there
+-- > SELECT part, file, line, share FROM time_line ORDER BY part, share DESC
 CREATE TABLE time_line AS
 WITH spent AS (
     SELECT CASE kind WHEN 'tracing' THEN 'tracing' WHEN 'other' THEN 'python' WHEN 'fallback' THEN 'python'

@@ -1,7 +1,5 @@
-"""Every table, public view and macro of the evidence: what rules and queries can read."""
+"""The tables of the evidence, and what of it rules and queries of others can rely on."""
 
-from xladoctor.evidence.schema import examples
-from xladoctor.evidence.schema.views import VIEWS
 from xladoctor.facts import TABLES
 from xladoctor.facts.table import Column, Table
 
@@ -33,15 +31,12 @@ STABLE = frozenset(
         "host_line",
     )
 )
-EXAMPLES = {name: table.example for name, table in TABLES.items()} | examples.EXAMPLES
 
 __all__ = [
     "CHANGES",
     "EVIDENCE_VERSION",
-    "EXAMPLES",
     "STABLE",
     "TABLES",
-    "VIEWS",
     "Column",
     "Table",
 ]
