@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from xladoctor.evidence.catalog import macros, views
 from xladoctor.evidence.schema import TABLES
+from xladoctor.evidence.syntax import nodes, syntax
 
 #: Table functions that only generate rows.
 _MAKERS = frozenset({"range", "generate_series", "unnest"})
@@ -24,28 +24,19 @@ def not_of_the_evidence(query: str) -> list[str]:
         ValueError: the query cannot be analysed.
         duckdb.Error: it is not SQL.
     """
-    nodes = list(_nodes(syntax(query)))
+    found = list(nodes(parsed(query)))
     own = {
         entry["key"].lower()
-        for node in nodes
+        for node in found
         for entry in node.get("map", [])
         if isinstance(entry, dict) and "key" in entry
     }
-    found = [name for node in nodes for name in _foreign(node, own)]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(name for node in found for name in _foreign(node, own)))
 
 
-def syntax(query: str) -> Any:
-    """The syntax tree of a SELECT, as DuckDB gives it. Raises ValueError and duckdb.Error."""
-    parse = "SELECT json_serialize_sql($query::VARCHAR)"
-    ((text,),) = _parser().execute(parse, {"query": query}).fetchall()
-    try:
-        tree = json.loads(text)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    if tree["error"]:
-        raise ValueError(f"not one SELECT that can be checked: {tree['error_message']}")
-    return tree
+def parsed(query: str) -> dict[str, Any]:
+    """The syntax tree of a SELECT. Raises ValueError and duckdb.Error."""
+    return syntax(query, _parser())
 
 
 @cache
@@ -78,14 +69,3 @@ def _foreign(node: dict[str, Any], own: set[str]) -> Iterator[str]:
             yield f"{name}()"
     elif (name := str(node.get("function_name", "")).lower()) in _OUTSIDE:
         yield f"{name}()"
-
-
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    pending = [tree]
-    while pending:
-        branch = pending.pop()
-        if isinstance(branch, dict):
-            yield branch
-            pending += branch.values()
-        elif isinstance(branch, list):
-            pending += branch

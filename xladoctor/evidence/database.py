@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import cache
 from pathlib import Path
@@ -24,6 +23,7 @@ from xladoctor.evidence.query_shapes import (
     with_named,
 )
 from xladoctor.evidence.schema import TABLES
+from xladoctor.evidence.syntax import nodes, syntax
 from xladoctor.ingest.interface import Columns
 
 Result = TypeVar("Result")
@@ -281,15 +281,14 @@ class Database:
     def _named(self, query: str) -> set[str]:
         """The tables and macros that a query names; every word of it if it is not a SELECT."""
         try:
-            parse = "SELECT json_serialize_sql($query::VARCHAR)"
-            ((text,),) = self._connection.execute(parse, {"query": query}).fetchall()
-            tree = json.loads(text)
-        except (duckdb.Error, RecursionError):  # no JSON functions, or nested too deeply
-            tree = {"error": True}
-        if tree["error"]:
+            found = list(nodes(syntax(query, self._connection)))
+        except (duckdb.Error, ValueError):  # no JSON functions, or none that can be parsed
             return words(query)
-        tables = {name.strip('"').lower() for name in _values_of("table_name", tree)}
-        return tables | set(_values_of("function_name", tree)) & macros().keys()
+        tables, functions = (
+            {node[key] for node in found if isinstance(node.get(key), str)}
+            for key in ("table_name", "function_name")
+        )
+        return {name.strip('"').lower() for name in tables} | functions & macros().keys()
 
     def prepare(self, query: str) -> None:
         """Create the tables and views that the query names, and the ones that these depend on."""
@@ -361,19 +360,6 @@ def _tables() -> dict[str, str]:
         for name, table in TABLES.items()
     }
     return {name: f'CREATE TABLE "{name}" ({described})' for name, described in columns.items()}
-
-
-def _values_of(key: str, tree: Any) -> Iterator[str]:
-    """The texts under a key, anywhere in a JSON value."""
-    pending = [tree]
-    while pending:
-        branch = pending.pop()
-        if isinstance(branch, dict):
-            if isinstance(branch.get(key), str):
-                yield branch[key]
-            pending += branch.values()
-        elif isinstance(branch, list):
-            pending += branch
 
 
 def _settle(done: Future[Result], work: Callable[[], Result]) -> None:

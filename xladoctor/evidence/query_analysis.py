@@ -17,6 +17,7 @@ from xladoctor.evidence.catalog import macros, views
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.query_shapes import key_of, sources_key
 from xladoctor.evidence.schema import TABLES
+from xladoctor.evidence.syntax import nodes, syntax
 
 Tree = dict[str, Any]
 #: Any of these sets of relations, all empty, leaves a query without rows; none: it may have some.
@@ -78,7 +79,7 @@ class Analysis:
         relations = {*TABLES, *views()}
         named = {
             tree[key].lower()
-            for tree in _trees(self._parse(query))
+            for tree in nodes(syntax(query, self._connection))
             for key in ("table_name", "function_name")
             if isinstance(tree.get(key), str)
         }
@@ -86,15 +87,11 @@ class Analysis:
 
     def empty_without(self, query: str) -> Conditions:
         """The sets of tables and views without whose rows the query has none."""
-        return self._of_node(self._parse(query)["statements"][0]["node"], {})
+        return self._of_node(self._parsed(query), {})
 
-    def _parse(self, query: str) -> Tree:
-        parse = "SELECT json_serialize_sql($query::VARCHAR)"
-        ((text,),) = self._connection.execute(parse, {"query": query}).fetchall()
-        tree: Tree = json.loads(text)
-        if tree["error"]:
-            raise ValueError(f"{tree['error_message']}: {query}")
-        return tree
+    def _parsed(self, query: str) -> Tree:
+        node: Tree = syntax(query, self._connection)["statements"][0]["node"]
+        return node
 
     def _of_node(self, node: Tree, outer: Mapping[str, Conditions]) -> Conditions:
         named = dict(outer)  # of the WITH clause
@@ -142,7 +139,7 @@ class Analysis:
             if name in self._aggregates:
                 return True
             if name in self._macros:
-                body = self._parse(self._macros[name])["statements"][0]["node"]
+                body = self._parsed(self._macros[name])
                 return self._aggregated(body["select_list"]) or self._aggregated(tree["arguments"])
         return any(map(self._aggregated, tree.values()))
 
@@ -200,13 +197,3 @@ def _conjuncts(condition: Tree | None) -> Iterator[Tree]:
             yield from _conjuncts(child)
     elif condition:
         yield condition
-
-
-def _trees(tree: Any) -> Iterator[Tree]:
-    """All objects in a JSON value."""
-    if isinstance(tree, dict):
-        yield tree
-        tree = list(tree.values())
-    if isinstance(tree, list):
-        for branch in tree:
-            yield from _trees(branch)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from xladoctor.evidence.allowlist import syntax
+from xladoctor.evidence.allowlist import parsed
 
 _TEXT = re.compile(rb"'((?:[^']|'')*)'")
 
@@ -34,7 +34,7 @@ def columns_in(query: str) -> Iterator[list[Column]]:
         ValueError, duckdb.Error: it is not one SELECT.
     """
     content = query.encode()
-    for select in _selects(syntax(query)["statements"][0]["node"]):
+    for select in _selects(parsed(query)["statements"][0]["node"]):
         yield [
             Column(_name(item), *_at(content, item), list(_texts(content, item)))
             for item in select["select_list"]
