@@ -26,7 +26,9 @@ from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.timeline.read import TimelineFile, read_timeline
 before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 began, used, ingested = time.perf_counter(), time.process_time(), Ingested()
-read_timeline(TimelineFile(Path(sys.argv[1]), 0, alone=True, for_viewers=True), Folders(), ingested)
+read_timeline(
+    TimelineFile(Path(sys.argv[1]), alone=True, for_viewers=True), Folders(), ingested.of(0)
+)
 took, used = time.perf_counter() - began, time.process_time() - used
 table = ingested.tables["timeline"]
 peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before

@@ -51,5 +51,5 @@ def of_first(proto: Any) -> Any:
 def read(proto: Any, folders: Folders | None = None) -> dict[str, list[Row]]:
     ingested = Ingested()
     data = proto if isinstance(proto, bytes) else proto.SerializeToString()
-    hlo.read_module(data, 3, 7, "cafe", folders or Folders(), ingested)
+    hlo.read_module(data, 7, "cafe", folders or Folders(), ingested.of(3))
     return {name: rows(columns) for name, columns in ingested.tables.items()}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support import Row, ingested, rows, step
-from xladoctor.ingest.compilations import join
+from xladoctor.ingest.compilations import Timed, join
 from xladoctor.ingest.frames import CallSite, Folders, Frame
 from xladoctor.ingest.graph_log import Block, GraphLog
 from xladoctor.ingest.timeline.compiling import Compiled
@@ -29,17 +29,9 @@ def executed(graph: str, **where: Any) -> Block:
     return block("execution", graph, **where)
 
 
-def timed(duration: int, step: int = 0, during: str = "barrier", line: int = 40) -> Row:
+def timed(duration: int, step: int = 0, during: str = "barrier", line: int = 40) -> Timed:
     site = CallSite(PROGRAM, line, "train", via="sync")
-    return {
-        "process": 0,
-        "thread": 1,
-        "step": step,
-        "during": during,
-        "end_ns": 1000 + duration,
-        "duration_ns": duration,
-        **site.columns(),
-    }
+    return Timed(1, step, during, 1000 + duration, duration, site=site)
 
 
 def in_timeline(*graphs: tuple[str, int]) -> list[Compiled]:
@@ -52,15 +44,14 @@ def in_timeline(*graphs: tuple[str, int]) -> list[Compiled]:
 
 def joined(
     blocks: list[Block] | None,
-    times: list[Row],
+    times: list[Timed],
     timeline: list[Compiled] | None = None,
     **tables: list[Row],
 ) -> tuple[list[Row], list[Row]]:
     """The compilations and the executions."""
     result = ingested(tables)
     log = None if blocks is None else GraphLog(tuple(blocks), 0)
-    columns = ingested({"t": times}).tables["t"]
-    join(log, columns, timeline or [], 0, Folders(), result)
+    join(log, times, timeline or [], Folders(), result.of(0))
     return rows(result.tables.get("compilation", {})), rows(result.tables.get("execution", {}))
 
 
@@ -218,7 +209,7 @@ def test_with_several_threads_the_log_s_size_tells_no_step() -> None:
 # How often a call site launched before it compiled, where the log has no executions
 
 
-def launched(times: list[Row], **tables: list[Row]) -> list[tuple[int, int | None]]:
+def launched(times: list[Timed], **tables: list[Row]) -> list[tuple[int, int | None]]:
     return [(row["ordinal"], row["launches"]) for row in joined([], times, None, **tables)[0]]
 
 

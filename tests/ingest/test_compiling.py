@@ -32,7 +32,7 @@ def read(space: builder.Space, folder: Path) -> tuple[list[Compiled], list[Row],
     path = folder / "vm_1.xplane.pb"
     path.write_bytes(space.bytes())
     ingested = Ingested()
-    compilations = read_timeline(TimelineFile(path, 3), Folders(), ingested).found
+    compilations = read_timeline(TimelineFile(path), Folders(), ingested.of(3)).found
     return compilations, rows(ingested.tables.get("hlo_module", {})), ingested.notes
 
 

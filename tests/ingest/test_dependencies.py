@@ -88,7 +88,7 @@ def tables(space: builder.Space, file: Path) -> dict[str, list[Row]]:
         line.events.sort(key=lambda event: event.offset_ps)
     file.write_bytes(written.SerializeToString())
     ingested = Ingested()
-    read_timeline(TimelineFile(file, 0), Folders(), ingested)
+    read_timeline(TimelineFile(file), Folders(), ingested.of(0))
     texts = ("activity", "region", "file")
     return {
         name: rows(

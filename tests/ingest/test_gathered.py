@@ -43,8 +43,8 @@ def test_rows_come_back_from_tables_and_from_the_database(
             table = Gathered()
             for row in part:
                 table.add("step", **{name: row[name] for name in sorted(row)})
-            table.move(ingested)
-        assert rows(ingested.tables["step"]) == given_rows
+            table.move(ingested.of(0))
+        assert rows(ingested.tables["step"]) == [{"process": 0, **row} for row in given_rows]
         names = ", ".join(f'"{name}"' for name in sorted(given_rows[0]))
         database = build(ingested, "a-run", Manifest(command=[])).database
         assert database.rows(f"SELECT {names} FROM step") == given_rows
@@ -66,9 +66,13 @@ def test_a_column_is_replaced_by_those_that_its_values_stand_for() -> None:
     table.table("cut")
     table.replace("site", lambda site: {"file": f"{site}.py", "line": site})
     ingested = Ingested()
-    table.move(ingested)
+    table.move(ingested.of(0))
     assert ingested.tables == {
-        "step": {"file": ["0.py", "None.py", "1.py", "0.py"], "line": [0, None, 1, 0]},
+        "step": {
+            "process": array("q", [0] * 4),
+            "file": ["0.py", "None.py", "1.py", "0.py"],
+            "line": [0, None, 1, 0],
+        },
         "cut": {},
     }
 

@@ -134,7 +134,7 @@ def test_frames_with_their_callers() -> None:
 def test_modules_follow_each_other() -> None:
     ingested = Ingested()
     for program in (7, 8):
-        hlo.read_module(module().SerializeToString(), 3, program, None, Folders(), ingested)
+        hlo.read_module(module().SerializeToString(), program, None, Folders(), ingested.of(3))
     programs = {name: columns["program_id"] for name, columns in ingested.tables.items()}
     assert programs == {
         "hlo_module": [7, 8],
@@ -355,7 +355,7 @@ def test_sample_names_the_lines_that_its_graph_is_built_on() -> None:
 
 def test_unreadable_module_leaves_a_note() -> None:
     ingested = Ingested()
-    hlo.read_module(b"\xff\xff", 3, 7, "cafe", Folders(), ingested)
+    hlo.read_module(b"\xff\xff", 7, "cafe", Folders(), ingested.of(3))
     assert ingested.tables == {}
     assert ingested.notes[0].startswith("module 7 of process 3: unreadable HLO (")
 
@@ -364,7 +364,7 @@ def test_unreadable_module_leaves_a_note() -> None:
 @given(data=st.binary(max_size=300))
 def test_junk_is_a_note_or_rows(data: bytes) -> None:
     ingested = Ingested()
-    hlo.read_module(data, 0, 0, None, Folders(), ingested)
+    hlo.read_module(data, 0, None, Folders(), ingested.of(0))
     assert bool(ingested.notes) != ("hlo_module" in ingested.tables)
 
 
@@ -421,8 +421,8 @@ def test_extreme_numbers_fit_the_evidence() -> None:
         added.operand_ids.append(number)
         added.metadata.source_file, added.metadata.source_line = "a\0b", INT32 - 1
     ingested = Ingested()
-    hlo.read_module(proto.SerializeToString(), 0, 0, None, Folders(), ingested)
-    hlo.read_module(module_with_parameter(2**62 + 5), 0, 1, None, Folders(), ingested)
+    hlo.read_module(proto.SerializeToString(), 0, None, Folders(), ingested.of(0))
+    hlo.read_module(module_with_parameter(2**62 + 5), 1, None, Folders(), ingested.of(0))
 
     database = build(ingested, "a-run", Manifest(command=[])).database
 

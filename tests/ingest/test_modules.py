@@ -76,7 +76,7 @@ def recorded(*files: tuple[str, int]) -> Process:
 def joined(folder: Path, ingested: Ingested, *named: tuple[str, int]) -> dict[int, str | None]:
     """The hash that each module got; ``named`` are the files that the process' record names."""
     record = recorded(*named)
-    read_modules(folder, record, Folders(), ingested).add(0, ingested)
+    read_modules(folder, record, Folders(), ingested).add(ingested.of(0))
     return {row["program_id"]: row["graph_hash"] for row in rows(ingested.tables["hlo_module"])}
 
 
@@ -244,7 +244,7 @@ def test_file_that_is_none_leaves_the_compilations_without_modules(
     (tmp_path / ONE).write_bytes(data)
     ingested = compilations([(2, 1)])
     record = recorded((ONE, 1))
-    read_modules(tmp_path, record, Folders(), ingested).add(0, ingested)
+    read_modules(tmp_path, record, Folders(), ingested).add(ingested.of(0))
     assert ingested.tables.get("hlo_module", {}) == {}
 
 

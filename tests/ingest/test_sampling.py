@@ -33,7 +33,7 @@ def split(samples: list[Row], other: int = 1000, **tables: list[Row]) -> tuple[A
     result = ingested({"host_sample": samples, **tables})
     for table, name in (("timeline_step", "other_ns"), ("device_step", "idle_other_ns")):
         result.append(table, {"process": np.array([0, 0]), name: np.array([other, 10])})
-    split_python(0, result)
+    split_python(result.of(0))
     return result.batches[0][1], result
 
 

@@ -101,5 +101,5 @@ def test_any_lines_are_taken_or_left(lines: list[str]) -> None:
     log = SlowAlarm()
     for line in lines:
         log.take(line)
-    log.add(0, Ingested())
+    log.add(Ingested().of(0))
     assert isinstance(log.LACKING, str)

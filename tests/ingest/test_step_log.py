@@ -17,6 +17,7 @@ from tests.support import rows
 from xladoctor.evidence.interface import Elsewhere
 from xladoctor.evidence.load import build
 from xladoctor.ingest.call_sites import CallSites, read_call_sites
+from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.run_records import DamagedRecord
@@ -61,8 +62,8 @@ def read(*lines: dict[str, Any] | str, sites: CallSites = SITES) -> Ingested:
 def read_both(*lines: dict[str, Any] | str, sites: CallSites = SITES) -> tuple[Ingested, StepLog]:
     ingested = Ingested()
     texts = (line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines)
-    log = read_step_log(texts, sites, 2, ingested, "steps.jsonl")
-    log.tables().move(ingested)
+    log = read_step_log(texts, sites, ingested.of(2), "steps.jsonl")
+    log.tables().move(ingested.of(2))
     return ingested, log
 
 
@@ -190,22 +191,7 @@ def test_compile_upload_optimizer_and_loader_lines() -> None:
     )
 
     base = {"process": 2, "thread": 7}
-    assert rows(log.compile_times()) == [
-        {
-            **base,
-            "step": 4,
-            "during": "read",
-            "end_ns": 99,
-            "duration_ns": 9,
-            "ordinal": None,
-            "launches": None,
-            "compiled": None,
-            "memory_bytes": None,
-            "callbacks": None,
-            "cached": None,
-            **SYNC.columns(),
-        }
-    ]
+    assert log.compiled == [Timed(7, 4, "read", 99, 9, site=SYNC)]
     sent = {**base, "step": 4, "direction": "to_device", **SYNC.columns()}
     assert table(ingested, "transfer") == [
         {**sent, "shape": [16, 64], "dtype": "bf16"},
@@ -249,10 +235,8 @@ def test_compilations_of_functions_have_what_changed_in_their_key() -> None:
         {**again, "against": 2, "changes": []},
     )
 
-    compiled = rows(log.compile_times())
-    assert [(r["compiled"], r["ordinal"], r["memory_bytes"]) for r in compiled] == [
-        ("step", 3, 14)
-    ] * 3
+    compiled = [(each.compiled, each.ordinal, each.memory_bytes) for each in log.compiled]
+    assert compiled == [("step", 3, 14)] * 3
     names = ("index", "nth", "against", "what", "argument", "was", "now")
     assert [tuple(row[name] for name in names) for row in table(ingested, "key_change")] == [
         (1, 0, 0, "shape", "batch['x']", "f32[8,4]", "bf16[9,4]"),
@@ -292,14 +276,14 @@ def test_steps_that_ended_with_next_to_nothing_are_parts_of_the_next() -> None:
     lines.insert(2, {**outlier, "step": 0})  # of a step that is none
     ingested = Ingested()
     texts = [json.dumps(each) for each in lines]
-    log = read_step_log(texts, sites, 2, ingested, "steps.jsonl")
-    log.tables().move(ingested)
+    log = read_step_log(texts, sites, ingested.of(2), "steps.jsonl")
+    log.tables().move(ingested.of(2))
 
     steps = [
         (row["index"], row["duration_ns"], row["executions"]) for row in table(ingested, "step")
     ]
     assert steps == [(0, 100, 4), (1, 150, 6)]
-    assert rows(log.compile_times())[0]["step"] == 1
+    assert log.compiled[0].step == 1
     assert [row["step"] for row in table(ingested, "outlier")] == [4, 1]
 
 
@@ -320,7 +304,7 @@ def test_cuts_of_a_step_add_up_however_many_there_are() -> None:
 
 def test_counters_are_summed_over_the_lines() -> None:
     lines = [json.dumps(line) for line in (STEP, {**STEP, "counters": {"MarkStep": 4}})]
-    log = read_step_log(lines, SITES, 2, Ingested(), "steps.jsonl")
+    log = read_step_log(lines, SITES, Ingested().of(2), "steps.jsonl")
     assert log.logged.counters == {"MarkStep": 5, "aten::_local_scalar_dense": 6}
 
 
@@ -535,9 +519,9 @@ def test_program_that_was_stopped_has_a_tail_of_its_cuts() -> None:
 
 def test_compilation_under_way_at_the_end_belongs_to_the_tail() -> None:
     ingested = Ingested()
-    log = read_step_log([json.dumps(CUT)], SITES, 2, ingested, "steps.jsonl")
+    log = read_step_log([json.dumps(CUT)], SITES, ingested.of(2), "steps.jsonl")
     log.compiled_until(CUT["end_ns"], CUT["end_ns"] + 100, 60)
-    log.tables().move(ingested)
+    log.tables().move(ingested.of(2))
 
     (tail,) = table(ingested, "step")
     assert tail["end_ns"] == CUT["end_ns"] + 100
@@ -547,9 +531,9 @@ def test_compilation_under_way_at_the_end_belongs_to_the_tail() -> None:
 
 def test_program_that_only_compiled_has_a_tail_too() -> None:
     ingested = Ingested()
-    log = StepLog(SITES, 2)
+    log = StepLog(SITES)
     log.compiled_until(1000, 1100, 60)
-    log.tables().move(ingested)
+    log.tables().move(ingested.of(2))
 
     (tail,) = table(ingested, "step")
     assert (tail["process"], tail["tail"], tail["main"]) == (2, True, True)

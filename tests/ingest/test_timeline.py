@@ -44,7 +44,7 @@ def read(folder: Path, space: builder.Space) -> Evidence:
     path = folder / "host.xplane.pb"
     path.write_bytes(space.bytes())
     ingested = Ingested()
-    read_timeline(TimelineFile(path, 0), Folders(), ingested)
+    read_timeline(TimelineFile(path), Folders(), ingested.of(0))
     assert ingested.notes == []
     return build(ingested, str(path), Elsewhere("timeline"))
 
@@ -298,7 +298,7 @@ def test_a_mark_that_was_held_up_is_of_the_step_with_its_number(late_ns: int, jo
     marked = end[:4] + np.array([0, late_ns, 0, 0])
     steps = Steps("xladoctor.step", np.append(0, marked[:-1]), marked, np.arange(4), logged=True)
 
-    add_steps({}, steps, 0, ingested)
+    add_steps({}, steps, ingested.of(0))
 
     ((_, columns),) = ingested.batches
     assert list(columns["joined"]) == [True, joined, True, True]

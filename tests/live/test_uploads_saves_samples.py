@@ -151,12 +151,12 @@ def read(run: Captured) -> dict[str, list[dict[str, Any]]]:
     ingested = Ingested()
     sites = read_call_sites((run.process / "call_sites.json").read_text())
     with (run.process / "steps.jsonl").open() as lines:
-        log = read_step_log(lines, sites, 0, ingested, "steps.jsonl")
-    log.tables().move(ingested)
-    read_host_samples(run.process / "host_samples.json", sites, 0, ingested)
+        log = read_step_log(lines, sites, ingested.of(0), "steps.jsonl")
+    log.tables().move(ingested.of(0))
+    read_host_samples(run.process / "host_samples.json", sites, ingested.of(0))
     assert ingested.notes == []
-    tables = {**ingested.tables, "compilation": log.compile_times()}
-    return {name: rows(columns) for name, columns in tables.items()}
+    tables = {name: rows(columns) for name, columns in ingested.tables.items()}
+    return {**tables, "compilation": [each._asdict() for each in log.compiled]}
 
 
 def by_line(table: list[dict[str, Any]], column: str) -> Counter[int]:

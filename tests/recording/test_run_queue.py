@@ -25,7 +25,7 @@ def recorder(*threads: tuple[int, int]) -> Any:
 
 def read(folder: Path) -> dict[str, list[Any]] | None:
     ingested = Ingested()
-    read_run_queue(folder / "processor.jsonl", 0, ingested)
+    read_run_queue(folder / "processor.jsonl", ingested.of(0))
     return ingested.tables.get("processor_use")
 
 

@@ -48,7 +48,7 @@ def _explain(session: Any, happened: EventCounts, kinds: Sequence[Kind]) -> dict
 def _evidence(folder: Path, happened: EventCounts, place: Places) -> Evidence:
     """The evidence of this process so far; the block is the part to judge, with only its reads."""
     ingested = Ingested()
-    read_process(folder, [], 0, ingested, None)
+    read_process(folder, [], ingested.of(0), None)
     ingested.tables.pop("host_sync", None)
     for (site, kind), count in happened.waits.items():
         ingested.add(

@@ -14,7 +14,7 @@ import numpy as np
 
 from xladoctor.facts.run import Process
 from xladoctor.frontends.vocabulary import events
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.step_log import Logged
 
@@ -30,8 +30,7 @@ def check(
     logged: Logged,
     reported: Mapping[str, int | None],
     record: Process,
-    number: int,
-    ingested: Ingested,
+    rows: ProcessRows,
 ) -> None:
     """Note that the end of a step log is lost, if that is certain.
 
@@ -40,14 +39,13 @@ def check(
         logged: the contents of the log.
         reported: the counters of the metrics report.
         record: the record of its process.
-        number: the process's number in the tables.
-        ingested: holds the timeline.
+        rows: have the timeline.
     """
-    if any(note.startswith(f"{path}:") for note in ingested.lost):
+    if any(note.startswith(f"{path}:") for note in rows.ingested.lost):
         return  # the loss is noted already
-    missing = _counted(logged, reported, record) or _recorded(logged, record, number, ingested)
+    missing = _counted(logged, reported, record) or _recorded(logged, record, rows)
     if missing:
-        ingested.lose(
+        rows.lose(
             f"{path}: is cut off: {missing}; what came after it is lost", *tables_of(path.name)
         )
 
@@ -63,24 +61,17 @@ def _counted(logged: Logged, reported: Mapping[str, int | None], record: Process
     return ""
 
 
-def _recorded(logged: Logged, record: Process, number: int, ingested: Ingested) -> str:
+def _recorded(logged: Logged, record: Process, rows: ProcessRows) -> str:
     """Text on how many steps of the timeline ended after the log did; empty if none."""
-    table = ingested.tables.get("timeline", {})
-    names = ("process", "file", "begin_ns", "steps_from")
-    rows = zip(*(table.get(name, ()) for name in names), strict=True)
     own = [
         (Path(file), begin)
-        for process, file, begin, source in rows
-        if process == number and source in events("barrier")
+        for file, begin, source in rows.of("timeline", "file", "begin_ns", "steps_from")
+        if source in events("barrier")
     ]
     if not own:
         return ""
     ((file, begin),) = own
-    (ends,) = (
-        columns["end_ns"]
-        for name, columns in ingested.batches
-        if name == "timeline_step" and columns["process"][0] == number
-    )
+    (ends,) = (columns["end_ns"] for _, columns in rows.batches("timeline_step"))
     last = logged.end_ns + _CLOCKS_NS if record.ended else max(logged.end_ns, begin) + _UNWRITTEN_NS
     # The log's clock leaves out by how much the system's clock was set before the window.
     started = next(

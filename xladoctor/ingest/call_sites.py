@@ -12,7 +12,7 @@ from xladoctor.facts.table import SITE
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.fact_rows import located_row, row
 from xladoctor.ingest.frames import NOWHERE, CallSite
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.run_records import read_record
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact_code
 from xladoctor.warmup import LEAST_OF_STEP
@@ -79,44 +79,39 @@ def read_call_sites(text: str) -> CallSites:
     )
 
 
-def add_call_sites(sites: CallSites, process: int, ingested: Ingested) -> None:
+def add_call_sites(sites: CallSites, rows: ProcessRows) -> None:
     """Fill the tables of lines, the loops around them, and what happened at them."""
+    ingested = rows.ingested  # files are of no process
     for site, text in zip(sites.sites, sites.sources, strict=True):
         ingested.add("source_line", file=site.file, line=site.line, text=redact_code(text))
-    ingested.table("enclosing_loop")
+    rows.table("enclosing_loop", "ignore_comment", "source_file")
     for site, loops in zip(sites.sites, sites.loops, strict=True):
         spot = {"file": site.file, "line": site.line, "via": site.via}
         for depth, loop in enumerate(loops):
-            columns = row(loop, EnclosingLoop)
-            ingested.add("enclosing_loop", process=process, **spot, depth=depth, **columns)
-    ingested.table("ignore_comment")
+            rows.add("enclosing_loop", **spot, depth=depth, **row(loop, EnclosingLoop))
     for asked in sites.ignores:
         columns = row(asked, IgnoreComment)
         ingested.add("ignore_comment", **columns | {"text": redact_code(asked.text)})
-    ingested.table("source_file")
     for file in sites.files:
         ingested.add("source_file", **row(file, SourceFile))
-    _add_launches(sites, process, ingested)
+    _add_launches(sites, rows)
     for origin in sites.origins:
-        columns = located_row(origin, ReadOrigin, sites)
-        ingested.add("read_origin", process=process, **columns)
-    ingested.table("fallback")
+        rows.add("read_origin", **located_row(origin, ReadOrigin, sites))
+    rows.table("fallback")
     for fallback in sites.fallbacks:
-        columns = located_row(fallback, Fallback, sites)
-        ingested.add("fallback", process=process, **columns)
+        rows.add("fallback", **located_row(fallback, Fallback, sites))
 
 
-def _add_launches(sites: CallSites, process: int, ingested: Ingested) -> None:
+def _add_launches(sites: CallSites, rows: ProcessRows) -> None:
     if sites.launched:
-        ingested.table("key_change")
+        rows.table("key_change")
     for launch in sites.launched:
         site = launch.site
         columns = located_row(launch, Launch, sites)
         if site in sites.light:
             columns["steps"] = 0
-        ingested.add(
+        rows.add(
             "launch",
-            process=process,
             parts=None if sites.parts is None else sites.parts.get(site, 0),
             operations=None if sites.operations is None else site in sites.operations,
             **columns,

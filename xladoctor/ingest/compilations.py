@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xladoctor.ingest import launches
-from xladoctor.ingest.frames import CallSite, Folders
+from xladoctor.ingest.frames import NOWHERE, CallSite, Folders
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.graph_log import Block, GraphLog
-from xladoctor.ingest.interface import Columns, Ingested
+from xladoctor.ingest.interface import ProcessRows
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled
@@ -33,55 +33,59 @@ Numbers = tuple[int | None, int | None]
 
 def join(
     log: GraphLog | None,
-    times: Columns,
+    times: Sequence[Timed],
     compiled: Sequence[Compiled],
-    process: int,
     folders: Folders,
-    ingested: Ingested,
+    rows: ProcessRows,
     modules: Sequence[Numbers] = (),
 ) -> None:
     """Fill ``compilation`` and ``execution`` of one process.
 
     Args:
-        times: columns of its compilations in the step log.
+        times: its compilations in the step log.
         compiled: the compilations in its timeline, in order of time.
         folders: where its Python keeps installed packages.
-        ingested: the tables to fill; ``step`` and ``host_sync`` are read.
+        rows: those of the process, whose ``step`` and ``host_sync`` are read.
         modules: inputs and outputs of the modules that it compiled, in order.
     """
-    hashes = _hashes(times, compiled)
+    times = _with_graphs(times, compiled)
     blocks = log.blocks if log else ()
     logged = [block for block in blocks if block.kind == "compilation"]
-    pairs = _pair(logged, times, hashes, process, ingested, modules)
+    pairs = _pair(logged, times, rows, modules)
     locate = _Locator(folders)
-    by_steps = launches.from_steps(
-        process, ingested.tables.get("step", {}), ingested.tables.get("host_sync", {})
-    )
+    by_steps = launches.from_steps(rows)
     by_blocks = launches.from_blocks(blocks, locate) if len(logged) < len(blocks) else None
-    rows = Gathered()
+    joined = Gathered()
     for index, (block, row) in enumerate(zip(logged, pairs, strict=True)):
-        timed, site = _Timed.at(times, hashes, row), locate(block)
+        timed, site = Timed() if row is None else times[row], locate(block)
         counts = by_blocks[index] if by_blocks else by_steps(site, timed.thread, timed.step)
         place = {**site.columns(), "callers": locate.callers(block)}
-        _add(process, index, block, timed, place, counts, rows)
-    for index, row in enumerate(_unlogged(len(hashes), pairs), len(logged)):
-        timed = _Timed.at(times, hashes, row)
-        site = locate.known(CallSite(*(times[name][row] for name in CallSite.__dataclass_fields__)))
+        _add(index, block, timed, place, counts, joined)
+    for index, row in enumerate(_unlogged(len(times), pairs), len(logged)):
+        timed, site = times[row], locate.known(times[row].site)
         counts = (
             by_steps(site, timed.thread, timed.step)
             if timed.ordinal is None
             else (timed.ordinal, timed.launches)
         )
         place = {**site.columns(), "callers": None}
-        _add(process, index, None, timed, place, counts, rows)
+        _add(index, None, timed, place, counts, joined)
     executed = (block for block in blocks if block.kind == "execution")
     for index, block in enumerate(executed):
-        _add_execution(process, index, block, locate(block), rows)
-    rows.move(ingested)
+        joined.add(
+            "execution",
+            index=index,
+            graph_hash=block.graph_hash,
+            cause=block.cause,
+            inputs=block.inputs,
+            outputs=block.outputs,
+            **locate(block).columns(),
+        )
+    joined.move(rows)
 
 
-class _Timed(NamedTuple):
-    """A compilation in the step log."""
+class Timed(NamedTuple):
+    """A compilation in the step log, or in a timeline that is all there is."""
 
     thread: int | None = None
     step: int | None = None
@@ -95,19 +99,12 @@ class _Timed(NamedTuple):
     callbacks: int | None = None
     cached: bool | None = None
     graph_hash: str | None = None  # from the timeline
+    site: CallSite = NOWHERE
 
     @property
     def cause(self) -> str | None:
         """What requested it: a function, if the framework compiles functions."""
         return f"jit({self.compiled})" if self.compiled else self.during
-
-    @classmethod
-    def at(cls, times: Columns, hashes: list[str | None], row: int | None) -> _Timed:
-        """The compilation in a row; empty if the row is None."""
-        if row is None:
-            return cls()
-        known = (times[name][row] if name in times else None for name in cls._fields[:-1])
-        return cls(*known)._replace(graph_hash=hashes[row])
 
 
 class _Locator:
@@ -137,78 +134,67 @@ class _Locator:
         return self._sites.setdefault(site, site)
 
 
-def with_unfinished(log: GraphLog, times: Columns, lived: tuple[int, int]) -> Columns:
-    """Add the compilations that were running when the program was stopped.
+def unfinished(log: GraphLog, times: Sequence[Timed], lived: tuple[int, int]) -> list[Timed]:
+    """The compilations that were running when the program was stopped.
 
     The analysis log names a graph before it is compiled; the step log does so after the call that
     compiled it, and a save compiles several. All that is known of their time is that it lies
     between the last logged record and the program's end; it is divided evenly.
 
     Args:
-        times: columns of the compilations in the step log.
+        times: the compilations in the step log.
         lived: when the last logged step or cut ended, and when the program ended.
     """
     logged = sum(block.kind == "compilation" for block in log.blocks)
-    more = logged - len(times.get("end_ns", ()))
+    more = logged - len(times)
     if more <= 0:
-        return times
+        return []
     began, ended = lived
-    row = {
-        "thread": None,
-        "step": None,
-        "during": "other",
-        **CallSite().columns(),
-        **{name: values[-1] for name, values in times.items()},
-    }
-    began = max(began, row.get("end_ns", began))
-    row |= {"end_ns": ended, "duration_ns": max(0, ended - began) // more}
-    return {name: [*times.get(name, ()), *[value] * more] for name, value in row.items()}
+    last = times[-1] if times else Timed(during="other", end_ns=began)
+    duration = max(0, ended - max(began, last.end_ns or began)) // more
+    return [last._replace(end_ns=ended, duration_ns=duration)] * more
 
 
-def _hashes(times: Columns, compiled: Sequence[Compiled]) -> list[str | None]:
-    """The graph of each timed compilation, from the timeline's event of the same duration."""
-    given: list[str | None] = list(times.get("graph_hash", ()))
-    durations = times.get("duration_ns", ())
-    hashes = given or [None] * len(durations)
+def _with_graphs(times: Sequence[Timed], compiled: Sequence[Compiled]) -> list[Timed]:
+    """The timed compilations with their graph, from the timeline's event of the same duration."""
+    found = list(times)
     events = (
         (compilation.client_ns, compilation.graph_hash)
         for compilation in compiled
         if compilation.client_ns is not None and compilation.graph_hash
     )
     event = next(events, None)
-    for row, duration in enumerate(durations if event else ()):
+    for row, timed in enumerate(times):
+        duration = timed.duration_ns or 0
         if event and abs(event[0] - duration) <= _SAME_DURATION * duration:
-            hashes[row] = event[1]
+            found[row] = timed._replace(graph_hash=event[1])
             event = next(events, None)
-    return hashes
+    return found
 
 
 def _pair(
     blocks: list[Block],
-    times: Columns,
-    hashes: list[str | None],
-    process: int,
-    ingested: Ingested,
+    times: list[Timed],
+    rows: ProcessRows,
     modules: Sequence[Numbers],
 ) -> list[int | None]:
     """The timed row of each block; None if unknown."""
-    count = len(hashes)
-    if len(blocks) == count:
-        return list(range(count))
-    ends = _log_ends(process, ingested.tables.get("step", {}))
+    if len(blocks) == len(times):
+        return list(range(len(times)))
+    ends = _log_ends(rows)
     steps = [_step_of(block, ends) for block in blocks]
-    if len(modules) == count:
+    if len(modules) == len(times):
         by_modules = _pair_by_modules(blocks, steps, times, modules)
         if by_modules is not None:
             return by_modules
     by_hash: dict[str, deque[int]] = defaultdict(deque)
-    for row, graph_hash in enumerate(hashes):
-        if graph_hash:
-            by_hash[graph_hash].append(row)
+    for row, timed in enumerate(times):
+        if timed.graph_hash:
+            by_hash[timed.graph_hash].append(row)
     pairs = [
-        rows.popleft() if (rows := by_hash.get(block.graph_hash)) else None for block in blocks
+        made.popleft() if (made := by_hash.get(block.graph_hash)) else None for block in blocks
     ]
-    _pair_by_step(blocks, steps, times, count, pairs)
+    _pair_by_step(blocks, steps, times, pairs)
     return pairs
 
 
@@ -220,7 +206,7 @@ def _unlogged(count: int, pairs: list[int | None]) -> Iterator[int]:
 
 
 def _pair_by_modules(
-    blocks: list[Block], steps: list[int | None], times: Columns, modules: Sequence[Numbers]
+    blocks: list[Block], steps: list[int | None], times: list[Timed], modules: Sequence[Numbers]
 ) -> list[int | None] | None:
     """Pair each block with the next compilation of a matching module, in the same step.
 
@@ -231,7 +217,7 @@ def _pair_by_modules(
     for block, step in zip(blocks, steps, strict=True):
         while at < len(modules) and not (
             agree((block.inputs, block.outputs), modules[at])
-            and (step is None or times["step"][at] == step)
+            and (step is None or times[at].step == step)
         ):
             at += 1
         if at == len(modules):
@@ -254,8 +240,7 @@ def _step_of(block: Block, ends: list[tuple[int, int]]) -> int | None:
 def _pair_by_step(
     blocks: list[Block],
     steps: list[int | None],
-    times: Columns,
-    count: int,
+    times: list[Timed],
     pairs: list[int | None],
 ) -> None:
     """Pair blocks and rows in the same step with the same kind of cause, if there are as many."""
@@ -264,38 +249,33 @@ def _pair_by_step(
         if pairs[index] is None:
             groups[step, block.at_barrier][0].append(index)
     taken = set(pairs)
-    for row in range(count):
+    for row, timed in enumerate(times):
         if row not in taken:
-            groups[times["step"][row], times["during"][row] == "barrier"][1].append(row)
+            groups[timed.step, timed.during == "barrier"][1].append(row)
     for of_step, rows in groups.values():
         if len(of_step) == len(rows):
             for index, row in zip(of_step, rows, strict=True):
                 pairs[index] = row
 
 
-def _log_ends(process: int, steps: Columns) -> list[tuple[int, int]]:
+def _log_ends(rows: ProcessRows) -> list[tuple[int, int]]:
     """The end of the analysis log at each step, in order; empty with several threads."""
-    rows: Iterable[tuple[Any, ...]] = zip(
-        *(steps.get(key, ()) for key in ("process", "thread", "log_offset", "index")), strict=True
-    )
-    own = [row[1:] for row in rows if row[0] == process and row[2]]
-    if len({thread for thread, _, _ in own}) != 1:
+    ends = [row for row in rows.of("step", "log_offset", "index", "thread") if row[0]]
+    if len({thread for _, _, thread in ends}) != 1:
         return []
-    return sorted((end, index) for _, end, index in own)
+    return sorted((end, index) for end, index, _ in ends)
 
 
 def _add(
-    process: int,
     index: int,
     block: Block | None,
-    timed: _Timed,
+    timed: Timed,
     place: dict[str, Any],
     counts: tuple[int, int | None],
     rows: Gathered,
 ) -> None:
     rows.add(
         "compilation",
-        process=process,
         thread=timed.thread,
         index=index,
         step=timed.step,
@@ -312,17 +292,4 @@ def _add(
         end_ns=timed.end_ns,
         duration_ns=timed.duration_ns,
         **place,
-    )
-
-
-def _add_execution(process: int, index: int, block: Block, site: CallSite, rows: Gathered) -> None:
-    rows.add(
-        "execution",
-        process=process,
-        index=index,
-        graph_hash=block.graph_hash,
-        cause=block.cause,
-        inputs=block.inputs,
-        outputs=block.outputs,
-        **site.columns(),
     )

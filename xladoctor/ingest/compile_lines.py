@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from xladoctor.ingest.call_sites import CallSites
+from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.fact_rows import as_hlo
 from xladoctor.ingest.gathered import Gathered
@@ -28,26 +29,24 @@ class CompileLines:
     """Takes the lines of a process about compiling.
 
     Attributes:
-        times: ``compilation``, whose rows lack their graphs.
+        times: the compilations, which lack their graphs.
         handlers: what takes a line, by its decoded type.
     """
 
-    def __init__(self, sites: CallSites, process: int, rows: Gathered) -> None:
-        self.times = Gathered()
+    def __init__(self, sites: CallSites, rows: Gathered) -> None:
+        self.times: list[Timed] = []
         self._splits: list[Split] = []
+        self._breaks: list[Break] = []
         self.handlers: dict[type[Fact], Callable[[Any], None]] = {
             decoded(Compile): self._compile,
             decoded(Phases): self._phases,
-            decoded(Break): self._take_break,
+            decoded(Break): self._breaks.append,
             decoded(Unbroken): self._take_unbroken,
             decoded(Limit): self._limit,
             decoded(Split): self._splits.append,
         }
         self._sites = sites
-        self._process = process
         self._rows = rows
-        self._compilations = 0
-        self._breaks: list[Break] = []
         self._unbroken: set[tuple[int | None, str]] = set()  # sites and functions
 
     def finish(self) -> None:
@@ -57,7 +56,6 @@ class CompileLines:
         for split in self._splits:
             self._rows.add(
                 "split_collective",
-                process=self._process,
                 operator=split.operator,
                 calls=self._sites.launches.get(split.site),
                 site=split.place,
@@ -68,57 +66,55 @@ class CompileLines:
             self._rows.table("compile_limit")
 
     def _compile(self, line: Compile) -> None:
-        self.times.add(
-            "compilation",
-            process=self._process,
-            thread=line.thread,
-            step=line.step,
-            during=line.during,
-            end_ns=line.end_ns,
-            duration_ns=line.duration_ns,
-            ordinal=line.ordinal,
-            launches=self._sites.launches.get(line.site),
-            compiled=line.function,
-            memory_bytes=_memory(line.memory),
-            callbacks=line.callbacks if line.function else None,
-            cached=line.cached,
-            site=line.site,
+        number = len(self.times)
+        self.times.append(
+            Timed(
+                thread=line.thread,
+                step=line.step,
+                during=line.during,
+                end_ns=line.end_ns,
+                duration_ns=line.duration_ns,
+                ordinal=line.ordinal,
+                launches=self._sites.launches.get(line.site),
+                compiled=line.function,
+                memory_bytes=_memory(line.memory),
+                callbacks=line.callbacks if line.function else None,
+                cached=line.cached,
+                site=self._sites[line.site],
+            )
         )
-        self._add_phases(self._compilations, line.phases)
+        self._add_phases(number, line.phases)
         if line.function is not None:  # its key is known
             self._rows.table("key_change")
         if line.against is not None:
-            self._changes(line, line.against)
+            self._changes(number, line, line.against)
         if line.repeated is not None:
             site, op, copies, operations, part = line.repeated
             self._rows.add(
                 "repeated_line",
-                process=self._process,
-                index=self._compilations,
+                index=number,
                 op=op,
                 copies=copies,
                 operations=operations,
                 part=min(1.0, part),
                 site=site,
             )
-        self._captured(line)
-        self._compilations += 1
+        self._captured(number, line)
 
-    def _captured(self, line: Compile) -> None:
+    def _captured(self, number: int, line: Compile) -> None:
         if line.captured is not None:
             self._rows.table("captured_constant")
         for site, argument, shape, size in line.captured or ():
             self._rows.add(
                 "captured_constant",
-                process=self._process,
-                index=self._compilations,
+                index=number,
                 argument=argument or None,
                 shape=as_hlo(shape),
                 bytes=size,
                 site=site,
             )
 
-    def _changes(self, line: Compile, against: int) -> None:
+    def _changes(self, number: int, line: Compile, against: int) -> None:
         changes = line.changes or (_NOTHING,)
         for nth, ((what, argument, was, now), made) in enumerate(
             zip_longest(changes, line.made[: len(changes)])
@@ -127,8 +123,7 @@ class CompileLines:
             role = None if site is None else "used" if made is None else "made"
             self._rows.add(
                 "key_change",
-                process=self._process,
-                index=self._compilations,
+                index=number,
                 nth=nth,
                 against=against - 1,
                 what=what,
@@ -142,9 +137,10 @@ class CompileLines:
 
     def _phases(self, line: Phases) -> None:
         number = None if line.number is None else line.number - 1
-        if number is not None and 0 <= number < self._compilations:
-            spent = self.times.table("compilation")["duration_ns"]
-            spent[number] += sum(line.phases.values())
+        if number is not None and 0 <= number < len(self.times):
+            timed = self.times[number]
+            spent = (timed.duration_ns or 0) + sum(line.phases.values())
+            self.times[number] = timed._replace(duration_ns=spent)
         else:
             number = None
         self._add_phases(number, line.phases)
@@ -153,14 +149,10 @@ class CompileLines:
         for phase, nanoseconds in phases.items():
             self._rows.add(
                 "compile_phase",
-                process=self._process,
                 compilation=compilation,
                 phase=phase,
                 duration_ns=nanoseconds,
             )
-
-    def _take_break(self, line: Break) -> None:
-        self._breaks.append(line)
 
     def _take_unbroken(self, line: Unbroken) -> None:
         self._unbroken.add((line.site, line.function))
@@ -177,7 +169,6 @@ class CompileLines:
             count, calls, parts = count + elsewhere, (calls or 0) + elsewhere, (parts or 0) + more
         self._rows.add(
             "graph_break",
-            process=self._process,
             compiled=line.function,
             reason=line.reason,
             hint=line.hint or None,
@@ -206,7 +197,6 @@ class CompileLines:
         defined, used = self._sites[line.defined], self._sites[line.used]
         self._rows.add(
             "compile_limit",
-            process=self._process,
             compiled=line.function,
             defined_file=defined.file,
             defined_line=defined.line,

@@ -5,10 +5,11 @@ neither a compilation's inputs nor how often it was launched.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from xladoctor.ingest.frames import CallSite
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.frames import NOWHERE, CallSite
+from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.text_reader import TextPart
 
 _UNTOLD = dict.fromkeys(
@@ -43,6 +44,7 @@ class CompilerLog(TextPart):
     """
 
     begun = False
+    _open: Any = None  # a record whose further lines may have no mark
 
     LACKING: ClassVar[str]
     MARKS: ClassVar[tuple[str, ...]]
@@ -53,9 +55,9 @@ class CompilerLog(TextPart):
         return next((mark for mark in cls.MARKS if mark in line), None)
 
     @property
-    @abstractmethod
     def inside(self) -> bool:
         """Whether a record is open, whose further lines may have no mark."""
+        return self._open is not None
 
     @property
     @abstractmethod
@@ -68,28 +70,28 @@ class CompilerLog(TextPart):
 
 
 def add_process(
-    number: int, frontend: str, ingested: Ingested, pid: int | None = None, rank: int | None = None
+    frontend: str, rows: ProcessRows, pid: int | None = None, rank: int | None = None
 ) -> None:
-    """Add a process that is known only from a log.
+    """Add a process that is known only from a log, unless it has been added.
 
     Args:
         frontend: the framework whose compiler wrote the log.
     """
-    ingested.add(
-        "process",
-        process=number,
-        pid=pid,
-        rank=rank,
-        host=None,
-        frontend=frontend,
-        device_kind=None,
-        devices=None,
-        ended=True,
-    )
+    if not rows.has("process"):
+        rows.add(
+            "process",
+            pid=pid,
+            rank=rank,
+            host=None,
+            frontend=frontend,
+            device_kind=None,
+            devices=None,
+            ended=True,
+        )
 
 
 def compilation(
-    process: int, index: int, function: str, ordinal: int, site: CallSite, **columns: Any
+    index: int, function: str | None, ordinal: int, site: CallSite, **columns: Any
 ) -> dict[str, Any]:
     """A row of ``compilation``.
 
@@ -99,18 +101,50 @@ def compilation(
         columns: other columns that the log has.
     """
     return {
-        "process": process,
         "index": index,
         "ordinal": ordinal,
-        "cause": f"jit({function})",
+        "cause": f"jit({function})" if function is not None else None,
         **_UNTOLD,
         **site.columns(),
         **columns,
     }
 
 
-def note_few(compilations: int, ingested: Ingested) -> None:
+def key_change(
+    index: int,
+    against: int | None,
+    change: Sequence[Any],
+    site: CallSite = NOWHERE,
+    role: str | None = None,
+    nth: int = 0,
+    hint: str | None = None,
+) -> dict[str, Any]:
+    """A row of ``key_change``.
+
+    Args:
+        index: number of the compilation in its process.
+        against: number of the one that it is compared with.
+        change: what is new, of which argument, what was there, and what is there now.
+        site: the line that made it so, or uses it, by its ``role``.
+        nth: number of the change among those of the compilation.
+    """
+    what, argument, was, now = change[:4]
+    return {
+        "index": index,
+        "nth": nth,
+        "against": against,
+        "what": what,
+        "argument": argument,
+        "was": was,
+        "now": now,
+        "hint": hint or None,
+        "role": role if site.file else None,
+        **site.columns(),
+    }
+
+
+def note_few(compilations: int, rows: ProcessRows) -> None:
     """Note that a short log may lack compilations, if it is the only evidence."""
     if compilations < _MANY:
         for table in ("compilation", "key_change"):
-            ingested.cut.setdefault(table, _FEW)
+            rows.ingested.cut.setdefault(table, _FEW)

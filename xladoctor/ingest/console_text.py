@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from xladoctor.ingest import compilations
+from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.compiler_log import CompilerLog
 from xladoctor.ingest.compressed import SPOILT, Unpacked, is_spoilt
 from xladoctor.ingest.formats import all_formats
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.graph_log import GraphLog
-from xladoctor.ingest.interface import Columns, Ingested, IngestError
+from xladoctor.ingest.interface import IngestError, ProcessRows
 from xladoctor.ingest.other_formats import described
 from xladoctor.ingest.plain_text import as_utf8, plain_lines
 from xladoctor.ingest.text_reader import TextPart, source_of
@@ -91,23 +92,21 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
     return Text(name, _joined(processes), notes)
 
 
-def add_logs(logs: Sequence[GraphLog], times: Columns, process: int, ingested: Ingested) -> None:
+def add_logs(logs: Sequence[GraphLog], times: Sequence[Timed], rows: ProcessRows) -> None:
     """Fill ``compilation`` and ``execution`` of a process from its logs and its timeline.
 
     Args:
         times: the times of the compilations in the timeline, in the form of a step log.
     """
     blocks = tuple(block for log in logs for block in log.blocks)
-    ingested.table("compilation")
-    if blocks:
-        ingested.table("execution")
-    compilations.join(GraphLog(blocks), times, (), process, Folders(), ingested)
+    rows.table("compilation", *["execution"] * bool(blocks))
+    compilations.join(GraphLog(blocks), times, (), Folders(), rows)
 
 
-def add_parts(parts: Iterable[TextPart], process: int, ingested: Ingested) -> None:
+def add_parts(parts: Iterable[TextPart], rows: ProcessRows) -> None:
     """Fill the tables of a process from its parts, except for its graphs."""
     for part in sorted(parts, key=lambda part: part.supplements):
-        part.add(process, ingested)
+        part.add(rows)
 
 
 def _joined(processes: dict[str, list[TextPart]]) -> dict[str, list[TextPart]]:

@@ -16,7 +16,7 @@ from xladoctor.ingest.compiled_calls import Calls
 from xladoctor.ingest.compiler_log import CompilerLog
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.graph_log import GraphLog
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Notes, ProcessRows
 from xladoctor.ingest.text_reader import TextReader
 from xladoctor.recording.bootstrap._xladoctor.frontend import FRONTENDS
 
@@ -28,14 +28,14 @@ class CompilerFile(NamedTuple):
         frontend: the name of the framework's frontend.
         is_one: whether a file that begins with these bytes has this format.
         process_id: returns the id of the process that wrote a file; None if it is unknown.
-        read: fills the tables of a process, given its number; returns the name of the frontend that
-            the file shows, if it is another one.
+        read: fills the tables of a process; returns the name of the frontend that the file shows,
+            if it is another one.
     """
 
     frontend: str
     is_one: Callable[[bytes], bool]
     process_id: Callable[[Path], int | None]
-    read: Callable[[Path, int, Ingested], str | None]
+    read: Callable[[Path, ProcessRows], str | None]
 
 
 class LogRecord(Protocol):
@@ -66,9 +66,7 @@ class LogRecords(Protocol):
     def take(self, record: LogRecord) -> bool:
         """Take a record; False if it is of another kind."""
 
-    def finish(
-        self, file: Path, first: int, calls: Calls, rows: Gathered, ingested: Ingested
-    ) -> None:
+    def finish(self, file: Path, first: int, calls: Calls, rows: Gathered, noted: Notes) -> None:
         """Add rows and notes, after the last record.
 
         Args:
@@ -109,7 +107,7 @@ class Formats:
         graph_log: reads the log of graphs that the capture requested, in a process's folder.
         report: adds the metrics of the report that the capture requested, from a file, for a
             process; returns its counters, None without a report.
-        records: takes what it adds to the structured log of its framework, for a process.
+        records: takes what it adds to the structured log of its framework.
         not_read: other formats of it, the most distinctive first.
     """
 
@@ -117,9 +115,9 @@ class Formats:
     logs: tuple[type[CompilerLog], ...] = ()
     text: Callable[[str], TextReader] | None = None
     compiler_files: tuple[CompilerFile, ...] = ()
-    graph_log: Callable[[Path, Ingested], GraphLog] | None = None
-    report: Callable[[Path, int, Ingested], dict[str, int | None] | None] | None = None
-    records: Callable[[int], LogRecords] | None = None
+    graph_log: Callable[[Path, Notes], GraphLog] | None = None
+    report: Callable[[Path, ProcessRows], dict[str, int | None] | None] | None = None
+    records: Callable[[], LogRecords] | None = None
     not_read: tuple[OtherFormat, ...] = ()
 
 

@@ -11,7 +11,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from xladoctor.ingest.interface import Columns, Ingested
+from xladoctor.ingest.interface import Columns, ProcessRows
 
 _ROWS = 4096
 
@@ -80,7 +80,7 @@ class Repeated(Sequence[Any]):
 
 
 class Gathered:
-    """Tables as :class:`Ingested` has them, filled row by row.
+    """The tables of a process, filled row by row.
 
     A column is an ``array`` of whole numbers, :class:`Repeated`, or a list of lists.
     """
@@ -121,11 +121,14 @@ class Gathered:
                 rows = [by(value) for value in (*values.values, None)]
                 columns |= {new: values.replaced([row[new] for row in rows]) for new in rows[0]}
 
-    def move(self, ingested: Ingested) -> None:
-        """Append the rows of all tables to ``ingested``."""
+    def move(self, rows: ProcessRows) -> None:
+        """Append the rows of all tables to those of the process."""
         for name in {**self._tables, **self._rows}:
-            columns = ingested.table(name)
-            for column, values in self.table(name).items():
+            columns, own = rows.ingested.table(name), self.table(name)
+            count = len(next(iter(own.values()), ()))
+            if count:
+                own = {"process": array("q", [rows.process]) * count, **own}
+            for column, values in own.items():
                 old = columns.get(column)
                 columns[column] = values if old is None else _extended(old, values)
 

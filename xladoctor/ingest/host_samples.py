@@ -13,12 +13,12 @@ from xladoctor.facts.timeline import HostSample
 from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.fact_rows import located_row
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.regular import defect, read_text
 from xladoctor.ingest.run_records import DamagedRecord, read_record
 
 
-def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Ingested) -> None:
+def read_host_samples(path: Path, sites: CallSites, rows: ProcessRows) -> None:
     """Fill ``host_sample``. Without the file the table stays absent: nothing was sampled.
 
     ``tracing`` is set from the samples alone: whether they are inside the framework.
@@ -28,15 +28,11 @@ def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Inge
     except FileNotFoundError:
         return
     except (OSError, DamagedRecord, UnicodeError) as error:
-        ingested.lose(
+        rows.lose(
             f"{path}: cannot be read ({defect(error)}); host samples are missing", "host_sample"
         )
         return
-    ingested.table("host_sample")
+    rows.table("host_sample")
     for sample in samples:
-        ingested.add(
-            "host_sample",
-            process=process,
-            tracing=sample.in_framework,
-            **located_row(sample, HostSample, sites),
-        )
+        columns = located_row(sample, HostSample, sites)
+        rows.add("host_sample", tracing=sample.in_framework, **columns)

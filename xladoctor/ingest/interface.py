@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -40,6 +41,23 @@ class Progress(Protocol):
 
     def done(self) -> None:
         """Called when the file has been read, or cannot be."""
+
+
+class Notes(Protocol):
+    """Takes notes on what was cut, skipped or unreadable."""
+
+    @property
+    def notes(self) -> list[str]:
+        """All notes so far, each with path and position."""
+
+    def lose(self, note: str, *tables: str) -> None:
+        """Note that part of what the program did is missing from the tables.
+
+        Args:
+            note: what is missing, with its path and position.
+            tables: the tables that lack rows. Rules that query them and find nothing count as not
+                evaluated.
+        """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,13 +101,7 @@ class Ingested:
     cut: dict[str, str] = field(default_factory=dict)
 
     def lose(self, note: str, *tables: str) -> None:
-        """Note that part of what the program did is missing from the tables.
-
-        Args:
-            note: what is missing, with its path and position.
-            tables: the tables that lack rows. Rules that query them and find nothing count as not
-                evaluated.
-        """
+        """See :class:`Notes`."""
         if len(self.lost) < _MOST_NOTES:
             self.notes.append(note)
             self.lost.append(note)
@@ -112,3 +124,72 @@ class Ingested:
         """Append many rows at once, given as columns, which may differ from call to call."""
         self.table(table)
         self.batches.append((table, columns))
+
+    def of(self, process: int) -> ProcessRows:
+        """The rows of one process, by its number."""
+        return ProcessRows(process, self)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRows:
+    """The rows of one process: its readers add some, and find those that others added before.
+
+    Attributes:
+        process: its number in the tables.
+        ingested: the rows of all processes.
+    """
+
+    process: int
+    ingested: Ingested
+
+    @property
+    def notes(self) -> list[str]:
+        """See :class:`Notes`."""
+        return self.ingested.notes
+
+    def lose(self, note: str, *tables: str) -> None:
+        """See :class:`Notes`."""
+        self.ingested.lose(note, *tables)
+
+    def table(self, *names: str) -> None:
+        """Have tables count as recorded, even if they are empty."""
+        for name in names:
+            self.ingested.table(name)
+
+    def add(self, table: str, /, **values: Any) -> None:
+        """Append one row; its keys are the table's other columns, the same in each call."""
+        self.ingested.add(table, process=self.process, **values)
+
+    def extend(self, table: str, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Append rows to those that were added one by one, given as the table's other columns."""
+        into, count = self.ingested.table(table), len(next(iter(columns.values())))
+        for name, values in {"process": [self.process] * count, **columns}.items():
+            into.setdefault(name, []).extend(values)
+
+    def append(self, table: str, columns: Columns) -> None:
+        """Append many rows at once, given as the table's other columns."""
+        count = len(next(iter(columns.values())))
+        self.ingested.append(table, {"process": array("q", [self.process]) * count, **columns})
+
+    def has(self, table: str) -> bool:
+        """Whether rows were added one by one."""
+        return self.process in self.ingested.tables.get(table, {}).get("process", ())
+
+    def of(self, table: str, *names: str) -> Iterator[tuple[Any, ...]]:
+        """The rows that were added one by one, as tuples of these columns."""
+        columns = self.ingested.tables.get(table, {})
+        rows = zip(*(columns.get(name, ()) for name in ("process", *names)), strict=True)
+        return (row[1:] for row in rows if row[0] == self.process)
+
+    def set(self, table: str, column: str, value: Any) -> None:
+        """Give a column this value in the rows that were added one by one."""
+        columns = self.ingested.tables.get(table, {})
+        for row, process in enumerate(columns.get("process", ())):
+            if process == self.process:
+                columns[column][row] = value
+
+    def batches(self, *tables: str) -> Iterator[tuple[str, Columns]]:
+        """The tables and columns of rows that were appended many at once."""
+        for table, columns in self.ingested.batches:
+            if table in tables and self.process in columns["process"][:1]:
+                yield table, columns

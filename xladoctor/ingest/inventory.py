@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from xladoctor import facts
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Notes
 from xladoctor.ingest.regular import lies_in, read_text
 from xladoctor.regular_files import checksum, record_checksum
 
@@ -53,9 +53,7 @@ def tables_of(file: str) -> tuple[str, ...]:
     return next((tables for pattern, tables in TABLES.items() if fnmatch(name, pattern)), ())
 
 
-def check(
-    path: Path, files: Mapping[str, int], crc32: Mapping[str, int], ingested: Ingested
-) -> None:
+def check(path: Path, files: Mapping[str, int], crc32: Mapping[str, int], noted: Notes) -> None:
     """Lose what was in files of a run directory that are shorter than they were, changed, or gone.
 
     Args:
@@ -64,23 +62,23 @@ def check(
     """
     record = json.loads(read_text(path / "run.json"))
     if record.get("own_crc32", own := record_checksum(record)) != own:
-        ingested.lose(f"{path / 'run.json'}: {_CHANGED}; what it says may be wrong")
+        noted.lose(f"{path / 'run.json'}: {_CHANGED}; what it says may be wrong")
     for file, size in files.items():
         try:
             now = (path / file).lstat().st_size if lies_in(path / file, path) else None
         except (OSError, ValueError):
             now = None
         if now is None:
-            ingested.lose(f"{path / file}: is gone; what was in it is lost", *tables_of(file))
+            noted.lose(f"{path / file}: is gone; what was in it is lost", *tables_of(file))
             continue
         if now < size:
-            ingested.lose(
+            noted.lose(
                 f"{path / file}: is cut off after {now:,} of {size:,} bytes; what was in"
                 " the rest is lost",
                 *tables_of(file),
             )
         elif now == size and file in crc32 and _is_changed(path, file, crc32[file]):
-            ingested.lose(f"{path / file}: {_CHANGED}; some of it may be lost", *tables_of(file))
+            noted.lose(f"{path / file}: {_CHANGED}; some of it may be lost", *tables_of(file))
 
 
 def _is_changed(path: Path, name: str, crc32: int) -> bool:

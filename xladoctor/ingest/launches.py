@@ -14,8 +14,9 @@ from typing import Any
 
 from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.graph_log import Block
-from xladoctor.ingest.interface import Columns
+from xladoctor.ingest.interface import ProcessRows
 
+_PLACE = ("file", "line", "via")
 #: (launches before this compilation, all launches or None) by call site, thread and step.
 Launches = Callable[[CallSite, int | None, int | None], tuple[int, int | None]]
 
@@ -35,22 +36,20 @@ def from_blocks(
     return [(count, before[site]) for site, count in known]
 
 
-def from_steps(process: int, steps: Columns, reads: Columns) -> Launches:
+def from_steps(rows: ProcessRows) -> Launches:
     """The launches from a process's step log; without one, from the compilations seen so far."""
-    by_reads = _from_reads(process, reads)
-    own = [
-        row
-        for row, owner in enumerate(steps.get("process", ()))
-        if owner == process and not steps["tail"][row]
-    ]
-    at: dict[tuple[int, int], int] = {}
+    by_reads = _from_reads(rows)
+    at: dict[tuple[int, int], tuple[tuple[Any, ...], int]] = {}  # place and ordinal of each step
+    places: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     totals: Counter[Any] = Counter()
     last: dict[Any, int] = {}
-    for row in own:
-        thread, index = steps["thread"][row], steps["index"][row]
-        at[thread, index] = row
-        totals[thread, *_place(steps, row)] += steps["barriers"][row]
-        last[thread] = max(last.get(thread, 0), index)
+    names = "tail", "thread", "index", "barriers", "ordinal", *_PLACE
+    for tail, thread, index, barriers, ordinal, *place in rows.of("step", *names):
+        if not tail:
+            where = tuple(place)
+            at[thread, index] = places.setdefault(where, where), ordinal  # they repeat
+            totals[thread, *place] += barriers
+            last[thread] = max(last.get(thread, 0), index)
     first: dict[Any, int] = {}
     seen: Counter[CallSite] = Counter()
 
@@ -58,9 +57,10 @@ def from_steps(process: int, steps: Columns, reads: Columns) -> Launches:
         seen[site] += 1
         if step is None or thread is None or thread not in last:  # only the order is known
             return seen[site] - 1, None
-        closed, place = at.get((thread, step)), (site.file, site.line, site.via)
-        if closed is not None and _place(steps, closed) == place:
-            return steps["ordinal"][closed], totals[thread, *place]
+        place = site.file, site.line, site.via
+        closed, ordinal = at.get((thread, step), (None, 0))
+        if closed == place:
+            return ordinal, totals[thread, *place]
         read = by_reads(site, thread, step)
         if read is not None:
             return read
@@ -70,15 +70,11 @@ def from_steps(process: int, steps: Columns, reads: Columns) -> Launches:
     return launches
 
 
-def _from_reads(
-    process: int, reads: Columns
-) -> Callable[[CallSite, int, int], tuple[int, int] | None]:
+def _from_reads(rows: ProcessRows) -> Callable[[CallSite, int, int], tuple[int, int] | None]:
     """The launches of lines that read; None for others. Each compilation is of a later read."""
     counts: dict[Any, Counter[int]] = {}
-    for row, owner in enumerate(reads.get("process", ())):
-        if owner == process:
-            key = reads["thread"][row], *_place(reads, row)
-            counts.setdefault(key, Counter())[reads["step"][row]] += reads["count"][row]
+    for thread, step, count, *place in rows.of("host_sync", "thread", "step", "count", *_PLACE):
+        counts.setdefault((thread, *place), Counter())[step] += count
     ordered = {key: sorted(of_steps) for key, of_steps in counts.items()}
     until = {
         key: [0, *accumulate(counts[key][step] for step in steps)] for key, steps in ordered.items()
@@ -95,7 +91,3 @@ def _from_reads(
         return before + within, max(total, before + within + 1)
 
     return launches
-
-
-def _place(steps: Columns, row: int) -> tuple[Any, ...]:
-    return steps["file"][row], steps["line"][row], steps["via"][row]

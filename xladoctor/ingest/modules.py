@@ -18,7 +18,7 @@ from xladoctor.facts.run import Process
 from xladoctor.ingest import hlo
 from xladoctor.ingest.compilations import Numbers, agree
 from xladoctor.ingest.frames import Folders
-from xladoctor.ingest.interface import Columns, Ingested
+from xladoctor.ingest.interface import Columns, Notes, ProcessRows
 from xladoctor.ingest.regular import own_files
 
 _SITE = ("file", "line", "via", "user_file", "user_line")
@@ -55,47 +55,44 @@ class CompiledModules:
             for module in file.modules
         ]
 
-    def add(self, process: int, ingested: Ingested) -> None:
+    def add(self, rows: ProcessRows) -> None:
         """Fill the tables of modules, and ``graph_hash`` if the analysis log lacks it."""
-        table = ingested.tables.get("compilation", {})
-        compilations = _in_order(table, process)
+        table = rows.ingested.tables.get("compilation", {})
+        own = [row for row, of in enumerate(table.get("process", ())) if of == rows.process]
+        compilations = _in_order(own, table)
         joined: list[tuple[hlo.Module, int | None]] = []
         done = unjoined = 0
         for file in self.files:
             until = 0 if file.until == 0 else max(file.until or 0, done + len(file.modules))
             if file.numbered:
-                rows = _by_number(file.modules, process, table)
+                made = _by_number(file.modules, own, table)
             else:
-                rows = _join(file.modules, compilations[done:until], table)
-            joined += zip(file.modules, rows, strict=True)
-            unjoined += sum(row is None for row in rows) if until else 0
+                made = _join(file.modules, compilations[done:until], table)
+            joined += zip(file.modules, made, strict=True)
+            unjoined += sum(row is None for row in made) if until else 0
             done = min(until, len(compilations))
         if unjoined:
-            ingested.notes.append(
+            rows.notes.append(
                 f"{self.folder.name}: {unjoined} of {len(joined)} compiled modules cannot be"
                 " distinguished from others; their causes are missing"
             )
         sites = [_site_of(row, table) for _, row in joined]
         hlo.lend_lines([module for module, _ in joined], sites)
         for module, row in joined:
-            module.add(process, _hash_of(row, module, table), ingested)
+            module.add(_hash_of(row, module, table), rows)
 
 
-def read_modules(
-    folder: Path, record: Process, folders: Folders, ingested: Ingested
-) -> CompiledModules:
+def read_modules(folder: Path, record: Process, folders: Folders, noted: Notes) -> CompiledModules:
     """Decode the modules of a process, whose ``record`` lists their files."""
-    noted = {row.file: row.compilations for row in record.modules}
+    until = {row.file: row.compilations for row in record.modules}
     numbered = {row.file for row in record.modules if row.numbered}
     known: set[int] = set()
     files = []
     found = sorted(folder.glob("modules*.xplane.pb"), key=lambda path: _order(path.name))
-    for path in own_files(folder, found, ingested):
-        fresh = [
-            module for module in _decode(path, folders, ingested) if module.program not in known
-        ]
+    for path in own_files(folder, found, noted):
+        fresh = [module for module in _decode(path, folders, noted) if module.program not in known]
         known.update(module.program for module in fresh)
-        files.append(_File(fresh, noted.get(path.name, _count(path.name)), path.name in numbered))
+        files.append(_File(fresh, until.get(path.name, _count(path.name)), path.name in numbered))
     return CompiledModules(folder, tuple(files))
 
 
@@ -110,38 +107,32 @@ def _order(name: str) -> float:
     return 0.5 if count is None else count
 
 
-def _decode(path: Path, folders: Folders, ingested: Ingested) -> list[hlo.Module]:
+def _decode(path: Path, folders: Folders, noted: Notes) -> list[hlo.Module]:
     from xladoctor.ingest.timeline.compiling import protos
     from xladoctor.ingest.xplane.space import read_space
 
-    space = read_space(path, ingested)
+    space = read_space(path, noted)
     decoded = []
     for program, proto in protos(space) if space else ():
         try:
             decoded.append(hlo.decode(proto, program, folders))
         except DecodeError as error:
-            ingested.notes.append(f"{path}: module {program}: unreadable HLO ({error})")
+            noted.notes.append(f"{path}: module {program}: unreadable HLO ({error})")
     return decoded
 
 
-def _in_order(table: Columns, process: int) -> list[int]:
-    """Rows of the process's compilations, in the order they began."""
-    rows = [row for row, of in enumerate(table.get("process", ())) if of == process]
+def _in_order(rows: list[int], table: Columns) -> list[int]:
+    """Rows of compilations, in the order they began."""
     ends, durations = table.get("end_ns", []), table.get("duration_ns", [])
     if all(ends[row] is not None and durations[row] is not None for row in rows):
-        rows.sort(key=lambda row: ends[row] - durations[row])
+        return sorted(rows, key=lambda row: ends[row] - durations[row])
     return rows
 
 
-def _by_number(modules: list[hlo.Module], process: int, table: Columns) -> list[int | None]:
+def _by_number(modules: list[hlo.Module], own: list[int], table: Columns) -> list[int | None]:
     """The row of each module's compilation, by number; fills in its inputs and outputs."""
-    of = {
-        (owner, index): row
-        for row, (owner, index) in enumerate(
-            zip(table.get("process", ()), table.get("index", ()), strict=True)
-        )
-    }
-    rows = [of.get((process, module.program - 1)) for module in modules]
+    by_index = {table["index"][row]: row for row in own}
+    rows = [by_index.get(module.program - 1) for module in modules]
     for module, row in zip(modules, rows, strict=True):
         if row is not None:
             table["inputs"][row], table["outputs"][row] = _numbers(module)

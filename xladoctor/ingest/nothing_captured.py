@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from xladoctor.frontends.vocabulary import captured, vocabulary
 from xladoctor.frontends.vocabulary_file import Vocabulary
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Notes
 from xladoctor.ingest.process_record import first_fault
 from xladoctor.ingest.regular import read_text
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact_text
@@ -43,22 +43,22 @@ def other_names(started: str) -> Iterator[OtherName]:
         yield OtherName(int(pid), name, int(line), function, file)
 
 
-def read_python_log(path: Path, ingested: Ingested) -> str | None:
+def read_python_log(path: Path, noted: Notes) -> str | None:
     """What Python processes said as they began; None without the file."""
     try:
         return read_text(path, errors="replace")
     except FileNotFoundError:
         return None
     except OSError as error:
-        ingested.lose(f"{path}: cannot be read ({error.strerror})")
+        noted.lose(f"{path}: cannot be read ({error.strerror})")
         return None
 
 
-def faults_at_start(log: Path, text: str, ingested: Ingested) -> list[str]:
+def faults_at_start(log: Path, text: str, noted: Notes) -> list[str]:
     """Faults of the capture in processes that have no folder, or have it no more."""
     faults = re.findall(r"^(\d+) \d+ fault (.*)$", redact_text(text), re.MULTILINE)
     told = [f"{log}: process {pid} could not be captured: {fault}" for pid, fault in faults]
-    if fault := first_fault(log.parent, ingested):
+    if fault := first_fault(log.parent, noted):
         told.append(f"{log.parent / 'faults.log'}: a process could not be captured: {fault}")
     return told
 

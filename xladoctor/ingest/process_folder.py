@@ -11,11 +11,12 @@ from xladoctor.facts.run import Process
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest import agreement, compilations
 from xladoctor.ingest.call_sites import CallSites, add_call_sites, read_call_sites
+from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.formats import Formats, formats_of
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.host_samples import read_host_samples
-from xladoctor.ingest.interface import Columns, Ingested, Progress
+from xladoctor.ingest.interface import Ingested, Notes, ProcessRows, Progress
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.modules import read_modules
 from xladoctor.ingest.process_record import (
@@ -40,10 +41,10 @@ if TYPE_CHECKING:
 def read_process(
     folder: Path,
     timelines: list[Path],
-    number: int,
-    ingested: Ingested,
+    rows: ProcessRows,
     progress: Progress | None,
     ended_ns: int | None = None,
+    stopped: bool = False,
     asked_for: bool = False,
 ) -> bool:
     """Everything that a process, even a running one, left; False if it used no device.
@@ -51,54 +52,54 @@ def read_process(
     Args:
         folder: its own, below the run directory.
         timelines: the files of the captured timelines of all processes.
-        number: its number in the tables.
-        ingested: where to.
+        rows: where to.
         progress: told how far the reading of large files has got.
         ended_ns: when the program ended, if that is known.
+        stopped: whether xladoctor ended the program.
         asked_for: whether these timelines were, so that no other is better.
     """
-    record = read_process_record(folder / "process.json", ingested)
+    record = read_process_record(folder / "process.json", rows)
     steps = folder / "steps.jsonl"
     active = steps.exists() and steps.stat().st_size > 0  # a process cut short never said so
     if record is None or not (record.used_device or active):
-        _note_fault(folder, ingested)
+        _note_fault(folder, rows)
         return False
-    sites = _read_sites(folder / "call_sites.json", steps, ingested)
+    sites = _read_sites(folder / "call_sites.json", steps, rows)
     folders = _folders(record, sites)
-    add_process(record, number, folder, ingested)
-    add_call_sites(sites, number, ingested)
-    step_log = _read_steps(steps, sites, number, ingested)
+    add_process(record, folder, stopped, rows)
+    add_call_sites(sites, rows)
+    step_log = _read_steps(steps, sites, rows)
     formats = formats_of(record.frontend)
-    log = _read_graph_log(formats, folder, record.no_analysis_log, ingested)
-    times: Columns = {}
+    log = _read_graph_log(formats, folder, record.no_analysis_log, rows)
+    times: list[Timed] = []
     if step_log is not None:
         ended = None if record.ended else ended_ns
         times = _compile_times(step_log, log, record.began_ns, ended)
-        step_log.tables().move(ingested)
+        step_log.tables().move(rows)
         if vocabulary(record.frontend).records_reads:
-            ingested.table("host_sync")
-    modules = read_modules(folder, record, folders, ingested)
-    timeline = _timeline_of(record, folder, timelines, asked_for, ingested)
+            rows.table("host_sync")
+    modules = read_modules(folder, record, folders, rows)
+    timeline = _timeline_of(record, folder, timelines, asked_for, rows)
     compiled = (
-        _read_timeline(timeline, record, number, not modules.files, folders, ingested, progress)
+        _read_timeline(timeline, record, not modules.files, folders, rows, progress)
         if timeline is not None
         else []
     )
-    compilations.join(log, times, compiled, number, folders, ingested, modules.made)
-    modules.add(number, ingested)
-    read_host_samples(folder / "host_samples.json", sites, number, ingested)
-    read_run_queue(folder / "processor.jsonl", number, ingested)
-    split_python(number, ingested)
-    reported = formats.report and formats.report(folder / "metrics.txt", number, ingested)
+    compilations.join(log, times, compiled, folders, rows, modules.made)
+    modules.add(rows)
+    read_host_samples(folder / "host_samples.json", sites, rows)
+    read_run_queue(folder / "processor.jsonl", rows)
+    split_python(rows)
+    reported = formats.report and formats.report(folder / "metrics.txt", rows)
     logged = step_log.logged if step_log else Logged()
-    agreement.check(steps, logged, reported or {}, record, number, ingested)
-    _add_counters(reported, logged.counters, number, ingested)
+    agreement.check(steps, logged, reported or {}, record, rows)
+    _add_counters(reported, logged.counters, rows)
     return True
 
 
-def _note_fault(folder: Path, ingested: Ingested) -> None:
-    if fault := first_fault(folder, ingested):
-        ingested.lose(
+def _note_fault(folder: Path, noted: Notes) -> None:
+    if fault := first_fault(folder, noted):
+        noted.lose(
             f"{folder.name}: the capture switched itself off before it recorded anything: {fault}"
         )
 
@@ -108,25 +109,24 @@ def _timeline_of(
     folder: Path,
     timelines: list[Path],
     asked_for: bool,
-    ingested: Ingested,
+    noted: Notes,
 ) -> Path | None:
     """The timeline of a process: the one captured, or the program's own if that is better."""
     own = tuple(f"_{folder.name.removeprefix('process-')}{suffix}" for suffix in CAPTURED)
     timeline = next((path for path in timelines if path.name.endswith(own)), None)
     if not asked_for:
-        program = profile_of_program(record, folder, timeline, ingested)
-        programs = own_files(folder.parent, [program] if program else [], ingested)
+        program = profile_of_program(record, folder, timeline, noted)
+        programs = own_files(folder.parent, [program] if program else [], noted)
         timeline = next(iter(programs), timeline)
-    return timeline and without_jumps(record, folder, timeline, ingested)
+    return timeline and without_jumps(record, folder, timeline, noted)
 
 
 def _read_timeline(
     path: Path,
     record: Process,
-    number: int,
     lacks_modules: bool,
     folders: Folders,
-    ingested: Ingested,
+    rows: ProcessRows,
     progress: Progress | None,
 ) -> list[Compiled]:
     """Fill the tables of a timeline; return the compilations in it.
@@ -138,22 +138,21 @@ def _read_timeline(
 
     file = TimelineFile(
         path,
-        number,
         record.host,
         modules=lacks_modules,
         for_viewers=not path.name.endswith(SUFFIX),
         tells_reads=not vocabulary(record.frontend).records_reads,
     )
-    return read_timeline(file, folders, ingested, progress).found
+    return read_timeline(file, folders, rows, progress).found
 
 
 def _read_graph_log(
-    formats: Formats, folder: Path, none_because: str | None, ingested: Ingested
+    formats: Formats, folder: Path, none_because: str | None, noted: Notes
 ) -> GraphLog | None:
     if none_because:
-        ingested.notes.append(f"{folder.name}: no analysis log: {none_because}")
+        noted.notes.append(f"{folder.name}: no analysis log: {none_because}")
         return None
-    return formats.graph_log(folder, ingested) if formats.graph_log is not None else None
+    return formats.graph_log(folder, noted) if formats.graph_log is not None else None
 
 
 def _folders(record: Process, sites: CallSites) -> Folders:
@@ -169,7 +168,7 @@ def _folders(record: Process, sites: CallSites) -> Folders:
 
 def _compile_times(
     step_log: StepLog, log: GraphLog | None, began_ns: int, stopped_ns: int | None
-) -> Columns:
+) -> list[Timed]:
     """The compilations, and that which was under way when the program was stopped, if there was
     one; the step log did not get to know its time.
 
@@ -177,30 +176,29 @@ def _compile_times(
         began_ns: when the process began.
         stopped_ns: when it was stopped; None if it ended by itself, or if that is unknown.
     """
-    times = step_log.compile_times()
+    times = step_log.compiled
     if log is None or not stopped_ns:
         return times
     logged_ns = max(began_ns, step_log.logged.end_ns)
-    more = compilations.with_unfinished(log, times, (logged_ns, stopped_ns))
-    if unfinished := more.get("duration_ns", ())[len(times.get("end_ns", ())) :]:
-        step_log.compiled_until(logged_ns, stopped_ns, sum(unfinished))
-    return more
+    if more := compilations.unfinished(log, times, (logged_ns, stopped_ns)):
+        spent = sum(timed.duration_ns or 0 for timed in more)
+        step_log.compiled_until(logged_ns, stopped_ns, spent)
+    return [*times, *more]
 
 
-def _read_steps(path: Path, sites: CallSites, number: int, ingested: Ingested) -> StepLog | None:
-    with lines_in(path, ingested) as lines:
+def _read_steps(path: Path, sites: CallSites, rows: ProcessRows) -> StepLog | None:
+    with lines_in(path, rows) as lines:
         if lines is not None:
-            return read_step_log(lines, sites, number, ingested, str(path))
-    if not any(note.startswith(f"{path}:") for note in ingested.lost):
-        ingested.lose(f"{path}: is gone; what was in it is lost", *tables_of(path.name))
+            return read_step_log(lines, sites, rows, str(path))
+    if not any(note.startswith(f"{path}:") for note in rows.ingested.lost):
+        rows.lose(f"{path}: is gone; what was in it is lost", *tables_of(path.name))
     return None
 
 
 def _add_counters(
     reported: Mapping[str, int | None] | None,
     logged: Mapping[str, int],
-    number: int,
-    ingested: Ingested,
+    rows: ProcessRows,
 ) -> None:
     """Fill ``counter``. The report or the step log may lack the end: the larger count holds."""
     whole = dict(reported or {})
@@ -208,19 +206,19 @@ def _add_counters(
         known = whole.get(name)
         whole[name] = value if known is None else max(known, value)
     if reported is not None:
-        ingested.table("counter")
+        rows.table("counter")
     for name, count in whole.items():
-        ingested.add("counter", process=number, name=name, value=count)
+        rows.add("counter", name=name, value=count)
 
 
-def _read_sites(path: Path, steps: Path, ingested: Ingested) -> CallSites:
+def _read_sites(path: Path, steps: Path, noted: Notes) -> CallSites:
     """The call sites, and which of them are of set-up, as far as the step log shows it."""
     try:
         sites = read_call_sites(read_text(path))
     except FileNotFoundError:
         return CallSites()
     except (OSError, UnicodeError, DamagedRecord) as error:
-        ingested.lose(
+        noted.lose(
             f"{path}: cannot be read ({defect(error)}); lines of reads are missing",
             *tables_of(path.name),
         )

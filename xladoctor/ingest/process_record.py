@@ -10,7 +10,7 @@ from xladoctor.facts.timeline import CaptureWindow
 from xladoctor.foreign import quoted
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.fact_rows import row
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Ingested, Notes, ProcessRows
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.regular import defect, read_text
 from xladoctor.ingest.run_records import DamagedRecord, read_record
@@ -35,7 +35,7 @@ _FEW = 10  # steps of a window that are enough to need no other
 _FAR = 0.5  # share of the limit
 
 
-def read_process_record(path: Path, ingested: Ingested) -> Process | None:
+def read_process_record(path: Path, noted: Notes) -> Process | None:
     """Read the record; None, with a note of the loss, if it cannot be read."""
     try:
         return read_record(read_text(path), decoded(Process))
@@ -43,30 +43,30 @@ def read_process_record(path: Path, ingested: Ingested) -> Process | None:
         why = "not written, as on a full disk, or removed"
     except (OSError, UnicodeError, DamagedRecord) as error:
         why = defect(error)
-    ingested.lose(f"{path}: cannot be read ({why}); the process is left out", *tables_of(path.name))
+    noted.lose(f"{path}: cannot be read ({why}); the process is left out", *tables_of(path.name))
     return None
 
 
-def add_process(record: Process, number: int, folder: Path, ingested: Ingested) -> None:
+def add_process(record: Process, folder: Path, stopped: bool, rows: ProcessRows) -> None:
     """Fill the tables of the process itself.
 
     Args:
         record: from :func:`read_process_record`.
         folder: the process's folder, which would hold a fault of the capture.
+        stopped: whether xladoctor ended the program.
     """
     devices = record.devices
     kind = devices[0].split(":")[0] if devices else record.settings.get("PJRT_DEVICE")
     running = not record.ended and is_running(folder)
-    columns = {**row(record, Process), "device_kind": kind, "running": running}
-    ingested.add("process", process=number, **columns)
+    columns = {**row(record, Process), "device_kind": kind, "running": running, "stopped": stopped}
+    rows.add("process", **columns)
     for package, version in record.versions.items():
-        ingested.add("version", process=number, package=package, version=version)
-    ingested.table("environment")
+        rows.add("version", package=package, version=version)
+    rows.table("environment")
     for name, value in record.settings.items():
         file, line, function = record.settings_lines.get(name, (None, None, None))
-        ingested.add(
+        rows.add(
             "environment",
-            process=number,
             name=name,
             value=redact_text(value),
             set_by="program" if file else "environment",
@@ -74,35 +74,34 @@ def add_process(record: Process, number: int, folder: Path, ingested: Ingested) 
             line=line,
             function=function,
         )
-    _add_windows(record, number, folder, ingested)
+    _add_windows(record, folder, rows)
     if running:
-        ingested.lose(
+        rows.lose(
             f"{folder.name}: the process is still running: what it has not written yet is missing,"
             " and so are the source lines that are written at its end"
         )
     elif not record.ended:
-        ingested.lose(
+        rows.lose(
             f"{folder.name}: the process was cut short; its last moments and the"
             " source lines that are written at its end are missing"
         )
-    _add_fault(number, folder, ingested)
+    _add_fault(folder, rows)
     for hook, why in record.missing.items():
-        ingested.lose(
+        rows.lose(
             f"{folder.name}: {hook} are not recorded: this release of"
             f" {record.frontend} has no place for the hook ({redact_text(why)})",
             *_OF_HOOK.get(hook, ()),
         )
 
 
-def _add_fault(number: int, folder: Path, ingested: Ingested) -> None:
-    ingested.table("capture_fault")
-    if fault := first_fault(folder, ingested):
-        log = str(folder / "faults.log")
-        ingested.add("capture_fault", process=number, text=fault, log=log)
-        ingested.lost.append(f"{folder.name}: the capture switched itself off: {fault}")
+def _add_fault(folder: Path, rows: ProcessRows) -> None:
+    rows.table("capture_fault")
+    if fault := first_fault(folder, rows):
+        rows.add("capture_fault", text=fault, log=str(folder / "faults.log"))
+        rows.ingested.lost.append(f"{folder.name}: the capture switched itself off: {fault}")
 
 
-def first_fault(folder: Path, ingested: Ingested) -> str | None:
+def first_fault(folder: Path, noted: Notes) -> str | None:
     """The last line of the first fault in ``faults.log``; later ones may be consequences."""
     faults = folder / "faults.log"
     try:
@@ -110,13 +109,13 @@ def first_fault(folder: Path, ingested: Ingested) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        ingested.lose(f"{faults}: cannot be read ({error.strerror})", *tables_of(faults.name))
+        noted.lose(f"{faults}: cannot be read ({error.strerror})", *tables_of(faults.name))
         return None
     return re.split(r"\n(?=Traceback )", text)[0].splitlines()[-1] if text else None
 
 
 def profile_of_program(
-    record: Process, folder: Path, ours: Path | None, ingested: Ingested
+    record: Process, folder: Path, ours: Path | None, noted: Notes
 ) -> Path | None:
     """The program's own profile, if it shows more than the capture's window or if there is no other
     timeline; a note says whether it is used.
@@ -126,7 +125,7 @@ def profile_of_program(
         return None
     if taken.session is None or taken.file is None:
         end = "was not ended" if taken.ended_by != "the program" else "left no file here"
-        ingested.notes.append(
+        noted.notes.append(
             f"{folder.name}: the program's own profile {end}; nothing else can"
             " be recorded while it lasts"
         )
@@ -143,25 +142,25 @@ def profile_of_program(
     )
     if captured >= min(taken.steps, _FEW):
         option = f"--session {quoted(taken.session)}"
-        ingested.notes.append(
+        noted.notes.append(
             f"{folder.name}: the program profiled itself, too ({steps}):"
             f" {option} reads that timeline"
         )
         return None
-    ingested.notes.append(
+    noted.notes.append(
         f"{folder.name}: the timeline is the profile that the program took of itself ({steps})"
     )
     return path
 
 
-def without_jumps(record: Process, folder: Path, timeline: Path, ingested: Ingested) -> Path | None:
+def without_jumps(record: Process, folder: Path, timeline: Path, noted: Notes) -> Path | None:
     """The timeline; None, with a note, if the system's clock was set while it was recorded."""
     jumped = next(
         (window.jumped_ns for window in record.windows if window.session == timeline.parent.name), 0
     )
     if not jumped:
         return timeline
-    ingested.lose(
+    noted.lose(
         f"{folder.name}: the timeline is left out: the system's clock was set"
         f" {'ahead' if jumped > 0 else 'back'} by {abs(jumped) / 1e9:.6g} s while it was"
         " recorded",
@@ -192,11 +191,11 @@ def note_windows_closed_early(limit: object, path: Path, ingested: Ingested) -> 
             )
 
 
-def _add_windows(record: Process, number: int, folder: Path, ingested: Ingested) -> None:
+def _add_windows(record: Process, folder: Path, rows: ProcessRows) -> None:
     for window in record.windows:
-        ingested.add("capture_window", process=number, **row(window, CaptureWindow))
+        rows.add("capture_window", **row(window, CaptureWindow))
     if record.modules_too_large:
-        ingested.notes.append(
+        rows.notes.append(
             f"{folder.name}: the modules of later compilations are left out:"
             " they would exceed --trace-bytes"
         )

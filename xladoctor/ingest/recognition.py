@@ -13,7 +13,7 @@ from xladoctor.ingest.chrome.beginning import LONGEST, is_trace, may_be_trace
 from xladoctor.ingest.compressed import HEAD, PACKED, head_of
 from xladoctor.ingest.formats import compiler_file
 from xladoctor.ingest.hlo.dump import is_dumped
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Notes
 from xladoctor.regular_files import files_below
 
 SUFFIX = ".xplane.pb"
@@ -91,7 +91,7 @@ def unreadable_traces(directory: Path, traces: list[Path]) -> list[Path]:
     return [file for _, file in zip(range(_MOST_FILES), named, strict=False)]
 
 
-def newest_traces(traces: list[Path], ingested: Ingested) -> list[Path]:
+def newest_traces(traces: list[Path], noted: Notes) -> list[Path]:
     """The traces below a directory, without copies for other viewers and earlier parts of a run.
 
     Profilers with a schedule name each part after its worker and time: ``vm.12.pt.trace.json``.
@@ -104,7 +104,7 @@ def newest_traces(traces: list[Path], ingested: Ingested) -> list[Path]:
         parts.setdefault(worker, []).append((int(part[2]) if part else 0, file))
     earlier = len(traces) - len(parts)
     if earlier:
-        ingested.notes.append(
+        noted.notes.append(
             f"{traces[0].parent}: {earlier} traces of earlier parts of the run"
             " are left out; name a file to read it"
         )

@@ -15,6 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.compiled_calls import add_placed
 from xladoctor.ingest.compiler_log import add_process
 from xladoctor.ingest.compressed import PACKED, head_of
@@ -23,7 +24,7 @@ from xladoctor.ingest.formats import compiler_file
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.hlo.dump import add_dumped
-from xladoctor.ingest.interface import Columns, Ingested, IngestError, Progress
+from xladoctor.ingest.interface import Ingested, IngestError, ProcessRows, Progress
 from xladoctor.ingest.recognition import (
     SUFFIX,
     ByKind,
@@ -42,6 +43,8 @@ from xladoctor.regular_files import files_below
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.read import Compilations
 
+#: The compilations in each timeline; None where it does not show them.
+_Times = Sequence[Sequence[Timed] | None]
 _EXPECTED = (
     "expected a run directory of `xladoctor run`, or timelines (.xplane.pb, or Chrome traces in"
     " .json files), metrics reports,"
@@ -70,7 +73,7 @@ def read_elsewhere(
     traces = held[Kind.TRACE] if not held[Kind.TIMELINE] else []
     timelines = [*held[Kind.TIMELINE], *traces]
     read = [
-        _read(file, number, file in traces, ingested, progress)
+        _read(file, file in traces, ingested.of(number), progress)
         for number, file in enumerate(timelines)
     ]
     times = [each.times for each in read]
@@ -84,7 +87,7 @@ def read_elsewhere(
     logged = _add_compilers_logs(held[Kind.COMPILER], len(times), ingested)
     for number, each in enumerate(read):
         if each.phases and number not in logged:
-            add_placed(each.phases, ingested)
+            add_placed(each.phases, ingested.of(number))
     _add_modules(held[Kind.MODULE], ingested)
     return ingested
 
@@ -125,7 +128,8 @@ def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -
     """
     logged: set[int] = set()
     table = ingested.tables.get("process", {})
-    processes = dict(zip(table.get("process", ()), _origins(table), strict=True))
+    origins = zip(table.get("pid", ()), table.get("rank", ()), strict=True)
+    processes: dict[int, _Origin] = dict(zip(table.get("process", ()), origins, strict=True))
     others = count(timelines)
     for file in files:
         known = compiler_file(head_of(file))
@@ -135,27 +139,18 @@ def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -
         number = _whose(origin, processes, timelines == len(files) == 1)
         if number is None:
             number = next(others)
-            add_process(number, known.frontend, ingested, *origin)
+            add_process(known.frontend, ingested.of(number), *origin)
             if timelines:
                 ingested.notes.append(f"{file}: {_no_timeline(origin)}; taken as another process")
         processes.pop(number, None)
         logged.add(number)
-        if frontend := known.read(file, number, ingested):
-            _name_frontend(number, frontend, ingested)
+        if frontend := known.read(file, ingested.of(number)):
+            ingested.of(number).set("process", "frontend", frontend)
     return logged
-
-
-def _name_frontend(number: int, frontend: str, ingested: Ingested) -> None:
-    table = ingested.tables["process"]
-    table["frontend"][table["process"].index(number)] = frontend
 
 
 #: A process's id and its rank; None if unknown.
 _Origin = tuple[int | None, int | None]
-
-
-def _origins(table: Columns) -> Iterator[_Origin]:
-    return zip(table.get("pid", ()), table.get("rank", ()), strict=True)
 
 
 def _whose(origin: _Origin, processes: dict[int, _Origin], alone: bool) -> int | None:
@@ -192,10 +187,10 @@ def _add_modules(modules: list[Path], ingested: Ingested) -> None:
         )
         return
     process = len(ingested.tables.get("timeline", {}).get("process", ()))
-    add_dumped(modules, 0 if process <= 1 else process, ingested)
+    add_dumped(modules, ingested.of(0 if process <= 1 else process))
 
 
-def add_texts(texts: Sequence[Text], times: Sequence[Columns | None], ingested: Ingested) -> None:
+def add_texts(texts: Sequence[Text], times: _Times, ingested: Ingested) -> None:
     """Add texts to the timelines of the same program.
 
     With one timeline, texts belong to its process, except for lines that name another. With several
@@ -224,7 +219,7 @@ def add_texts(texts: Sequence[Text], times: Sequence[Columns | None], ingested: 
         ingested.notes.extend(text.notes)
     _add_logs(logs, times, ingested)
     for said, number in parts:
-        add_parts(said, number, ingested)
+        add_parts(said, ingested.of(number))
     for number in dict.fromkeys(number for _, number in parts):
         own = [part for said, of in parts if of == number for part in said]
         ingested.notes.extend(_disagreement(own, times[number : number + 1]))
@@ -232,16 +227,14 @@ def add_texts(texts: Sequence[Text], times: Sequence[Columns | None], ingested: 
         ingested.notes.append(_together(texts, times, len(numbers), len({n for _, n in parts})))
 
 
-def _add_logs(
-    logs: dict[int, list[GraphLog]], times: Sequence[Columns | None], ingested: Ingested
-) -> None:
+def _add_logs(logs: dict[int, list[GraphLog]], times: _Times, ingested: Ingested) -> None:
     for number, parts in logs.items():
         of_process = times[number] if number < len(times) else None
         if parts or of_process is not None:
-            add_logs(parts, of_process or {}, number, ingested)
+            add_logs(parts, of_process or (), ingested.of(number))
 
 
-def _disagreement(parts: Sequence[TextPart], times: Sequence[Columns | None]) -> Iterator[str]:
+def _disagreement(parts: Sequence[TextPart], times: _Times) -> Iterator[str]:
     """Notes on evidence of one process that disagrees on the number of compilations.
 
     A timeline covers a part of the run: it may have fewer compilations than others, but not more.
@@ -250,7 +243,7 @@ def _disagreement(parts: Sequence[TextPart], times: Sequence[Columns | None]) ->
     for part in parts:
         if part.compiled is not None:
             counts[re.sub("^an? ", "the ", part.NAME)] += part.compiled
-    in_timeline = max((len(each.get("end_ns", ())) for each in times if each), default=0)
+    in_timeline = max((len(each) for each in times if each), default=0)
     if in_timeline > min(counts.values(), default=in_timeline):
         counts["the timeline"] = in_timeline
     if len(set(counts.values())) > 1:
@@ -261,9 +254,7 @@ def _disagreement(parts: Sequence[TextPart], times: Sequence[Columns | None]) ->
         )
 
 
-def _together(
-    texts: Sequence[Text], times: Sequence[Columns | None], named: int, processes: int
-) -> str:
+def _together(texts: Sequence[Text], times: _Times, named: int, processes: int) -> str:
     held = "; ".join(f"{text.name}: {' and '.join(text.kinds)}" for text in texts)
     taken = "as one process" if named == 1 else f"as {named} processes"
     taken += " with the timeline" if len(times) == 1 else ""
@@ -273,41 +264,31 @@ def _together(
 
 
 def _read(
-    file: Path, number: int, for_viewers: bool, ingested: Ingested, progress: Progress | None
+    file: Path, for_viewers: bool, rows: ProcessRows, progress: Progress | None
 ) -> Compilations:
     """Read a timeline; return its compilations."""
     from xladoctor.ingest.timeline.read import TimelineFile, read_timeline
 
-    timeline = TimelineFile(file, number, alone=True, for_viewers=for_viewers)
-    compilations = read_timeline(timeline, Folders(), ingested, progress)
-    table = ingested.tables.get("timeline", {})
-    events = dict(zip(table.get("process", ()), table.get("events", ()), strict=True)).get(number)
-    if events:
-        _add_process(file, number, ingested)
-    elif events is not None:  # otherwise it could not be opened, which is noted
-        ingested.notes.append(f"{file}: not a timeline, or one without events")
+    timeline = TimelineFile(file, alone=True, for_viewers=for_viewers)
+    compilations = read_timeline(timeline, Folders(), rows, progress)
+    # none if it could not be opened, which is noted
+    for events, host, pid, rank in rows.of("timeline", "events", "host", "pid", "rank"):
+        if events:
+            _add_process(file, host, pid, rank, rows)
+        else:
+            rows.notes.append(f"{file}: not a timeline, or one without events")
     return compilations
 
 
-def _add_process(file: Path, number: int, ingested: Ingested) -> None:
-    table = ingested.tables.get("timeline", {})
-    timeline = {name: values[table["process"].index(number)] for name, values in table.items()}
-    rows = ingested.tables.get("device", {})
-    kinds = [
-        kind
-        for owner, kind in zip(rows.get("process", ()), rows.get("kind", ()), strict=True)
-        if owner == number
-    ]
-    host = (
-        timeline["host"] or named_after(file) or file.name.removesuffix(PACKED).removesuffix(SUFFIX)
-    )
-    rank = rank_of(file) if timeline["rank"] is None else timeline["rank"]
-    ingested.add(
+def _add_process(
+    file: Path, host: str | None, pid: int | None, rank: int | None, rows: ProcessRows
+) -> None:
+    kinds = [kind for (kind,) in rows.of("device", "kind")]
+    rows.add(
         "process",
-        process=number,
-        pid=timeline["pid"],
-        rank=rank,
-        host=host,
+        pid=pid,
+        rank=rank_of(file) if rank is None else rank,
+        host=host or named_after(file) or file.name.removesuffix(PACKED).removesuffix(SUFFIX),
         frontend=None,
         device_kind=kinds[0] if kinds else None,
         devices=len(kinds),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from xladoctor import regular_files
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Notes
 from xladoctor.regular_files import LISTING, lines_of
 
 
@@ -38,19 +38,19 @@ def lies_in(path: Path, folder: Path) -> bool:
     return (path.is_dir() or path.is_file()) and path.resolve() == folder.resolve() / below
 
 
-def own_files(folder: Path, paths: Iterable[Path], ingested: Ingested) -> list[Path]:
+def own_files(folder: Path, paths: Iterable[Path], noted: Notes) -> list[Path]:
     """The paths inside the folder; links, which may lead out of it, are noted as lost."""
     inside = []
     for path in paths:
         if lies_in(path, folder):
             inside.append(path)
         else:
-            ingested.lose(f"{path}: a link or not a plain file; not read")
+            noted.lose(f"{path}: a link or not a plain file; not read")
     return inside
 
 
 @contextmanager
-def lines_in(path: Path, ingested: Ingested) -> Iterator[Iterator[str] | None]:
+def lines_in(path: Path, noted: Notes) -> Iterator[Iterator[str] | None]:
     """The lines of a text file, or None with a note if it cannot be opened."""
     try:
         file = open_text(path)
@@ -58,7 +58,7 @@ def lines_in(path: Path, ingested: Ingested) -> Iterator[Iterator[str] | None]:
         yield None
         return
     except OSError as error:
-        ingested.lose(f"{path}: cannot be read ({error.strerror})")
+        noted.lose(f"{path}: cannot be read ({error.strerror})")
         yield None
         return
     with file:

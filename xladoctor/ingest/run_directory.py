@@ -58,18 +58,18 @@ def read_run_directory(
     check(path, manifest.files or _listed_by_processes(folders), manifest.crc32, ingested)
     timelines = session_files(path, session, ingested, manifest.session, captured=True)
     timelines = own_files(path, timelines, ingested)
+    ended = manifest.ended
     number = 0
     for folder in folders:
-        if read_process(
+        number += read_process(
             folder,
             timelines,
-            number,
-            ingested,
+            ingested.of(number),
             progress,
             _end(manifest),
+            stopped=bool(ended and ended.stopped_by),
             asked_for=session is not None,
-        ):
-            number += 1
+        )
     note_windows_closed_early(manifest.options.get("trace_bytes"), path, ingested)
     _add_sources(path / "sources.json", ingested)
     _add_tried(path / "fixes.json", ingested)
@@ -82,10 +82,14 @@ def read_run_directory(
             *nothing_captured(path, folders, started, ingested.notes, _failed(manifest))
         )
     _add_other_names(started or "", ingested)
-    ended = manifest.ended
-    processes = ingested.tables["process"]
-    processes["stopped"] = [bool(ended and ended.stopped_by)] * len(processes["process"])
-    if ended is None and manifest.part_of is None and True not in processes["running"]:
+    _note_end(manifest, path, ingested)
+    return manifest, ingested
+
+
+def _note_end(manifest: Manifest, path: Path, ingested: Ingested) -> None:
+    """Note how the program ended, if that was before its time."""
+    ended, running = manifest.ended, True in ingested.tables["process"]["running"]
+    if ended is None and manifest.part_of is None and not running:
         ingested.lose(f"{path / 'run.json'}: the run was cut short; its end is missing")
     elif ended and ended.timeout_s:
         files = ", ".join(sorted(file.name for file in path.glob("stacks-*.txt")))
@@ -98,7 +102,6 @@ def read_run_directory(
         )
     elif ended and ended.status == 0:
         _note_failed_processes(ingested)
-    return manifest, ingested
 
 
 def _listed_by_processes(folders: list[Path]) -> dict[str, int]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from xladoctor.foreign import quoted
 from xladoctor.ingest.compressed import PACKED
-from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.interface import IngestError, Notes
 from xladoctor.ingest.recognition import CAPTURED, SUFFIX, is_timeline
 from xladoctor.regular_files import modified_s
 
@@ -25,7 +25,7 @@ _PATTERNS = (
 def session_files(
     path: Path,
     session: str | None,
-    ingested: Ingested,
+    noted: Notes,
     main: str | None = None,
     captured: bool = False,
 ) -> list[Path]:
@@ -53,7 +53,7 @@ def session_files(
     main = main if main in sessions else None
     chosen = session or main or list(sessions)[-1]
     if session is None and main is None and len(sessions) > 1:
-        ingested.notes.append(
+        noted.notes.append(
             f"{path}: {len(sessions)} sessions; the newest is read, {chosen}"
             f" (--session for another: {_some([quoted(name) for name in list(sessions)[:-1]])})"
         )
@@ -61,7 +61,7 @@ def session_files(
 
 
 def of_one_session(
-    path: Path, timelines: list[Path], session: str | None, ingested: Ingested
+    path: Path, timelines: list[Path], session: str | None, noted: Notes
 ) -> list[Path]:
     """The timelines of a directory that belong to the session that is read, by default the newest.
 
@@ -72,16 +72,16 @@ def of_one_session(
         IngestError: there is no such session.
     """
     if find_sessions(path):
-        return session_files(path, session, ingested)
+        return session_files(path, session, noted)
     folders = {file.parent for file in timelines}
     if not folders:
         return []
     newest = max(folders, key=lambda folder: (modified_s(folder), folder))
     if len(folders) > 1:
-        ingested.notes.append(
+        noted.notes.append(
             f"{path}: {len(folders)} folders with timelines; the newest is read, {newest}"
         )
-    return session_files(newest, session, ingested)
+    return session_files(newest, session, noted)
 
 
 def find_sessions(path: Path) -> dict[str, list[Path]]:

@@ -18,12 +18,13 @@ from xladoctor.facts.calls import DataWait, HostSync, StateSave, Upload
 from xladoctor.facts.run import CutStep, Step, Tail
 from xladoctor.facts.table import facts_in, table_name
 from xladoctor.ingest.call_sites import CallSites
+from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.compile_lines import CompileLines
 from xladoctor.ingest.cut_sum import CutSum
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.fact_rows import row
 from xladoctor.ingest.gathered import Gathered
-from xladoctor.ingest.interface import Columns, Ingested
+from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.run_records import DamagedRecord, step_line_decoder
 from xladoctor.ingest.step_period import barriers_a_step
@@ -88,39 +89,36 @@ class Logged:
             self.ended = isinstance(line, TAIL)
 
 
-def read_step_log(
-    lines: Iterable[str], sites: CallSites, process: int, ingested: Ingested, path: str
-) -> StepLog:
+def read_step_log(lines: Iterable[str], sites: CallSites, rows: ProcessRows, path: str) -> StepLog:
     """Read all lines.
 
-    Lines that cannot be read are lost, with a note in ``ingested``; a last one that was cut off by
-    the end of the process leaves the tables as whole as they can be.
+    Lines that cannot be read are lost, with a note; a last one that was cut off by the end of the
+    process leaves the tables as whole as they can be.
     """
-    log = StepLog(sites, process)
+    log = StepLog(sites)
     decode = step_line_decoder()
     for number, line in enumerate(lines, 1):
         try:
             log.take(decode(line))
         except DamagedRecord as error:
             if line.endswith("\n"):
-                ingested.lose(
+                rows.lose(
                     f"{path}, line {number}: not a line of a step log ({error}); skipped",
                     *tables_of(path),
                 )
             else:
-                ingested.lose(f"{path}, line {number}: cut off; skipped")
+                rows.lose(f"{path}, line {number}: cut off; skipped")
     return log
 
 
 class StepLog:
     """The lines of a step log, as they become rows of tables."""
 
-    def __init__(self, sites: CallSites, process: int) -> None:
+    def __init__(self, sites: CallSites) -> None:
         self.logged = Logged()
         self._sites = sites
-        self._process = process
         self._rows = Gathered()
-        self._compiling = CompileLines(sites, process, self._rows)
+        self._compiling = CompileLines(sites, self._rows)
         self._ordinals: dict[tuple[int | None, int | None], int] = {}
         self._barriers: dict[int | None, list[tuple[int, int, bool, bool]]] = {}
         self._cuts = defaultdict[int | None, CutSum](CutSum)  # of each thread's step
@@ -144,11 +142,10 @@ class StepLog:
         add: Callable[[Any], None] = self._add
         self._handlers.get(type(line), add)(line)
 
-    def compile_times(self) -> Columns:
-        """The compilations, which lack their graphs; empty without any."""
-        times = self._compiling.times
-        times.replace("site", lambda index: self._sites[index].columns())
-        return times.table("compilation")
+    @property
+    def compiled(self) -> list[Timed]:
+        """The compilations, which lack their graphs."""
+        return self._compiling.times
 
     def compiled_until(self, began_ns: int, ended_ns: int, compile_ns: int) -> None:
         """The main thread was compiling when the program was stopped, after the last line.
@@ -185,7 +182,6 @@ class StepLog:
             sequences = np.asarray(barriers).T
             self._rows.add(
                 "step_period",
-                process=self._process,
                 thread=thread,
                 barriers=barriers_a_step(*sequences),
             )
@@ -195,9 +191,7 @@ class StepLog:
     def _add(self, record: Fact, **columns: Any) -> None:
         """Add a fact, and these columns, as a row."""
         table, fact = _TABLES[type(record)]
-        columns |= row(record, fact, self._sites)
-        columns["process"] = self._process
-        self._rows.add_row(table, columns)
+        self._rows.add_row(table, columns | row(record, fact, self._sites))
 
     def _renumbered(self, line: Fact) -> Fact:
         """Make steps that negligible launches ended a part of the next step, by its number."""
@@ -223,7 +217,6 @@ class StepLog:
         """A row of ``cut``: from one launch of the thread to the next, whatever caused it."""
         self._rows.add(
             "cut",
-            process=self._process,
             thread=line.thread,
             step=line.index,
             ended_by=_ENDED_BY[type(line)],
@@ -257,7 +250,6 @@ class StepLog:
             self._barriers.setdefault(thread, []).append(barrier)
         columns = row(line, Step)
         columns |= {
-            "process": self._process,
             "tail": tail,
             "ordinal": ordinal,
             "begin_ns": line.end_ns - line.duration_ns,
@@ -280,7 +272,6 @@ class StepLog:
         for name, delta in line.fallbacks.items():
             self._rows.add(
                 "fallback_count",
-                process=self._process,
                 step=line.index,
                 tail=tail,
                 name=name,

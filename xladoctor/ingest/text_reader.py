@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from xladoctor.ingest.graph_log import GraphLog
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 
 #: Prefixes of lines that identify a process: a rank, a worker, a pod, an address.
 _SOURCE = re.compile(
@@ -46,7 +46,7 @@ class TextPart(ABC):
         return None
 
     @abstractmethod
-    def add(self, process: int, ingested: Ingested) -> None:
+    def add(self, rows: ProcessRows) -> None:
         """Fill the tables of a process, except for those of ``graphs``."""
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from xladoctor.ingest.compiler_log import CompilerLog, add_process
 from xladoctor.ingest.frames import NOWHERE, CallSite
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 
 _LONGEST = 1_000  # characters of a text
 
@@ -34,11 +34,6 @@ class WarningLog(CompilerLog):
         self.warnings: Counter[LoggedWarning] = Counter()
 
     @property
-    def inside(self) -> bool:
-        """Whether a warning has further lines; most have one."""
-        return False
-
-    @property
     def has_records(self) -> bool:
         """Whether there is any warning."""
         return bool(self.warnings)
@@ -47,23 +42,14 @@ class WarningLog(CompilerLog):
         """Count a warning."""
         self.warnings[LoggedWarning(kind, text.strip()[:_LONGEST], site)] += 1
 
-    def add(self, process: int, ingested: Ingested) -> None:
+    def add(self, rows: ProcessRows) -> None:
         """Fill ``logged_warning``."""
-        if process not in ingested.tables.get("process", {}).get("process", ()):
-            add_process(process, self.frontend, ingested)
+        add_process(self.frontend, rows)
         for warning, count in self.warnings.items():
-            add_warning(process, warning.kind, warning.text, ingested, warning.site, count)
+            add_warning(warning, rows, count)
 
 
-def add_warning(
-    process: int,
-    kind: str,
-    text: str,
-    ingested: Ingested,
-    site: CallSite = NOWHERE,
-    count: int = 1,
-) -> None:
+def add_warning(warning: LoggedWarning, rows: ProcessRows, count: int = 1) -> None:
     """Append to ``logged_warning``."""
-    ingested.add(
-        "logged_warning", process=process, kind=kind, count=count, text=text, **site.columns()
-    )
+    kind, text, site = warning
+    rows.add("logged_warning", kind=kind, count=count, text=text, **site.columns())

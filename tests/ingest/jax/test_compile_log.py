@@ -290,10 +290,9 @@ def beside(*timed: tuple[str, int]) -> Ingested:
     ingested = Ingested()
     ingested.add("process", process=0, frontend=None)
     for index, (function, duration) in enumerate(timed):
-        ingested.add(
+        ingested.of(0).add(
             "compilation",
             **compilation(
-                0,
                 index,
                 "call",
                 0,
@@ -301,7 +300,7 @@ def beside(*timed: tuple[str, int]) -> Ingested:
                 duration_ns=duration,
             ),
         )
-    log.add(0, ingested)
+    log.add(ingested.of(0))
     return ingested
 
 
@@ -356,5 +355,5 @@ def test_any_lines_are_taken_or_left(lines: list[str]) -> None:
     for line in lines:
         log.take(line)
     ingested = Ingested()
-    log.add(0, ingested)
+    log.add(ingested.of(0))
     assert len(rows(ingested.tables["compilation"])) == len(log.compilations)

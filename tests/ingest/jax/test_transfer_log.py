@@ -85,7 +85,7 @@ def test_any_text_is_taken_or_left(text: str) -> None:
     log = TransferLog()
     for line in ("host-to-device transfer: " + text).splitlines():
         log.take(line)
-    log.add(0, Ingested())
+    log.add(Ingested().of(0))
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_any_order_of_lines_is_read(lines: list[str]) -> None:
             log.take(line)
     ingested = Ingested()
     if log.has_records:
-        log.add(0, ingested)
+        log.add(ingested.of(0))
 
     warned = sum("<TorchTpu/Performance/" in line for line in lines)
     failed = sum("Handshake failed for rank" in line for line in lines)

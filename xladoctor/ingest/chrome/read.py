@@ -12,7 +12,7 @@ from xladoctor.ingest.chrome import scan
 from xladoctor.ingest.chrome.beginning import EVENTS, LONGEST
 from xladoctor.ingest.chrome.lanes import Found, arrange, distinct
 from xladoctor.ingest.chrome.space import ChromeSpace
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Notes
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import MOST_LINES, content_of
 
@@ -24,9 +24,9 @@ _LANE = [scan.PROCESS, scan.THREAD, scan.CATEGORY]
 _UNKNOWN = int(np.iinfo(np.int64).min)
 
 
-def read_chrome(path: Path, ingested: Ingested) -> ChromeSpace | None:
+def read_chrome(path: Path, noted: Notes) -> ChromeSpace | None:
     """Read a file and find its planes and lines. None, and a note, if it cannot be opened."""
-    buffer = content_of(path, ingested)
+    buffer = content_of(path, noted)
     if buffer is None:
         return None
     space = ChromeSpace(path, len(buffer), buffer, damage=np.array([0, -1, 0, -1], np.int64))
@@ -41,7 +41,7 @@ def read_chrome(path: Path, ingested: Ingested) -> ChromeSpace | None:
         space.rank = int(facts["rank"])
     arrange(space, found, origin)
     if space.of_planes:
-        ingested.notes.append(
+        noted.notes.append(
             f"{path}: a trace for viewers, without the compiled graphs; the"
             " .xplane.pb file of the same profile has them"
         )

@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.hlo.module import Module, decode
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 from xladoctor.regular_files import MESSAGE
 
 #: ``module_0007.SyncTensorsGraph.19.before_optimizations.hlo.pb``
@@ -31,7 +31,7 @@ def is_dumped(file: PurePath) -> bool:
     return _NAME.fullmatch(file.name) is not None
 
 
-def add_dumped(files: Sequence[Path], process: int, ingested: Ingested) -> None:
+def add_dumped(files: Sequence[Path], rows: ProcessRows) -> None:
     """Fill ``compilation`` and the tables of modules from dumped modules, in order.
 
     A module that is text, or unreadable, gives only a row of ``compilation`` and a note.
@@ -41,9 +41,8 @@ def add_dumped(files: Sequence[Path], process: int, ingested: Ingested) -> None:
     for index, (number, kind, file) in enumerate(sorted(map(_described, files))):
         module = _decoded(file, index)
         graph = f"module {number}"
-        ingested.add(
+        rows.add(
             "compilation",
-            process=process,
             index=index,
             graph_hash=graph,
             ordinal=seen[kind],
@@ -52,7 +51,7 @@ def add_dumped(files: Sequence[Path], process: int, ingested: Ingested) -> None:
         )
         seen[kind] += 1
         if module:
-            module.add(process, graph, ingested)
+            module.add(graph, rows)
         else:
             unread[file.suffix] += 1
     note = f"{files[0].parent}: {len(files)} modules that XLA dumped, one of each compilation"
@@ -63,7 +62,7 @@ def add_dumped(files: Sequence[Path], process: int, ingested: Ingested) -> None:
         )
     if unread:
         note += f"; {unread.total()} cannot be read, and are only counted"
-    ingested.notes.append(note)
+    rows.notes.append(note)
 
 
 def _decoded(file: Path, program: int) -> Module | None:

@@ -12,7 +12,7 @@ from xladoctor.ingest.frames import NOWHERE, Folders
 from xladoctor.ingest.hlo import attributes, literal
 from xladoctor.ingest.hlo.element_types import NAMES
 from xladoctor.ingest.hlo.stacks import Stacks
-from xladoctor.ingest.interface import Columns, Ingested
+from xladoctor.ingest.interface import Columns, ProcessRows
 from xladoctor.ingest.protobuf_schema import message
 
 _SITE = tuple(NOWHERE.columns())
@@ -59,16 +59,15 @@ class Module:
     inputs: int
     outputs: int | None
 
-    def add(self, process: int, graph_hash: str | None, ingested: Ingested) -> None:
+    def add(self, graph_hash: str | None, rows: ProcessRows) -> None:
         """Append it to ``hlo_module``, ``hlo_instruction``, ``hlo_parameter``, ``hlo_frame``."""
-        origin = {"process": process, "program_id": self.program}
+        origin = {"program_id": self.program}
         hashed = {**origin, "graph_hash": graph_hash}
-        columns = {name: [value] for name, value in self.described.items()}
-        _extend(ingested, "hlo_module", hashed, columns)
-        _extend(ingested, "hlo_parameter", hashed, _parameters(self.instructions))
+        rows.add("hlo_module", **hashed, **self.described)
+        rows.extend("hlo_parameter", _with(hashed, _parameters(self.instructions)))
         shown = {name: values for name, values in self.instructions.items() if name != "sent"}
-        _extend(ingested, "hlo_instruction", hashed, shown)
-        _extend(ingested, "hlo_frame", origin, self.frames)
+        rows.extend("hlo_instruction", _with(hashed, shown))
+        rows.extend("hlo_frame", _with(origin, self.frames))
 
 
 def decode(proto: bytes, program: int, folders: Folders) -> Module:
@@ -103,18 +102,13 @@ def decode(proto: bytes, program: int, folders: Folders) -> Module:
 
 
 def read_module(
-    proto: bytes,
-    process: int,
-    program: int,
-    graph_hash: str | None,
-    folders: Folders,
-    ingested: Ingested,
+    proto: bytes, program: int, graph_hash: str | None, folders: Folders, rows: ProcessRows
 ) -> None:
     """Decode one module and append it; if it cannot be decoded, add only a note."""
     try:
-        decode(proto, program, folders).add(process, graph_hash, ingested)
+        decode(proto, program, folders).add(graph_hash, rows)
     except DecodeError as error:
-        ingested.notes.append(f"module {program} of process {process}: unreadable HLO ({error})")
+        rows.notes.append(f"module {program} of process {rows.process}: unreadable HLO ({error})")
 
 
 def _inputs(instructions: Columns) -> int:
@@ -131,14 +125,10 @@ def _outputs(instructions: Columns) -> int | None:
     return None
 
 
-def _extend(ingested: Ingested, table: str, constant: dict[str, Any], columns: Columns) -> None:
-    """Append rows; the columns of ``constant`` have the same value in each."""
-    into = ingested.table(table)
+def _with(constant: dict[str, Any], columns: Columns) -> Columns:
+    """The columns, with more that have the same value in each row."""
     count = len(next(iter(columns.values())))
-    for name, value in constant.items():
-        into.setdefault(name, []).extend([value] * count)
-    for name, values in columns.items():
-        into.setdefault(name, []).extend(values)
+    return {**{name: [value] * count for name, value in constant.items()}, **columns}
 
 
 def _instructions(module: Any, stacks: Stacks) -> Columns:

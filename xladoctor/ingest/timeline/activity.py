@@ -26,7 +26,7 @@ from xladoctor.ingest.timeline.compiling import calls_that_compiled
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.compiled import compiled
-from xladoctor.ingest.xplane.nesting import ordered
+from xladoctor.ingest.xplane.nesting import in_order
 from xladoctor.ingest.xplane.space import Line
 
 #: Activity -> regular expression for the whole name of its events: the capture's own, and those of
@@ -125,8 +125,7 @@ def pieces(timeline: Timeline, lines: list[Line]) -> Pieces:
     known = [
         (line, which[~on_host]) for (line, which), on_host in zip(known, computing, strict=True)
     ]
-    begin = np.concatenate([timeline.begins(*part) for part in known])
-    end = np.concatenate([timeline.ends(*part) for part in known])
+    begin, end = timeline.spans(known)
     kind = np.concatenate(
         [kinds[timeline.events.name[line.events][which]] for line, which in known]
     )
@@ -138,9 +137,7 @@ def pieces(timeline: Timeline, lines: list[Line]) -> Pieces:
     begin = np.concatenate([begin, *(since for since, _ in compiled)])
     end = np.concatenate([end, *(until for _, until in compiled)])
     kind = np.append(kind, np.full(len(begin) - len(kind), _COMPILE, np.int8))
-    order = ordered(begin, end - begin)
-    if order is not None:
-        begin, end, kind = begin[order], end[order], kind[order]
+    begin, end, kind = in_order(begin, end, kind)
     room = 2 * len(begin) + 1
     columns = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int8)
     count = _sweep(begin, end, kind, _COMPILE, *columns)

@@ -11,7 +11,7 @@ import numpy as np
 
 from xladoctor.facts.parts import ACTIVITIES, UNRECORDED
 from xladoctor.ingest.frames import NOWHERE
-from xladoctor.ingest.interface import Columns, Ingested, Interned
+from xladoctor.ingest.interface import Columns, Interned, ProcessRows
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
@@ -36,16 +36,14 @@ class StepNumbers(NamedTuple):
     joined: wire.Array
 
 
-def add_steps(
-    doing: dict[str, Intervals], steps: Steps, process: int, ingested: Ingested
-) -> StepNumbers:
+def add_steps(doing: dict[str, Intervals], steps: Steps, rows: ProcessRows) -> StepNumbers:
     """Fill ``timeline_step``.
 
     Args:
         doing: when the loop's thread did each activity, and when that is not recorded.
-        ingested: the tables to fill; the step log is read.
+        rows: those of the process; the step log is read.
     """
-    log = _of_log(steps, process, ingested)
+    log = _of_log(steps, rows)
     number = np.where(log["joined"], log["index"], steps.number)
     lasted = steps.end - steps.begin
     parts = spent(doing, steps.begin, steps.end)
@@ -56,10 +54,9 @@ def add_steps(
         log["ordinal"] >= WARMUP * log["period"],
         ~log["known"] & (~log["logged"] | (steps.before >= WARMUP)),
     )
-    ingested.append(
+    rows.append(
         "timeline_step",
         {
-            "process": np.full(len(lasted), process),
             "step": number,
             "joined": log["joined"],
             "steady": quiet & late,
@@ -75,20 +72,13 @@ def add_steps(
 
 def add_devices(reading: Reading) -> None:
     """Fill ``device``, ``device_op``, ``device_step``, ``collective`` and ``idle_gap``."""
-    steps, numbers, process, ingested = (
-        reading.steps,
-        reading.numbers,
-        reading.process,
-        reading.ingested,
-    )
-    for table in ("device", "device_op", "device_step", "collective", "idle_gap"):
-        ingested.table(table)
+    steps, numbers, rows = reading.steps, reading.numbers, reading.rows
+    rows.table("device", "device_op", "device_step", "collective", "idle_gap")
     for device in reading.devices:
         begin, end = _span(reading.timeline, steps, device)
         busy = device.busy.within(begin, end)
-        ingested.add(
+        rows.add(
             "device",
-            process=process,
             device=device.number,
             name=device.name,
             kind=device.kind,
@@ -98,22 +88,19 @@ def add_devices(reading: Reading) -> None:
             idle_ns=end - begin - busy.total,
         )
         count = len(device.ops["count"])
-        ingested.append(
-            "device_op",
-            {"process": [process] * count, "device": [device.number] * count, **device.ops},
-        )
+        rows.append("device_op", {"device": [device.number] * count, **device.ops})
         gaps = busy.gaps(begin, end)
         parts = _parts(gaps, reading.doing)
         python = np.flatnonzero(parts.argmax(axis=0) == _REASONS.index("python"))
         places = _places(reading.timeline, reading.main, gaps, python)
-        _add_gaps(gaps, parts, reading.step_of(gaps.begin), places, device, process, ingested)
+        _add_gaps(gaps, parts, reading.step_of(gaps.begin), places, device, rows)
         if steps is not None and numbers is not None:
             idle = {name: gaps.common(times) for name, times in reading.doing.items()}
-            _add_steps_of(device, busy, idle, steps, numbers, process, ingested)
-            _add_collectives(device, reading.step_of(device.collectives.begin), process, ingested)
+            _add_steps_of(device, busy, idle, steps, numbers, rows)
+            _add_collectives(device, reading.step_of(device.collectives.begin), rows)
 
 
-def _add_collectives(device: Device, step: Times, process: int, ingested: Ingested) -> None:
+def _add_collectives(device: Device, step: Times, rows: ProcessRows) -> None:
     """Add up collectives by step and operation; those outside of steps are left out.
 
     Args:
@@ -132,10 +119,9 @@ def _add_collectives(device: Device, step: Times, process: int, ingested: Ingest
     np.minimum.at(began, group, begin)
     np.maximum.at(ended, group, end)
     np.add.at(lasted, group, end - begin)
-    ingested.append(
+    rows.append(
         "collective",
         {
-            "process": np.full(len(keys), process),
             "device": np.full(len(keys), device.number),
             "step": step[first],
             "hlo_op": Interned(op[first].astype(np.int32), done.names),
@@ -147,25 +133,15 @@ def _add_collectives(device: Device, step: Times, process: int, ingested: Ingest
     )
 
 
-def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
+def _of_log(steps: Steps, rows: ProcessRows) -> dict[str, Any]:
     """The step log's columns for each step: its row is the one that ended right after it.
 
     The thread with the most such rows counts.
     """
-    names = (
-        "process",
-        "thread",
-        "tail",
-        "probed",
-        "end_ns",
-        "begin_ns",
-        "index",
-        "ordinal",
-        "barriers",
-    )
-    table = ingested.tables.get("step", {})
-    log = {name: np.asarray(table.get(name, ())) for name in names}
-    own = (log["process"] == process) & ~log["tail"].astype(bool)
+    names = "thread", "tail", "probed", "end_ns", "begin_ns", "index", "ordinal", "barriers"
+    logged = list(rows.of("step", *names))
+    log = {name: np.array([row[place] for row in logged]) for place, name in enumerate(names)}
+    own = ~log["tail"].astype(bool)
     nothing = np.zeros(len(steps.end), np.int64)
     best = {
         "joined": nothing.astype(bool),
@@ -176,14 +152,14 @@ def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
     in_log = steps.barriers or steps.logged
     threads = np.unique(log["thread"][own]).tolist() if in_log else []
     for thread in threads:
-        rows = {name: values[own & (log["thread"] == thread)] for name, values in log.items()}
-        thread_log = _joined(steps, rows)
+        mine = own & (log["thread"] == thread)
+        thread_log = _joined(steps, {name: values[mine] for name, values in log.items()})
         if thread_log["joined"].sum() > best["joined"].sum():
             best = thread_log
     # if there is a log of steps, marks that are not in it turned out not to be the loop's
     known = np.bool_(steps.logged and own.any())
     return best | {
-        "period": _period(process, ingested),
+        "period": max([1, *(barriers for (barriers,) in rows.of("step_period", "barriers"))]),
         "known": known,
         "logged": np.bool_(own.any()),
     }
@@ -222,12 +198,6 @@ def _matched(steps: Steps, log: dict[str, Any], at: Times, none: int = 0) -> dic
     }
 
 
-def _period(process: int, ingested: Ingested) -> int:
-    table = ingested.tables.get("step_period", {})
-    rows = zip(table.get("process", ()), table.get("barriers", ()), strict=True)
-    return max((barriers for owner, barriers in rows if owner == process), default=1)
-
-
 def spent(doing: dict[str, Intervals], begin: Times, end: Times) -> dict[str, Times]:
     """How long each span was spent at each activity, and how long that is not recorded."""
     nothing = np.zeros(len(begin), np.int64)
@@ -255,16 +225,14 @@ def _add_gaps(
     step: Times,
     places: Columns,
     device: Device,
-    process: int,
-    ingested: Ingested,
+    rows: ProcessRows,
 ) -> None:
     lasted = gaps.end - gaps.begin
     reason = parts.argmax(axis=0)
     count = len(lasted)
-    ingested.append(
+    rows.append(
         "idle_gap",
         {
-            "process": np.full(count, process),
             "device": np.full(count, device.number),
             "step": np.ma.masked_array(step, step < 0),
             "begin_ns": gaps.begin,
@@ -302,15 +270,13 @@ def _add_steps_of(
     idle: dict[str, Intervals],
     steps: Steps,
     numbers: Times,
-    process: int,
-    ingested: Ingested,
+    rows: ProcessRows,
 ) -> None:
     worked = busy.covered(steps.begin, steps.end)
     rest = steps.end - steps.begin - worked
     parts = spent(idle, steps.begin, steps.end)
     known = sum(parts.values(), np.zeros(len(rest), np.int64))
     columns: Columns = {
-        "process": np.full(len(rest), process),
         "device": np.full(len(rest), device.number),
         "step": numbers,
         "busy_ns": worked,
@@ -321,4 +287,4 @@ def _add_steps_of(
         if device.own is None
         else (worked - device.own.covered(steps.begin, steps.end)),
     }
-    ingested.append("device_step", columns)
+    rows.append("device_step", columns)

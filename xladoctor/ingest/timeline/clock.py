@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from xladoctor.frontends.vocabulary import called
-from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.timeline.intervals import Intervals, Times, outermost
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.events import Events
-from xladoctor.ingest.xplane.space import CALL, IN_GRAPH, Line, Plane, Space
+from xladoctor.ingest.xplane.space import CALL, IN_GRAPH, Line, Space
 
 _ABSOLUTE_NS = 1 << 59  # 2^59 ns is in 1988: an origin beyond it is a wall clock, not an offset
 # The evidence holds instants up to 2^62 ns, in 2116; only damaged files have later ones. An event's
@@ -81,9 +81,34 @@ class Timeline:
         chosen[indices] = True
         return chosen
 
+    def beginning(self, *beginnings: str) -> wire.Array:
+        """A mask over names, for :meth:`chosen`: those that begin so."""
+        return self.choice(name for name in self.events.names if name.startswith(beginnings))
+
     def chosen(self, line: Line, choice: wire.Array) -> wire.Array:
         """Numbers, within the line, of the events whose names are in a mask."""
         return np.flatnonzero(choice[self.events.name[line.events]])
+
+    def outermost(self, line: Line, choice: wire.Array) -> tuple[wire.Array, Times, Times]:
+        """Chosen events that are in no other such event, in order of time: their numbers within the
+        line, begins and ends.
+        """
+        which = self.chosen(line, choice)
+        begin, end = self.begins(line, which), self.ends(line, which)
+        outer = outermost(begin, end)
+        return which[outer], begin[outer], end[outer]
+
+    def spans(self, parts: Iterable[tuple[Line, wire.Array]]) -> tuple[Times, Times]:
+        """Begins and ends of events of several lines, given by their numbers within each."""
+        begins, ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for line, which in parts:
+            begins.append(self.begins(line, which))
+            ends.append(self.ends(line, which))
+        return np.concatenate(begins), np.concatenate(ends)
+
+    def during(self, lines: Iterable[Line], choice: wire.Array) -> Intervals:
+        """When these lines were in chosen events."""
+        return Intervals.union(*self.spans((line, self.chosen(line, choice)) for line in lines))
 
     @cached_property
     def compiled_calls(self) -> wire.Array:
@@ -91,9 +116,10 @@ class Timeline:
         return self.choice(name for name in self.events.names if called(name))
 
     @cached_property
-    def hosts(self) -> list[Plane]:
-        """Planes with the threads of a host."""
-        return [p for p in self.space.planes if kind_of(p.name) == "host" and p.lines]
+    def threads(self) -> list[Line]:
+        """The threads of hosts that have events."""
+        planes = (plane for plane in self.space.planes if kind_of(plane.name) == "host")
+        return [line for plane in planes for line in plane.lines if line.count]
 
     @cached_property
     def begin(self) -> int:

@@ -13,36 +13,34 @@ import numpy as np
 
 from xladoctor.frontends.vocabulary import FIRST_PHASE, part_of
 from xladoctor.ingest.compiled_calls import calls_of
+from xladoctor.ingest.compiler_log import compilation
 from xladoctor.ingest.gathered import Gathered
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Intervals, covering
 from xladoctor.ingest.timeline.python_frames import PythonFrames
-from xladoctor.ingest.xplane.nesting import nest, ordered
+from xladoctor.ingest.xplane.nesting import in_order, nest
 from xladoctor.ingest.xplane.space import Line
 
 _CALL = "call"  # the name of a site without a frame
 
 
-def compile_phases(
-    timeline: Timeline, phases: dict[str, str], process: int, ingested: Ingested
-) -> Gathered:
+def compile_phases(timeline: Timeline, phases: dict[str, str], read: ProcessRows) -> Gathered:
     """Tables ``compilation`` and ``compile_phase``.
 
     Args:
         phases: the phase of each event, by its name.
-        ingested: has the process's steps and calls already.
+        read: has the process's steps and calls already.
     """
     rows = Gathered()
     for table in ("compilation", "compile_phase"):
         rows.table(table)
-    calls, seen, index = calls_of(process, ingested), _first_calls(timeline), 0
-    for line in (line for plane in timeline.hosts for line in plane.lines):
+    calls, seen, index = calls_of(read), _first_calls(timeline), 0
+    for line in timeline.threads:
         roots, spent = _spent(timeline, line, phases)
         for number, phase in sorted(spent):
             rows.add(
                 "compile_phase",
-                process=process,
                 phase=phase,
                 compilation=index + number if number >= 0 else None,
                 duration_ns=spent[number, phase],
@@ -50,29 +48,17 @@ def compile_phases(
         sites = PythonFrames.of(timeline, line, {}).sites(roots.begin, [_CALL] * len(roots.begin))
         for begin, end, site in zip(roots.begin.tolist(), roots.end.tolist(), sites, strict=True):
             part = _made(end, seen.get(line.number, []))
-            row = {
-                "process": process,
-                "thread": line.id,
-                "index": index,
-                "step": None,
-                "ordinal": 0,
-                "launches": None,
-                "graph_hash": None,
-                "cause": None,
-                "inputs": None,
-                "outputs": None,
-                "memory_bytes": None,
-                "callbacks": None,
-                "cached": None,
-                "compile_id": part and part_of(part),
-                "end_ns": end,
-                "duration_ns": end - begin,
-                **site.columns(),
-            }
-            if part:
-                row["cause"] = f"jit({part.rpartition('/')[0]})"
-                row |= calls.place(row)
-            rows.add("compilation", **row)
+            row = compilation(
+                index,
+                part and part.rpartition("/")[0],
+                0,
+                site,
+                thread=line.id,
+                compile_id=part and part_of(part),
+                end_ns=end,
+                duration_ns=end - begin,
+            )
+            rows.add_row("compilation", row | (calls.place(row) if part else {}))
             index += 1
     return rows
 
@@ -82,7 +68,7 @@ def _first_calls(timeline: Timeline) -> dict[int, list[tuple[int, str]]]:
     names = timeline.events.names
     parts = timeline.choice(name for name in names if part_of(name))
     first: dict[str, tuple[int, int]] = {}
-    for line in (line for plane in timeline.hosts for line in plane.lines):
+    for line in timeline.threads:
         which = timeline.chosen(line, parts)
         called = timeline.events.name[line.events][which].tolist()
         for name, begin in zip(called, timeline.begins(line, which).tolist(), strict=True):
@@ -110,9 +96,7 @@ def _spent(
     """A thread's compilations, and nanoseconds by compilation (-1 for none) and phase."""
     which = timeline.chosen(line, timeline.choice(phases))
     begin, end = timeline.begins(line, which), timeline.ends(line, which)
-    order = ordered(begin, end - begin)
-    if order is not None:
-        which, begin, end = which[order], begin[order], end[order]
+    begin, end, which = in_order(begin, end, which)
     _, own, _ = nest(begin, end - begin)
     names = timeline.events.names
     phase_of_each = [

@@ -8,13 +8,14 @@ by one follow each other.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from xladoctor.frontends.vocabulary import events, part_of, resumed, vocabularies
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
-from xladoctor.ingest.interface import Ingested, Interned
+from xladoctor.ingest.interface import Interned, ProcessRows
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.timeline.python_frames import PythonFrames
@@ -29,18 +30,13 @@ _THEN = " > "  # between the numbers of parts
 
 def add_compiled_parts(reading: Reading) -> None:
     """Fill ``compiled_part`` and ``split_call``, if such calls are in the timeline."""
-    timeline, ingested = reading.timeline, reading.ingested
+    timeline, rows = reading.timeline, reading.rows
     names = timeline.events.names
     parts = {name: part for name in names if (part := part_of(name))}
     if not parts:
         return
     chosen = timeline.choice(parts)
-    lines = [
-        line
-        for plane in timeline.hosts
-        for line in plane.lines
-        if len(timeline.chosen(line, chosen))
-    ]
+    lines = [line for line in timeline.threads if len(timeline.chosen(line, chosen))]
     texts = [parts.get(each, "") for each in names]
     threads = [_Parts.of(timeline, line, chosen, texts) for line in lines]
     begin = np.concatenate([thread.begin for thread in threads])
@@ -49,29 +45,22 @@ def add_compiled_parts(reading: Reading) -> None:
     order = np.lexsort((begin - end, begin))
     begin, end, name = begin[order], end[order], name[order]
     step = reading.step_of(begin)
-    ingested.append(
+    rows.append(
         "compiled_part",
         {
-            "process": np.full(len(begin), reading.process),
             "compile_id": Interned(name, texts),
             "step": np.ma.masked_array(step, step < 0),
             "begin_ns": begin,
             "duration_ns": end - begin,
         },
     )
-    ingested.table("split_call")
+    rows.table("split_call")
+    separating = timeline.beginning(*events("backward"), *events("update"), *events("step"))
     for line, thread in zip(lines, threads, strict=True):
-        thread.add_split(timeline, line, reading.doing["compile"], reading.process, ingested)
-        thread.add_note(_what_separates(timeline, line), str(timeline.space.path), ingested)
-
-
-def _what_separates(timeline: Timeline, line: Line) -> Times:
-    """When a thread ran something that is never within a function of a forward pass."""
-    beginnings = (*events("backward"), *events("update"), *events("step"))
-    which = timeline.chosen(
-        line, timeline.choice(name for name in timeline.events.names if name.startswith(beginnings))
-    )
-    return np.sort(timeline.begins(line, which))
+        thread.add_split(timeline, line, reading.doing["compile"], rows)
+        # what is never within a function of a forward pass
+        apart = np.sort(timeline.begins(line, timeline.chosen(line, separating)))
+        rows.notes.extend(thread.notes(apart, str(timeline.space.path)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +96,7 @@ class _Parts:
         return cls(begin, end, name, texts, frame, frames, parent)
 
     def add_split(
-        self,
-        timeline: Timeline,
-        line: Line,
-        compiling: Intervals,
-        process: int,
-        ingested: Ingested,
+        self, timeline: Timeline, line: Line, compiling: Intervals, rows: ProcessRows
     ) -> None:
         """Add a row for each function that begins within calls of another."""
         root = self._roots()
@@ -121,7 +105,7 @@ class _Parts:
             return
         since = self._since(timeline, line, later)
         between = Intervals(since, self.begin[later])
-        operators = _when(timeline, line, *events("operator"))
+        operators = timeline.during([line], timeline.beginning(*events("operator")))
         compiled = compiling.covered(between.begin, between.end)
         called = operators.covered(between.begin, between.end) - operators.common(
             compiling
@@ -132,9 +116,8 @@ class _Parts:
         for function, part in np.unique(pairs, axis=0).tolist():
             own = np.flatnonzero((pairs == (function, part)).all(axis=1))
             example = int(later[own[0]])
-            ingested.add(
+            rows.add(
                 "split_call",
-                process=process,
                 frame=self.frames[function],
                 compiled=_function(frames, self, int(root[example])),
                 parts=_THEN.join(self.texts[name] for name in usual[function]),
@@ -167,12 +150,7 @@ class _Parts:
         """When the thing before each of these calls ended: a part, a graph, or in the enclosing
         part, what leads to its graph.
         """
-        graphs = timeline.chosen(
-            line,
-            timeline.choice(
-                name for name in timeline.events.names if name.startswith(events("compiled"))
-            ),
-        )
+        graphs = timeline.chosen(line, timeline.beginning(*events("compiled")))
         ends = np.sort(timeline.ends(line, graphs))
         begin, parent = self.begin[later], self.parent[later]
         before = np.searchsorted(ends, begin, "right") - 1
@@ -180,12 +158,12 @@ class _Parts:
             np.where(before >= 0, ends[before], self.begin[parent]), self.begin[parent]
         )
 
-    def add_note(self, apart: Times, file: str, ingested: Ingested) -> None:
-        """Note what is unknown about functions that repeatedly follow one another.
+    def notes(self, apart: Times, file: str) -> Iterator[str]:
+        """Notes on what is unknown about functions that repeatedly follow one another.
 
         Args:
             apart: when the thread ran something that separates functions.
-            file: the file's name, for the note.
+            file: the file's name.
         """
         outer = np.flatnonzero(self.parent < 0)
         begin, end, frame = self.begin[outer], self.end[outer], self.frame[outer].tolist()
@@ -209,7 +187,7 @@ class _Parts:
             if count >= _RECURS:
                 named = ", ".join(self.frames[function] for function in functions)
                 breaks = len(functions) - 1
-                ingested.notes.append(
+                yield (
                     f"{file}: compiled functions {named} follow one another {count} times:"
                     f" {breaks} graph break{'s' * (breaks > 1)}, or {len(functions)} functions that"
                     f" are compiled one by one; {command} shows which"
@@ -217,20 +195,12 @@ class _Parts:
         repeated = Counter((frame[calls[0]], len(calls)) for calls in in_a_row if len(calls) > 1)
         for (function, calls), count in repeated.items():
             if count >= _RECURS:
-                ingested.notes.append(
+                yield (
                     f"{file}: compiled function {self.frames[function]} is called {calls} times in"
                     f" a row, {count} times: a part that is compiled by itself, such as a layer, or"
                     " all that is compiled of a function that calls it in a loop with a graph break"
                     f" in it; {command} shows which"
                 )
-
-
-def _when(timeline: Timeline, line: Line, *beginnings: str) -> Intervals:
-    """When a thread was in events whose names have one of these beginnings."""
-    which = timeline.chosen(
-        line, timeline.choice(name for name in timeline.events.names if name.startswith(beginnings))
-    )
-    return Intervals.union(timeline.begins(line, which), timeline.ends(line, which))
 
 
 def _function(frames: PythonFrames, parts: _Parts, call: int) -> str | None:

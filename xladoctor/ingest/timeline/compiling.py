@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from xladoctor.frontends.vocabulary import called, events
-from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
-from xladoctor.ingest.xplane.nesting import innermost, nest, ordered
+from xladoctor.ingest.xplane.nesting import in_order, innermost, nest
 from xladoctor.ingest.xplane.space import Line, Space
 
 _OF_MODULE = "module "  # followed by its number; stands for the hash of a graph
@@ -39,7 +38,7 @@ def find(timeline: Timeline) -> list[Compiled]:
     rows = timeline.events.rows_of("graph_hash")
     texts = timeline.events.interned(rows)
     hashes = dict(zip(rows.event.tolist(), texts.tolist(), strict=True))
-    for line in (line for plane in timeline.hosts for line in plane.lines):
+    for line in timeline.threads:
         graphs = timeline.named(line, *events("compilation"))
         clients = timeline.named(line, *events("client_compilation"))
         begins, ends = timeline.begins(line, graphs), timeline.ends(line, graphs)
@@ -95,9 +94,7 @@ def _functions(timeline: Timeline, line: Line, instants: Times) -> list[str | No
     names = timeline.events.names
     which = timeline.chosen(line, timeline.compiled_calls)
     begin, end = timeline.begins(line, which), timeline.ends(line, which)
-    order = ordered(begin, end - begin)
-    if order is not None:
-        which, begin, end = which[order], begin[order], end[order]
+    begin, end, which = in_order(begin, end, which)
     _, _, parent = nest(begin, end - begin)
     texts = [called(names[index]) for index in timeline.events.name[line.events][which]]
     return [
@@ -145,7 +142,7 @@ def with_modules(space: Space, compiled: Sequence[Compiled]) -> list[Compiled]:
 
 
 def modules(
-    space: Space, compiled: list[Compiled], ingested: Ingested
+    space: Space, compiled: list[Compiled], notes: list[str]
 ) -> Iterator[tuple[int, bytes, str | None]]:
     """(program id, serialized HloProto, graph hash or None) of each module in the file.
 
@@ -163,7 +160,7 @@ def modules(
         return
     earlier = len(serialized) - len(compiled)
     if serialized and earlier < 0:
-        ingested.notes.append(
+        notes.append(
             f"{space.path}: {len(serialized)} modules for {len(compiled)} compilations;"
             " modules not joined"
         )

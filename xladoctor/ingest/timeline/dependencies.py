@@ -67,14 +67,8 @@ class _Window:
 
 def add_dependencies(reading: Reading) -> None:
     """Fill ``host_segment`` and ``device_execution``, of the busiest device."""
-    timeline, lines, steps, ingested = (
-        reading.timeline,
-        reading.lines,
-        reading.steps,
-        reading.ingested,
-    )
-    for table in ("host_segment", "device_execution"):
-        ingested.table(table)
+    timeline, lines, steps = reading.timeline, reading.lines, reading.steps
+    reading.rows.table("host_segment", "device_execution")
     if not lines or not reading.devices:
         return
     device = max(reading.devices, key=lambda device: device.busy.total)
@@ -87,10 +81,9 @@ def add_dependencies(reading: Reading) -> None:
         return
     runs = Intervals(runs.begin[inside], runs.end[inside])
     count = len(inside)
-    ingested.append(
+    reading.rows.append(
         "device_execution",
         {
-            "process": np.full(count, reading.process),
             "execution": np.arange(count),
             "device": np.full(count, device.number),
             "launched_ns": handed[inside],
@@ -98,9 +91,7 @@ def add_dependencies(reading: Reading) -> None:
             "end_ns": runs.end,
         },
     )
-    segments = _segments(window, handed[inside], runs)
-    process_of = np.full(len(segments["segment"]), reading.process)
-    ingested.append("host_segment", {"process": process_of, **segments})
+    reading.rows.append("host_segment", _segments(window, handed[inside], runs))
 
 
 def _segments(window: _Window, launched: Times, runs: Intervals) -> Columns:
@@ -186,13 +177,7 @@ def _profiled(window: _Window, waiting: Intervals) -> _Calls:
     """
     timeline = window.timeline
     names = timeline.choice(input_names(timeline.events.names))
-    parts = [(line, timeline.chosen(line, names)) for line in window.lines]
-    inputs = Intervals.union(
-        *(
-            np.concatenate([get(*part) for part in parts])
-            for get in (timeline.begins, timeline.ends)
-        )
-    )
+    inputs = timeline.during(window.lines, names)
     _, reads, _ = operator_calls(timeline, window.lines, waiting)
     apart = covering(inputs.begin, inputs.end, reads.begin) < 0
     reads = Intervals(reads.begin[apart], reads.end[apart])

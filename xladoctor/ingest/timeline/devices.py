@@ -177,14 +177,12 @@ def _cpu(timeline: Timeline, codes: dict[str, wire.Array]) -> list[Device]:
     """The CPU client, however many devices it has: they share its threads."""
     ops = _Ops(timeline, codes, {}, {})
     # Includes the wait for completion: work on Eigen's threads leaves no events.
-    names = timeline.events.names
-    executions = timeline.choice(name for name in names if name.startswith(_CPU_EXECUTION))
+    executions = timeline.beginning(_CPU_EXECUTION)
     parts: list[tuple[Line, wire.Array | slice]] = []
-    for plane in timeline.hosts:
-        for line in plane.lines:
-            which = np.flatnonzero(codes["hlo_op"][line.events] >= 0)
-            ops.take(line, which)
-            parts += [(line, which), (line, timeline.chosen(line, executions))]
+    for line in timeline.threads:
+        which = np.flatnonzero(codes["hlo_op"][line.events] >= 0)
+        ops.take(line, which)
+        parts += [(line, which), (line, timeline.chosen(line, executions))]
     busy = _busy(timeline, parts)
     if not len(busy.begin):
         return []
@@ -209,7 +207,7 @@ def _already_begun(timeline: Timeline, ops: wire.Array) -> int:
         np.int64,
     )
     begun, ended = (np.full(len(names), NEVER) for _ in range(2))
-    for line in (line for plane in timeline.hosts for line in plane.lines if line.count):
+    for line in timeline.threads:
         name, begin = timeline.events.name[line.events], timeline.begins(line)
         of_op = ops[line.events] >= 0
         np.minimum.at(begun, name[of_op], begin[of_op])

@@ -69,8 +69,7 @@ def _launches(timeline: Timeline, lines: list[Line]) -> tuple[Times, Times]:
         called, _, _ = outermost_events(timeline, lines, calls)
         handed = np.unique(_when_compiled(timeline, lines, called))
         return handed, handed
-    everywhere = [line for plane in timeline.hosts for line in plane.lines if line.count]
-    called = np.sort(outermost_events(timeline, everywhere, calls)[0])
+    called = np.sort(outermost_events(timeline, timeline.threads, calls)[0])
     first = np.append(called, NEVER)[np.searchsorted(called, requested)]
     started = np.where(first < np.append(requested[1:], NEVER), first, requested)
     other = np.diff(handed, prepend=-1) > 0
@@ -130,7 +129,7 @@ def _queued(free: Times, duration: Times) -> tuple[Times, Times]:
 def _called(timeline: Timeline) -> tuple[Times, Times]:
     """When any thread called a compiled function, in order, and the index of the program's name."""
     requested, called = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for line in (line for plane in timeline.hosts for line in plane.lines if line.count):
+    for line in timeline.threads:
         begin, _, name = launched(timeline, line)
         requested.append(_when_compiled(timeline, [line], begin))
         called.append(_programs(timeline, name))
@@ -208,8 +207,7 @@ def outermost_events(
 ) -> tuple[Times, Times, wire.Ints]:
     """Outermost events of these names, in order: begin, end, and number in the file."""
     parts = [(line, timeline.named(line, *names)) for line in lines]
-    begin = np.concatenate([timeline.begins(*part) for part in parts])
-    end = np.concatenate([timeline.ends(*part) for part in parts])
+    begin, end = timeline.spans(parts)
     event = np.concatenate([line.first + numbers for line, numbers in parts])
     order = np.lexsort((-end, begin))
     order = order[outer(begin[order], end[order])]

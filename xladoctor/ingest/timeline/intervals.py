@@ -86,3 +86,10 @@ def covering(begin: Times, end: Times, instants: Times) -> Times:
     """The index of the span around each instant, -1 for none; spans are disjoint and sorted."""
     at = np.searchsorted(begin, instants, side="right") - 1
     return np.where((at >= 0) & (instants < np.append(end, 0)[at]), at, -1)
+
+
+def outermost(begin: Times, end: Times) -> Times:
+    """The indices of the spans that are in no other, in order of time; of equal ones the first."""
+    order = np.lexsort((-end, begin))
+    reached = np.maximum.accumulate(end[order])
+    return order[np.concatenate((order[:1] >= 0, end[order][1:] > reached[:-1]))]

@@ -15,7 +15,6 @@ from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Times, covering
 from xladoctor.ingest.timeline.python_frames import PythonFrames
 from xladoctor.ingest.timeline.reading import Reading
-from xladoctor.ingest.timeline.steps import outermost
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
@@ -46,9 +45,8 @@ def add_kernel_sites(reading: Reading) -> None:
             spent[names[at], *where, site.user_function or site.function or ""] += lasted[at]
     for (name, file, line, function), duration in spent.items():
         share = duration / max(1, whole[name])
-        reading.ingested.add(
+        reading.rows.add(
             "kernel_site",
-            process=reading.process,
             hlo_op=timeline.events.names[name],
             file=file,
             line=line,
@@ -62,15 +60,13 @@ def _caused_at(timeline: Timeline, lines: list[Line], calls: Times) -> Times:
     numbered, numbers = timeline.space.numbered(timeline.events)
     number_of = np.full(len(timeline.events.name), -1, np.int64)
     number_of[numbered] = numbers
-    backward = timeline.choice(
-        name for name in timeline.events.names if name.startswith(events("backward"))
-    )
+    backward = timeline.beginning(*events("backward"))
     made = _made(timeline, lines[0], number_of, backward)
     called_at = np.full(len(calls), -1, np.int64)
     for line in lines:
         mine = np.flatnonzero((calls >= line.first) & (calls < line.events.stop))
         instants = timeline.begins(line, calls[mine] - line.first)
-        which, begin, end = _spans(timeline, line, backward)
+        which, begin, end = timeline.outermost(line, backward)
         inside = covering(begin, end, instants)
         number = np.append(number_of[line.first + which], -1)[inside]
         at = np.searchsorted(made[0], number)
@@ -85,17 +81,9 @@ def _made(
     """The numbers of operators of the forward pass, in order, and when the last of each began."""
     which = np.flatnonzero(number_of[line.events] >= 0)
     begins = timeline.begins(line, which)
-    _, begin, end = _spans(timeline, line, backward)
+    _, begin, end = timeline.outermost(line, backward)
     forward = np.flatnonzero(covering(begin, end, begins) < 0)
     which, begins = which[forward], begins[forward]
     order = np.argsort(begins, kind="stable")[::-1]
     numbers, last = np.unique(number_of[line.first + which][order], return_index=True)
     return numbers, begins[order][last]
-
-
-def _spans(timeline: Timeline, line: Line, choice: wire.Array) -> tuple[wire.Ints, Times, Times]:
-    """The outermost chosen events of a line, in order of time: number in the line, begin, end."""
-    which = timeline.chosen(line, choice)
-    begin, end = timeline.begins(line, which), timeline.ends(line, which)
-    outer = outermost(begin, end)
-    return which[outer], begin[outer], end[outer]

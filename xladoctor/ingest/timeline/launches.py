@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from xladoctor.ingest.interface import Ingested, Interned
+from xladoctor.ingest.interface import Interned, ProcessRows
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import COPIES, Device, working
 from xladoctor.ingest.timeline.intervals import Times
@@ -47,14 +47,7 @@ def add_launches(reading: Reading) -> None:
         for line in working(planes[device.name]) if device.name in planes else ():
             which = np.flatnonzero(~np.isin(timeline.events.name[line.events], copies))
             step = reading.step_of(timeline.begins(line, which))
-            _add(
-                device,
-                step,
-                caller[line.events][which],
-                how[line.events][which],
-                reading.process,
-                reading.ingested,
-            )
+            _add(device, step, caller[line.events][which], how[line.events][which], reading.rows)
 
 
 def _callers(timeline: Timeline) -> tuple[wire.Ints, wire.Ints]:
@@ -77,19 +70,16 @@ def _numbered(timeline: Timeline) -> tuple[wire.Ints, wire.Ints]:
     return caller, how
 
 
-def _add(
-    device: Device, step: Times, caller: wire.Ints, how: wire.Ints, process: int, ingested: Ingested
-) -> None:
+def _add(device: Device, step: Times, caller: wire.Ints, how: wire.Ints, rows: ProcessRows) -> None:
     """Add the kernels of one line; a call counts in the step in which its first kernel ran."""
     first = np.zeros(len(caller), bool)
     first[np.unique(caller, return_index=True)[1]] = True
     first &= caller >= 0
     keys, where = np.unique((step + 1) * 3 + how + 1, return_inverse=True)
     own, way = keys // 3 - 1, keys % 3 - 1
-    ingested.append(
+    rows.append(
         "device_launch",
         {
-            "process": np.full(len(keys), process),
             "device": np.full(len(keys), device.number),
             "step": np.ma.masked_array(own, own < 0),
             "how": Interned(way.astype(np.int32), _HOW),

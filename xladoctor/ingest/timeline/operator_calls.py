@@ -6,8 +6,7 @@ import numpy as np
 
 from xladoctor.frontends.vocabulary import events, with_trait
 from xladoctor.ingest.timeline.clock import Timeline
-from xladoctor.ingest.timeline.intervals import Intervals
-from xladoctor.ingest.timeline.steps import outermost
+from xladoctor.ingest.timeline.intervals import Intervals, outermost
 from xladoctor.ingest.xplane.space import Line
 
 
@@ -21,15 +20,11 @@ def operator_calls(
         that waited for the device, and the name and kind of read of each of the latter.
     """
     names = timeline.events.names
-    beginnings = events("operator")
-    chosen = timeline.choice(name for name in names if name.startswith(beginnings))
+    chosen = timeline.beginning(*events("operator"))
     parts = [(line, timeline.chosen(line, chosen)) for line in lines]
-    nothing = np.empty(0, np.int64)
-    begin = np.concatenate([nothing, *(timeline.begins(*part) for part in parts)])
-    end = np.concatenate([nothing, *(timeline.ends(*part) for part in parts)])
-    name = np.concatenate(
-        [nothing, *(timeline.events.name[line.events][which] for line, which in parts)]
-    )
+    begin, end = timeline.spans(parts)
+    of_lines = (timeline.events.name[line.events][which] for line, which in parts)
+    name = np.concatenate([np.empty(0, np.int64), *of_lines])
     outer = outermost(begin, end)
     begin, end, name = begin[outer], end[outer], name[outer]
     waited = np.flatnonzero(waiting.covered(begin, end) > 0)

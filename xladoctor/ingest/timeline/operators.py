@@ -13,11 +13,9 @@ from xladoctor.frontends.vocabulary_file import Event
 from xladoctor.ingest.interface import Interned
 from xladoctor.ingest.timeline.activity import input_names
 from xladoctor.ingest.timeline.clock import Timeline
-from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
+from xladoctor.ingest.timeline.intervals import Times, covering, outermost
 from xladoctor.ingest.timeline.python_frames import is_frame
 from xladoctor.ingest.timeline.reading import Reading
-from xladoctor.ingest.timeline.steps import outermost
-from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.nesting import nest
 from xladoctor.ingest.xplane.space import Line
 from xladoctor.quantities import duration, percent
@@ -33,11 +31,7 @@ def add_operators(reading: Reading) -> None:
     names = timeline.events.names
     shown = np.array([not is_frame(name) for name in names], bool)
     nothing = np.empty((6, 0), np.int64)
-    parts = [
-        _of_line(timeline, line, shown, calls, lasted)
-        for plane in timeline.hosts
-        for line in plane.lines
-    ]
+    parts = [_of_line(timeline, line, shown, calls, lasted) for line in timeline.threads]
     name, begin, *sums = np.concatenate([nothing, *parts], axis=1)
     step = reading.step_of(begin)
     # Step and name as one number: NumPy compares rows as bytes, which is ten times as slow.
@@ -45,10 +39,9 @@ def add_operators(reading: Reading) -> None:
     count = np.bincount(where)
     total = [np.bincount(where, part).astype(np.int64) for part in sums]
     step, name = keys // len(names) - 1, keys % len(names)
-    reading.ingested.append(
+    reading.rows.append(
         "host_op",
         {
-            "process": np.full(len(step), reading.process),
             "step": np.ma.masked_array(step, step < 0),
             "name": Interned(name.astype(np.int32), names),
             "count": count,
@@ -77,7 +70,7 @@ def note_computing(reading: Reading) -> None:
     most = int(total.argmax()) if len(total) else 0
     if total.sum() <= 0 or total[most] < _MOST * total.sum():
         return
-    reading.ingested.notes.append(
+    reading.rows.notes.append(
         f"{timeline.space.path}: no device in it: its operators compute on the CPU,"
         f" {percent(total[most] / total.sum())} of their {duration(total.sum() / 1e12)} in"
         f" {names[most]}"
@@ -93,7 +86,8 @@ def add_eager(reading: Reading) -> None:
     """Fill ``eager_op``, if the loop's threads (``lines``) run compiled functions."""
     timeline = reading.timeline
     making = timeline.choice(input_names(timeline.events.names))
-    compiled = [_in(timeline, line, _beginning(timeline, "compiled")) for line in reading.lines]
+    of_functions = timeline.beginning(*events("compiled"))
+    compiled = [timeline.during([line], of_functions) for line in reading.lines]
     if not any(len(inside.begin) for inside in compiled):
         return
     calls, works = timeline.space.joined(timeline.events)
@@ -105,11 +99,11 @@ def add_eager(reading: Reading) -> None:
         begin, end = rows[1], rows[1] + rows[2] // 1000
         outer = np.zeros(len(begin), bool)
         outer[outermost(begin, end)] = True
-        for other in (inside, _in(timeline, line, making)):
+        for other in (inside, timeline.during([line], making)):
             outer &= covering(other.begin, other.end, begin) < 0
         place = np.full(len(begin), len(_PLACES), np.int64)
         for number, (_, event) in reversed([*enumerate(_PLACES)]):
-            around = _in(timeline, line, _beginning(timeline, event))
+            around = timeline.during([line], timeline.beginning(*events(event)))
             place[covering(around.begin, around.end, begin) >= 0] = number
         parts.append(np.stack((*rows[:3], rows[4], rows[5], place))[:, outer])
     name, begin, lasted_ps, launches, device_ps, place = np.concatenate(parts, axis=1)
@@ -121,10 +115,9 @@ def add_eager(reading: Reading) -> None:
         np.bincount(where, part, len(keys)).astype(np.int64)
         for part in (lasted_ps, launches, device_ps)
     ]
-    reading.ingested.append(
+    reading.rows.append(
         "eager_op",
         {
-            "process": np.full(len(step), reading.process),
             "step": np.ma.masked_array(step, step < 0),
             "place": Interned(place.astype(np.int32), [*(name for name, _ in _PLACES), _ELSEWHERE]),
             "name": Interned(name.astype(np.int32), names),
@@ -134,18 +127,6 @@ def add_eager(reading: Reading) -> None:
             "device_ns": total[2] // 1000,
         },
     )
-
-
-def _beginning(timeline: Timeline, meaning: Event) -> wire.Array:
-    """A mask of the names that begin like events with this meaning."""
-    beginnings = events(meaning)
-    return timeline.choice(name for name in timeline.events.names if name.startswith(beginnings))
-
-
-def _in(timeline: Timeline, line: Line, choice: wire.Array) -> Intervals:
-    """When a thread was in events with one of these names."""
-    which = timeline.chosen(line, choice)
-    return Intervals.union(timeline.begins(line, which), timeline.ends(line, which))
 
 
 def _of_line(

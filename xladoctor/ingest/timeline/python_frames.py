@@ -23,7 +23,7 @@ from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Times
 from xladoctor.ingest.xplane import wire
-from xladoctor.ingest.xplane.nesting import innermost, nest, ordered
+from xladoctor.ingest.xplane.nesting import in_order, innermost, nest
 from xladoctor.ingest.xplane.space import Line
 
 _FRAME = re.compile(
@@ -68,21 +68,14 @@ class PythonFrames:
         code = np.full(len(names) + 1, -1, np.int64)
         code[list(parsed)] = np.arange(len(parsed))
         lines = [
-            line
-            for plane in timeline.hosts
-            for line in plane.lines
-            if parsed and main is not None and line.id == main.id and line.count
+            line for line in timeline.threads if parsed and main is not None and line.id == main.id
         ]
         which = [np.flatnonzero(code[timeline.events.name[line.events]] >= 0) for line in lines]
         parts = list(zip(lines, which, strict=True))
-        nothing = np.empty(0, np.int64)
-        begin = np.concatenate([nothing, *(timeline.begins(*part) for part in parts)])
-        end = np.concatenate([nothing, *(timeline.ends(*part) for part in parts)])
+        begin, end = timeline.spans(parts)
         names_of = (timeline.events.name[line.events][numbers] for line, numbers in parts)
-        function = np.concatenate([nothing, *(code[indices] for indices in names_of)])
-        order = ordered(begin, end - begin)
-        if order is not None:
-            begin, end, function = begin[order], end[order], function[order]
+        function = np.concatenate([np.empty(0, np.int64), *(code[each] for each in names_of)])
+        begin, end, function = in_order(begin, end, function)
         _, _, parent = nest(begin, end - begin)
         return cls(begin, end, function, parent, list(parsed.values()))
 

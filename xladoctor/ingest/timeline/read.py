@@ -12,9 +12,10 @@ from xladoctor.facts.parts import UNRECORDED
 from xladoctor.frontends.vocabulary import phase_of, written_in
 from xladoctor.ingest import hlo
 from xladoctor.ingest.chrome.read import read_chrome
+from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.gathered import Gathered
-from xladoctor.ingest.interface import Columns, Ingested, Progress
+from xladoctor.ingest.interface import ProcessRows, Progress
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.timeline import compiling
 from xladoctor.ingest.timeline.activity import activities
@@ -42,10 +43,9 @@ from xladoctor.ingest.xplane.space import MOST_LINES, Line, Space, read_space
 
 @dataclass(frozen=True, slots=True)
 class TimelineFile:
-    """The path of a timeline, and the process and host that wrote it."""
+    """The path of a timeline, and the host that wrote it."""
 
     path: Path
-    process: int
     host: str | None = None
     modules: bool = True  # whether to read the modules in it
     alone: bool = False  # whether nothing else shows what the process did
@@ -61,31 +61,31 @@ class Compilations(NamedTuple):
     """
 
     found: list[compiling.Compiled]
-    times: Columns | None
+    times: list[Timed] | None
     phases: Gathered | None = None
 
 
 def read_timeline(
-    file: TimelineFile, folders: Folders, ingested: Ingested, progress: Progress | None = None
+    file: TimelineFile, folders: Folders, rows: ProcessRows, progress: Progress | None = None
 ) -> Compilations:
-    """Fill the timeline's tables, and return the compilations in it.
+    """Fill the timeline's tables of the process that wrote it, and return the compilations in it.
 
     If the file cannot be opened, a note is added and the tables are unchanged.
     """
     read = read_chrome if file.for_viewers else read_space
-    space = read(file.path, ingested)
+    space = read(file.path, rows)
     if space is None:
         return Compilations([], None)
     if progress:
         progress.start(space.size, file.path.name)
     try:
-        compilations = _read(file, space, folders, ingested, progress)
+        compilations = _read(file, space, folders, rows, progress)
     finally:
         if progress:
             progress.done()
     reason = no_cache_reason()
-    if reason and reason not in ingested.notes:
-        ingested.notes.append(reason)
+    if reason and reason not in rows.notes:
+        rows.notes.append(reason)
     return compilations
 
 
@@ -93,7 +93,7 @@ def _read(
     file: TimelineFile,
     space: Space,
     folders: Folders,
-    ingested: Ingested,
+    rows: ProcessRows,
     progress: Progress | None,
 ) -> Compilations:
     timeline = Timeline.of(space, progress.advance if progress else None)
@@ -101,26 +101,26 @@ def _read(
     lines = loop_lines(timeline, main)
     doing = activities(timeline, lines)
     devices = find_devices(timeline)
-    _note_bounds(space, devices, ingested)
-    ingested.notes += uncounted(timeline)
+    _note_bounds(space, devices, rows)
+    rows.notes.extend(uncounted(timeline))
     del devices[MOST_DEVICES:]
     marked = find_steps(timeline, main, doing.get("compile"), devices, to_the_end=file.alone)
     steps = repeated_steps(timeline, lines, doing, marked)
     if steps is None and file.alone and (steps := whole_span(timeline, lines, devices)):
-        ingested.notes.append(f"{space.path}: nothing marks steps; all of it is taken as one")
+        rows.notes.append(f"{space.path}: nothing marks steps; all of it is taken as one")
     if steps and steps.each and space.joins_calls:
-        ingested.notes.append(
+        rows.notes.append(
             f"{space.path}: {_marks(marked)} are taken to go from {steps.each} to the next"
         )
     strange = not_understood(timeline, devices)
     if strange:
-        ingested.notes.append(
+        rows.notes.append(
             f"{space.path}: what drives the device is not understood ({strange}),"
             " so that waits and launches are not judged"
         )
-    _describe(file, timeline, main, steps, strange, ingested)
+    _describe(file, timeline, main, steps, strange, rows)
     doing[UNRECORDED] = unrecorded(timeline, lines, doing, steps, strange=strange is not None)
-    reading = Reading(timeline, main, lines, doing, devices, file.process, ingested, steps)
+    reading = Reading(timeline, main, lines, doing, devices, rows, steps)
     reading = _with_steps(file, reading)
     add_devices(reading)
     add_dependencies(reading)
@@ -133,29 +133,26 @@ def _read(
     _defer_events(reading)
     phases = {name: phase for name in timeline.events.names if (phase := phase_of(name))}
     compiled = [] if phases else compiling.with_modules(space, compiling.find(timeline))
-    modules = compiling.modules(space, compiled, ingested) if file.modules else ()
+    modules = compiling.modules(space, compiled, rows.notes) if file.modules else ()
     for program, proto, graph_hash in modules:
-        hlo.read_module(proto, file.process, program, graph_hash, folders, ingested)
+        hlo.read_module(proto, program, graph_hash, folders, rows)
     times = None
     if file.alone:
         note_computing(reading)
         marked = None if steps and steps.source == SPAN else reading.steps  # a span cannot recur
         times = add_records(replace(reading, steps=marked), compiled)
-    rows = None
-    if file.alone and phases:
-        rows = compile_phases(timeline, phases, file.process, ingested)
-    note = space.damage_note()
-    if note:
-        ingested.notes.append(note)
-    return Compilations(compiled, times, rows)
+    made = compile_phases(timeline, phases, rows) if file.alone and phases else None
+    if note := space.damage_note():
+        rows.notes.append(note)
+    return Compilations(compiled, times, made)
 
 
-def _note_bounds(space: Space, devices: list[Device], ingested: Ingested) -> None:
+def _note_bounds(space: Space, devices: list[Device], rows: ProcessRows) -> None:
     bounds = {"lines": (space.lacks_lines, MOST_LINES)}
     bounds["devices"] = (len(devices) > MOST_DEVICES, MOST_DEVICES)
     for what, (reached, most) in bounds.items():
         if reached:
-            ingested.lose(
+            rows.lose(
                 f"{space.path}: more than {most:,} {what}, which no profiler writes; the rest is"
                 " left out",
                 *tables_of(".xplane.pb"),
@@ -168,7 +165,7 @@ def _with_steps(file: TimelineFile, reading: Reading) -> Reading:
     if steps is None:
         return reading
     steps = replace(steps, warming_up=warming_up(timeline, reading.lines, doing, steps))
-    numbered = add_steps(doing, steps, reading.process, reading.ingested)
+    numbered = add_steps(doing, steps, reading.rows)
     if file.tells_reads and reading.devices and numbered.joined.any():
         add_reads(reading, steps, numbered)
     return replace(reading, steps=steps, numbers=numbered.number)
@@ -190,13 +187,12 @@ def _describe(
     main: Line | None,
     steps: Steps | None,
     strange: str | None,
-    ingested: Ingested,
+    rows: ProcessRows,
 ) -> None:
     space = timeline.space
     host = file.host or (space.hostnames[0] if len(space.hostnames) == 1 else None)
-    ingested.add(
+    rows.add(
         "timeline",
-        process=file.process,
         host=host,
         pid=space.pid,
         rank=space.rank,
@@ -212,20 +208,12 @@ def _describe(
         frontend=written_in(timeline.events.names, space.categories),
         not_understood=strange,
     )
-    ingested.table("plane")
-    ingested.table("line")
+    rows.table("plane", "line")
     for plane in space.planes:
-        ingested.add(
-            "plane",
-            process=file.process,
-            plane=plane.number,
-            name=plane.name,
-            kind=kind_of(plane.name),
-        )
+        rows.add("plane", plane=plane.number, name=plane.name, kind=kind_of(plane.name))
         for line in plane.lines:
-            ingested.add(
+            rows.add(
                 "line",
-                process=file.process,
                 line=line.number,
                 plane=plane.number,
                 id=line.id,
@@ -238,11 +226,8 @@ def _describe(
 
 def _defer_events(reading: Reading) -> None:
     """Register the large tables, which are made when a query names them."""
-    space, origin, process = reading.timeline.space, reading.timeline.origin, reading.process
+    space, origin, process = reading.timeline.space, reading.timeline.origin, reading.rows.process
     at: Callable[[Times], Times] = partial(step_of, reading.steps, reading.numbers)
-    reading.ingested.lazy.setdefault("event", []).append(
-        lambda: tables.event_table(space, origin, process, at)
-    )
-    reading.ingested.lazy.setdefault("event_stat", []).append(
-        lambda: tables.stat_table(space, process)
-    )
+    lazy = reading.rows.ingested.lazy
+    lazy.setdefault("event", []).append(lambda: tables.event_table(space, origin, process, at))
+    lazy.setdefault("event_stat", []).append(lambda: tables.stat_table(space, process))

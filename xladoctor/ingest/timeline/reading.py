@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
@@ -22,8 +22,7 @@ class Reading:
         main: the loop's own thread, if there is a loop.
         lines: the threads of the loop, its own first.
         doing: when these threads did each activity, and when that is not recorded.
-        process: the process's number in the tables.
-        ingested: the tables.
+        rows: those of the process, with what its other files say.
         steps: the loop's steps, if any are known.
         numbers: the number of each step in ``timeline_step``.
     """
@@ -33,8 +32,7 @@ class Reading:
     lines: list[Line]
     doing: dict[str, Intervals]
     devices: list[Device]
-    process: int
-    ingested: Ingested
+    rows: ProcessRows
     steps: Steps | None = None
     numbers: Times | None = None
 

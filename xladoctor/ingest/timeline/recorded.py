@@ -12,7 +12,7 @@ import numpy as np
 
 from xladoctor.frontends.vocabulary import events, part_of
 from xladoctor.ingest.timeline.clock import Timeline
-from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.timeline.intervals import Intervals
 from xladoctor.ingest.timeline.python_frames import is_frame
 from xladoctor.ingest.timeline.steps import Steps
 from xladoctor.ingest.xplane.space import Line
@@ -61,17 +61,16 @@ def _followed(timeline: Timeline, lines: list[Line], steps: Steps | None) -> Int
     """The time from the first event to the last, without steps that only have labels."""
     labels = timeline.choice(timeline.space.labels or ())
     work = [np.flatnonzero(~labels[timeline.events.name[line.events]]) for line in lines]
-    begins = _joined([timeline.begins(*part) for part in zip(lines, work, strict=True)])
-    ends = _joined([timeline.ends(line) for line in lines])
+    begins, working = timeline.spans(zip(lines, work, strict=True))
     if not len(begins):
         return Intervals(begins, begins)
-    first, last = begins.min(keepdims=True), ends.max(keepdims=True)
+    first = begins.min(keepdims=True)
+    last = np.array([max(int(timeline.ends(line).max()) for line in lines if line.count)])
     if timeline.space.started_ns is not None:
         first = np.minimum(first, timeline.begin)
     whole = Intervals(first, last)
     if steps is None:
         return whole
-    working = _joined([timeline.ends(*part) for part in zip(lines, work, strict=True)])
     began = np.searchsorted(np.sort(begins), steps.end)
     ended = np.searchsorted(np.sort(working), steps.begin, side="right")
     empty = began == ended  # all that began before the step's end had ended before its begin
@@ -80,7 +79,3 @@ def _followed(timeline: Timeline, lines: list[Line], steps: Steps | None) -> Int
             int(whole.begin[0]), int(whole.end[0])
         )
     )
-
-
-def _joined(parts: list[Times]) -> Times:
-    return np.concatenate([np.empty(0, np.int64), *parts])

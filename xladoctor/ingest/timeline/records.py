@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from xladoctor.frontends.vocabulary import called, events
+from xladoctor.frontends.vocabulary import events
+from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.frames import CallSite
-from xladoctor.ingest.interface import Columns, Ingested
+from xladoctor.ingest.interface import Columns, ProcessRows
 from xladoctor.ingest.timeline.breakdown import StepNumbers, spent
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.compiling import Compiled
@@ -37,7 +38,7 @@ _OF_FUNCTIONS = (
 )
 
 
-def add_records(reading: Reading, compiled: Sequence[Compiled]) -> Columns | None:
+def add_records(reading: Reading, compiled: Sequence[Compiled]) -> list[Timed] | None:
     """Fill ``step``, ``cut`` and ``host_sync`` of a process without other evidence.
 
     Without events of a frontend in the timeline the tables stay absent: nothing was recorded. Of
@@ -49,17 +50,17 @@ def add_records(reading: Reading, compiled: Sequence[Compiled]) -> Columns | Non
         compiled: the compilations of all threads, in order of time.
 
     Returns:
-        columns of the compilations, in the form of a step log; None without such events.
+        the compilations, in the form of a step log; None without such events.
     """
-    ingested = reading.ingested
-    paths = paths_by_name(ingested.tables.get("hlo_frame", {}).get("file", ()))
+    rows = reading.rows
+    paths = paths_by_name(rows.ingested.tables.get("hlo_frame", {}).get("file", ()))
     loop = _Loop.of(reading.timeline, reading.lines, reading.steps, compiled, reading.doing, paths)
     if not len(loop.graphs.begin) and not compiled:
         return None
-    loop.add_steps(reading.process, ingested)
-    loop.add_reads(reading.process, ingested)
+    loop.add_steps(rows)
+    loop.add_reads(rows)
     if loop.frames.frames:
-        ingested.notes.append(_OF_FUNCTIONS)
+        rows.notes.append(_OF_FUNCTIONS)
     return loop.compile_times(compiled)
 
 
@@ -69,14 +70,14 @@ def add_reads(reading: Reading, steps: Steps, numbered: StepNumbers) -> None:
     Args:
         numbered: the steps as the log has them; reads in others are left out.
     """
-    reading.ingested.table("host_sync")
+    reading.rows.table("host_sync")
     loop = _Loop.of(reading.timeline, reading.lines, steps, (), reading.doing, {})
     number = np.append(np.where(numbered.joined, numbered.number, -1), -1)
     begin, end = loop.reads.begin, loop.reads.end
     logged = (number[loop.step_of(begin)] >= 0) & (begin >= loop.begin)
     via = [loop.via[read] for read in np.flatnonzero(logged).tolist()]
     loop = replace(loop, reads=Intervals(begin[logged], end[logged]), via=via, number=number)
-    loop.add_reads(reading.process, reading.ingested)
+    loop.add_reads(reading.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +126,13 @@ class _Loop:
         paths: Mapping[str, str],
     ) -> _Loop:
         """The loop in a timeline."""
-        barriers = _when(timeline, lines[:1], events("barrier"))
-        graphs = _when(timeline, lines, events("graph"))
-        fetches = _when(timeline, lines, events("fetch"))
+        barriers = timeline.during(lines[:1], timeline.choice(events("barrier")))
+        graphs = timeline.during(lines, timeline.choice(events("graph")))
+        fetches = timeline.during(lines, timeline.choice(events("fetch")))
         via = [(_READ, "fetch")] * len(fetches.begin)
-        calls = _calls(timeline, lines) if not len(graphs.begin) else None
+        calls = None
+        if not len(graphs.begin) and timeline.compiled_calls.any():
+            calls = timeline.during(lines, timeline.compiled_calls)
         if calls is None and not len(graphs.begin) and steps and "wait" in doing:
             calls, fetches, via = operator_calls(timeline, lines, doing["wait"])
         if calls:
@@ -165,7 +168,7 @@ class _Loop:
             frames,
         )
 
-    def add_steps(self, process: int, ingested: Ingested) -> None:
+    def add_steps(self, rows: ProcessRows) -> None:
         """Add steps from barrier to barrier, and what came after the last."""
         begin, end = self._until(self.ends)
         number = np.arange(len(begin))
@@ -173,8 +176,7 @@ class _Loop:
             "step",
             begin,
             end,
-            process,
-            ingested,
+            rows,
             {
                 "tail": number == len(self.ends),
                 "index": number,
@@ -189,9 +191,9 @@ class _Loop:
             },
         )
         if not len(self.ends):
-            self._add_cuts(process, ingested)
+            self._add_cuts(rows)
 
-    def _add_cuts(self, process: int, ingested: Ingested) -> None:
+    def _add_cuts(self, rows: ProcessRows) -> None:
         """Add cuts from read to read, in a loop without barriers."""
         stops = self.reads.end
         begin, end = self._until(stops)
@@ -200,8 +202,7 @@ class _Loop:
             "cut",
             begin,
             end,
-            process,
-            ingested,
+            rows,
             {
                 "step": np.zeros(len(begin), np.int64),
                 "ended_by": np.where(last, "end", "read").tolist(),
@@ -215,9 +216,7 @@ class _Loop:
         begin = np.concatenate(([self.begin], stops)).astype(np.int64)
         return begin, np.append(stops, max(self.end, int(begin[-1])))
 
-    def _add(
-        self, table: str, begin: Times, end: Times, process: int, ingested: Ingested, more: Columns
-    ) -> None:
+    def _add(self, table: str, begin: Times, end: Times, rows: ProcessRows, more: Columns) -> None:
         """Add rows for spans of the thread; saves and most loaders leave no events: unknown."""
         whole, within = spent(self.doing, begin, end), self._in_barriers(begin, end)
         if whole["input"].any():
@@ -227,7 +226,6 @@ class _Loop:
         # the barrier or read that ends a span begins before its end, and its function continues
         sites = self.frames.sites(end - 1, [place] * len(begin))
         columns: Columns = {
-            "process": np.full(len(begin), process),
             "thread": np.full(len(begin), self.thread),
             "main": np.ones(len(begin), bool),
             "begin_ns": begin,
@@ -240,11 +238,13 @@ class _Loop:
             **_columns(sites),
             **more,
         }
-        rows = ingested.table(table)  # compilations look up their steps here
-        for name, values in columns.items():
-            rows.setdefault(name, []).extend(
-                values.tolist() if isinstance(values, np.ndarray) else values
-            )
+        rows.extend(  # compilations look up their steps here
+            table,
+            {
+                name: values.tolist() if isinstance(values, np.ndarray) else values
+                for name, values in columns.items()
+            },
+        )
 
     def _in_barriers(self, begin: Times, end: Times) -> Times:
         """How long each span was blocked in barriers."""
@@ -255,15 +255,15 @@ class _Loop:
         """The place of the step that each instant is in, or of what came after the last."""
         return np.searchsorted(self.ends, instants, side="right")
 
-    def add_reads(self, process: int, ingested: Ingested) -> None:
+    def add_reads(self, rows: ProcessRows) -> None:
         """Add each step's fetches; a cut's graph and compilation belong to the fetch after it."""
         step = self.step_of(self.reads.begin)
         called, kinds = [via for via, _ in self.via], [kind for _, kind in self.via]
         sites = list(zip(self.frames.sites(self.reads.begin, called), kinds, strict=True))
         places = {site: number for number, site in enumerate(dict.fromkeys(sites))}
         place = np.array([places[site] for site in sites], np.int64)
-        rows, count = np.unique(np.stack((step, place)), axis=1, return_counts=True)
-        (step, place), known = rows, list(places)
+        pairs, count = np.unique(np.stack((step, place)), axis=1, return_counts=True)
+        (step, place), known = pairs, list(places)
         begin, end = (part[step] for part in self._until(self.ends))
         whole = spent(self.doing, begin, end)
         outside = self.doing["compile"].covered(begin, end) - self.doing["compile"].common(
@@ -271,10 +271,9 @@ class _Loop:
         ).covered(begin, end)
         part = count / np.bincount(step, count)[step]  # of what the step's reads took
         blocked = whole["wait"] + whole["dispatch"] - self._in_barriers(begin, end)
-        ingested.append(
+        rows.append(
             "host_sync",
             {
-                "process": np.full(len(step), process),
                 "thread": np.full(len(step), self.thread),
                 "step": self.number[step],
                 "tail": step == len(self.ends),
@@ -293,47 +292,34 @@ class _Loop:
         alone = len(self.graphs.begin) - len(self.barriers.begin) - len(self.reads.begin)
         return alone >= max(_MANY, _MOST * len(self.graphs.begin))
 
-    def compile_times(self, compiled: Sequence[Compiled]) -> Columns:
+    def compile_times(self, compiled: Sequence[Compiled]) -> list[Timed]:
         """When each graph was compiled, in the form of the step log, and which graph it was."""
         inside = covering(self.barriers.begin, self.barriers.end, self.compiled) >= 0
         other = _OPERATOR if self._eager else _READ
         during = [_BARRIER if at_barrier else other for at_barrier in inside]
         if self.calls:
             during = [_CALL] * len(compiled)
-        sites = [
-            replace(site, via=each.function or site.via)
-            for site, each in zip(self.frames.sites(self.compiled, during), compiled, strict=True)
+        sites, steps = (
+            self.frames.sites(self.compiled, during),
+            self.step_of(self.compiled).tolist(),
+        )
+        return [
+            Timed(
+                thread=self.thread,
+                step=step,
+                during=what,
+                end_ns=each.end_ns,
+                duration_ns=each.end_ns - each.begin_ns,
+                graph_hash=each.graph_hash,
+                site=replace(site, via=each.function or site.via),
+            )
+            for each, what, site, step in zip(compiled, during, sites, steps, strict=True)
         ]
-        return {
-            "thread": [self.thread] * len(compiled),
-            "step": np.searchsorted(self.ends, self.compiled, side="right").tolist(),
-            "during": during,
-            "end_ns": [compilation.end_ns for compilation in compiled],
-            "duration_ns": [each.end_ns - each.begin_ns for each in compiled],
-            "graph_hash": [compilation.graph_hash for compilation in compiled],
-            **_columns(sites),
-        }
 
 
 def _columns(sites: Sequence[CallSite]) -> Columns:
     rows = [site.columns() for site in sites]
     return {name: [row[name] for row in rows] for name in CallSite().columns()}
-
-
-def _when(timeline: Timeline, lines: list[Line], names: Sequence[str]) -> Intervals:
-    """When the threads were in one of these events."""
-    parts = [(line, timeline.named(line, *names)) for line in lines]
-    nothing = np.empty(0, np.int64)
-    return Intervals.union(
-        np.concatenate([nothing, *(timeline.begins(*part) for part in parts)]),
-        np.concatenate([nothing, *(timeline.ends(*part) for part in parts)]),
-    )
-
-
-def _calls(timeline: Timeline, lines: list[Line]) -> Intervals | None:
-    """When the threads called compiled functions; None without any such call."""
-    names = [name for name in timeline.events.names if called(name)]
-    return _when(timeline, lines, names) if names else None
 
 
 def _count(instants: Times, begin: Times, end: Times) -> wire.Ints:

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from xladoctor.frontends.vocabulary import events, own_events
-from xladoctor.ingest.interface import Ingested, Interned
+from xladoctor.ingest.interface import Interned, ProcessRows
 from xladoctor.ingest.timeline.activity import runtime_names
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.timeline.reading import Reading
 from xladoctor.ingest.xplane import wire
-from xladoctor.ingest.xplane.nesting import innermost, nest, ordered
+from xladoctor.ingest.xplane.nesting import in_order, innermost, nest
 from xladoctor.ingest.xplane.space import Line
 
 #: Events that are not labels: XLA's own, those of Python tracers, and of thread pools.
@@ -79,9 +79,7 @@ def find_regions(timeline: Timeline, lines: list[Line]) -> Regions:
     begin, end, event = (
         np.concatenate(columns) for columns in zip((nothing,) * 3, *parts, strict=True)
     )
-    order = ordered(begin, end - begin)
-    if order is not None:
-        begin, end, event = begin[order], end[order], event[order]
+    begin, end, event = in_order(begin, end, event)
     _, own, parent = nest(begin, end - begin)
     inside = _barriers(timeline, lines)
     around = innermost(begin, end, parent, inside)
@@ -147,12 +145,12 @@ def _compiling(begin: Times, end: Times, passes: wire.Array, calls: Intervals) -
 
 def add_regions(reading: Reading, regions: Regions) -> None:
     """Fill ``region``, for the busiest device. ``device_execution`` must be filled already."""
-    ingested = reading.ingested
-    ingested.table("region")
+    rows = reading.rows
+    rows.table("region")
     count = len(regions.begin)
     if not count:
         return
-    launched, lasted = _launches(reading.process, ingested)
+    launched, lasted = _launches(rows)
     first, last = (np.searchsorted(launched, instants) for instants in (regions.begin, regions.end))
     lasted = np.concatenate(([0], np.cumsum(lasted)))
     busy = max(
@@ -162,14 +160,13 @@ def add_regions(reading: Reading, regions: Regions) -> None:
     step = reading.step_of(regions.begin)
     path, paths, deeper = _paths(regions)
     if deeper:
-        ingested.notes.append(
+        rows.notes.append(
             f"{reading.timeline.space.path}: {deeper} labels lie within more than {_DEEPEST - 1}"
             " others; their paths are cut off there"
         )
-    ingested.append(
+    rows.append(
         "region",
         {
-            "process": np.full(count, reading.process),
             "region": np.arange(count),
             "parent": np.ma.masked_array(regions.parent, regions.parent < 0),
             "name": Interned(regions.name.astype(np.int32), regions.names),
@@ -186,13 +183,12 @@ def add_regions(reading: Reading, regions: Regions) -> None:
     )
 
 
-def _launches(process: int, ingested: Ingested) -> tuple[Times, Times]:
+def _launches(rows: ProcessRows) -> tuple[Times, Times]:
     """When each graph was launched, in order, and how long it ran on the device."""
     nothing = np.empty(0, np.int64)
     parts = [
-        (rows["launched_ns"], rows["end_ns"] - rows["begin_ns"])
-        for table, rows in ingested.batches
-        if table == "device_execution" and process in rows["process"][:1]
+        (columns["launched_ns"], columns["end_ns"] - columns["begin_ns"])
+        for _, columns in rows.batches("device_execution")
     ]
     launched, lasted = (
         np.concatenate([nothing, *columns])

@@ -17,10 +17,10 @@ from xladoctor.frontends.vocabulary import events, own_events, part_of, with_tra
 from xladoctor.ingest.timeline.activity import input_names
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
-from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
+from xladoctor.ingest.timeline.intervals import Intervals, Times, covering, outermost
 from xladoctor.ingest.timeline.launches import launches_graph
 from xladoctor.ingest.timeline.python_frames import is_frame
-from xladoctor.ingest.timeline.steps import SPAN, Steps, outermost, repeated
+from xladoctor.ingest.timeline.steps import SPAN, Steps, repeated
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
@@ -117,7 +117,7 @@ def repeated_steps(
     batches = _by_batches(timeline, lines[0])
     if found is not None and few:
         inner = batches or _by_repetition(timeline, lines, doing)
-        begin, end = _updates(timeline, lines[0])
+        _, begin, end = timeline.outermost(lines[0], timeline.beginning(*events("update")))
         if inner and 0 < 2 * len(begin) <= len(inner.begin) + 1:  # gradients are accumulated
             inner = repeated(timeline, lines[0], begin, end, last=True)
         more = inner is not None and len(inner.begin) >= 2 * len(found.begin)
@@ -178,37 +178,23 @@ def warming_up(
     return leading & ~leading.all()
 
 
-def _updates(timeline: Timeline, line: Line) -> tuple[Times, Times]:
-    """When each update of an optimizer began and ended."""
-    which = timeline.chosen(
-        line,
-        timeline.choice(
-            name for name in timeline.events.names if name.startswith(events("update"))
-        ),
-    )
-    begin, end = timeline.begins(line, which), timeline.ends(line, which)
-    outer = outermost(begin, end)
-    return begin[outer], end[outer]
-
-
 def _by_batches(timeline: Timeline, main: Line) -> Steps | None:
     """Steps from one batch to the next, of the loader that is used most often.
 
     The time between the last batch of an epoch and the first of the next is not a step. The time
     after the last batch is one if about as much is done in it as with others.
     """
-    which = timeline.chosen(main, timeline.choice(input_names(timeline.events.names)))
-    begin, end = timeline.begins(main, which), timeline.ends(main, which)
-    outer = outermost(begin, end)
-    name = timeline.events.name[main.events][which[outer]]
+    inputs = timeline.choice(input_names(timeline.events.names))
+    which, begin, _ = timeline.outermost(main, inputs)
+    name = timeline.events.name[main.events][which]
     if not len(name):
         return None
-    turns = np.sort(begin[outer][name == np.bincount(name).argmax()])
+    turns = np.sort(begin[name == np.bincount(name).argmax()])
     if len(turns) < _TURNS:
         return None
     work = _Sequence.of(timeline, main)
-    inputs = Intervals.union(begin, end)
-    worked = np.sort(work.begin[covering(inputs.begin, inputs.end, work.begin) < 0])
+    waits = timeline.during([main], inputs)
+    worked = np.sort(work.begin[covering(waits.begin, waits.end, work.begin) < 0])
     instants = np.append(turns, max(turns[-1], work.end.max(initial=0)))
     amount = np.diff(np.searchsorted(worked, instants))
     usual = np.median(amount[:-1])
@@ -269,14 +255,10 @@ def _turns(symbol: wire.Ints) -> tuple[int, int] | None:
 def _marks(timeline: Timeline, lines: list[Line], doing: Mapping[str, Intervals]) -> Times:
     """When the loop read, waited, uploaded, fetched a batch, or ran part of a backward pass."""
     reads = with_trait("reads_scalar")
-    chosen = timeline.choice(
-        name
-        for name in timeline.events.names
-        if name.startswith(events("backward")) or name in reads
-    )
-    passes = [timeline.begins(line, timeline.chosen(line, chosen)) for line in lines]
+    chosen = timeline.beginning(*events("backward")) | timeline.choice(reads)
+    passes, _ = timeline.spans((line, timeline.chosen(line, chosen)) for line in lines)
     others = [doing[name].begin for name in ("wait", "upload", "input") if name in doing]
-    return np.sort(np.concatenate([*passes, *others]))
+    return np.sort(np.concatenate([passes, *others]))
 
 
 def _each_has(instants: Times, begin: Times, end: Times) -> wire.Array:

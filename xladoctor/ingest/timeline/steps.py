@@ -12,7 +12,7 @@ from xladoctor.frontends.vocabulary import events, part_of
 from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.compiling import program_of
 from xladoctor.ingest.timeline.devices import Device
-from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.timeline.intervals import Intervals, Times, outermost
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 from xladoctor.quantities import whole_number
@@ -70,8 +70,7 @@ class Steps:
 
 def main_line(timeline: Timeline) -> Line | None:
     """The thread that ran the loop: the one with the most step markers, annotations or launches."""
-    lines = [line for plane in timeline.hosts for line in plane.lines if line.count]
-    if not lines:
+    if not timeline.threads:
         return None
     annotated = timeline.events.rows_of("step_num").event
     barriers, executed = timeline.choice(events("barrier")), timeline.choice(executions(timeline))
@@ -88,7 +87,7 @@ def main_line(timeline: Timeline) -> Line | None:
             launches,
         )
 
-    return max(lines, key=rank)
+    return max(timeline.threads, key=rank)
 
 
 def loop_lines(timeline: Timeline, main: Line | None) -> list[Line]:
@@ -99,14 +98,10 @@ def loop_lines(timeline: Timeline, main: Line | None) -> list[Line]:
     """
     if main is None:
         return []
-    lines = [
-        line for plane in timeline.hosts for line in plane.lines if line is not main and line.count
-    ]
+    lines = [line for line in timeline.threads if line is not main]
     if any(len(timeline.named(line, *events("barrier"))) for line in lines):
         return [main]
-    backward = timeline.choice(
-        name for name in timeline.events.names if name.startswith(events("backward"))
-    )
+    backward = timeline.beginning(*events("backward"))
     return [
         main,
         *(
@@ -289,17 +284,8 @@ def _worked(devices: Sequence[Device]) -> Counter[str]:
 
 def launched(timeline: Timeline, line: Line) -> tuple[Times, Times, wire.Array]:
     """Begin, end and name's index of a thread's outermost launches, in order."""
-    which = timeline.chosen(line, timeline.choice(executions(timeline)))
-    begins, ends = timeline.begins(line, which), timeline.ends(line, which)
-    outer = outermost(begins, ends)
-    return begins[outer], ends[outer], timeline.events.name[line.events][which[outer]]
-
-
-def outermost(begin: Times, end: Times) -> wire.Array:
-    """The indices of the spans that are in no other, in order of time; of equal ones the first."""
-    order = np.lexsort((-end, begin))
-    reached = np.maximum.accumulate(end[order])
-    return order[np.concatenate((order[:1] >= 0, end[order][1:] > reached[:-1]))]
+    which, begins, ends = timeline.outermost(line, timeline.choice(executions(timeline)))
+    return begins, ends, timeline.events.name[line.events][which]
 
 
 def _by_modules(timeline: Timeline, *, to_the_end: bool) -> Steps | None:

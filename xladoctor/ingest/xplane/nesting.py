@@ -48,6 +48,13 @@ def ordered(start: wire.Ints, duration: wire.Ints) -> wire.Array | None:
     return np.lexsort((-duration, start))
 
 
+def in_order(start: wire.Ints, end: wire.Ints, *columns: wire.Array) -> tuple[wire.Array, ...]:
+    """Events by start, longer ones first: their starts, ends, and other columns."""
+    order = ordered(start, end - start)
+    given = start, end, *columns
+    return given if order is None else tuple(column[order] for column in given)
+
+
 def nest(start: wire.Ints, duration: wire.Ints) -> tuple[wire.Array, wire.Ints, wire.Ints]:
     """Depth, self time and enclosing event of each event of one line.
 

@@ -19,7 +19,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from xladoctor.ingest.compressed import SPOILT, Unpacked, is_spoilt
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Notes
 from xladoctor.ingest.protobuf_schema import message
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.events import Events, Stats
@@ -189,15 +189,15 @@ class Space:
         )
 
 
-def read_space(path: Path, ingested: Ingested) -> Space | None:
+def read_space(path: Path, noted: Notes) -> Space | None:
     """Read a file and find its planes and lines. None, and a note, if it cannot be opened."""
-    buffer = content_of(path, ingested, binary=True)
+    buffer = content_of(path, noted, binary=True)
     if buffer is None:
         return None
     space = Space(path, len(buffer), buffer)
     for number, wire_type, begin, end in _fields(space, 0, space.size):
         if len(space.planes) == _MOST_PLANES:
-            ingested.lose(
+            noted.lose(
                 f"{path}: more than {_MOST_PLANES:,} planes, which no profiler writes; the rest is"
                 " left out"
             )
@@ -210,7 +210,7 @@ def read_space(path: Path, ingested: Ingested) -> Space | None:
 
 
 def content_of(
-    path: Path, ingested: Ingested, *, binary: bool = False
+    path: Path, noted: Notes, *, binary: bool = False
 ) -> np.ndarray[Any, np.dtype[np.uint8]] | None:
     """The bytes of a timeline, decompressed. None, with a note, if it cannot be opened, or if it
     should be ``binary`` but was converted to text.
@@ -220,12 +220,12 @@ def content_of(
             buffer = _content(file, path.stat().st_size)
     except OSError as error:
         reason = error.strerror or error
-        ingested.notes.append(f"{path}: the timeline cannot be read ({reason}); not used")
+        noted.notes.append(f"{path}: the timeline cannot be read ({reason}); not used")
         return None
     if file.damage:
-        ingested.notes.append(f"{path}: {file.damage}; what could be read is used")
+        noted.notes.append(f"{path}: {file.damage}; what could be read is used")
     if binary and is_spoilt(buffer[:_BEGINNING].tobytes()):
-        ingested.notes.append(f"{path}: {SPOILT}")
+        noted.notes.append(f"{path}: {SPOILT}")
         return None
     return buffer
 

@@ -7,7 +7,7 @@ import re
 from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
 from xladoctor.ingest.formats import Formats
 from xladoctor.ingest.frames import NOWHERE
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 
 _LINE = re.compile(r"toyarrays: compiled (\w+) in (\d{1,9}) ms")
 
@@ -16,7 +16,6 @@ class _Log(CompilerLog):
     NAME = "toyarrays' log"
     LACKING = "no compilation in toyarrays' log"
     MARKS = ("toyarrays: ",)
-    inside = False
 
     def __init__(self) -> None:
         self._made: list[tuple[str, int]] = []
@@ -30,13 +29,13 @@ class _Log(CompilerLog):
             self._made.append((match[1], int(match[2])))
         return match is not None
 
-    def add(self, process: int, ingested: Ingested) -> None:
-        add_process(process, "toyarrays", ingested)
+    def add(self, rows: ProcessRows) -> None:
+        add_process("toyarrays", rows)
         for number, (name, milliseconds) in enumerate(self._made):
             before = sum(other == name for other, _ in self._made[:number])
             ns = milliseconds * 1_000_000
-            row = compilation(process, number, name, before, NOWHERE, duration_ns=ns)
-            ingested.add("compilation", **row)
+            row = compilation(number, name, before, NOWHERE, duration_ns=ns)
+            rows.add("compilation", **row)
 
 
 FORMATS = Formats(expected=("what toyarrays logs (TOYARRAYS_LOG=1)",), logs=(_Log,))

@@ -15,9 +15,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from xladoctor.frontends.jax.ingest.alignment import first_of
-from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation, note_few
+from xladoctor.ingest.compiler_log import (
+    CompilerLog,
+    add_process,
+    compilation,
+    key_change,
+    note_few,
+)
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 from xladoctor.quantities import nanoseconds
 from xladoctor.recording.bootstrap._xladoctor.jax.assignments import Place
 from xladoctor.recording.bootstrap._xladoctor.jax.keys import Change
@@ -171,7 +177,7 @@ class CompileLog(CompilerLog):
 
     def __init__(self) -> None:
         self.compilations: list[_Compiled] = []
-        self._miss: _Miss | None = None  # the explanation whose lines follow
+        self._open: _Miss | None = None  # the explanation whose lines follow
         self._missed: dict[str, _Miss] = {}  # by function, until it is compiled
         self._explained: list[_Miss] = []  # all explanations, while no compilation is logged
         self._silent = True
@@ -187,29 +193,24 @@ class CompileLog(CompilerLog):
         return len(self.compilations)
 
     @property
-    def inside(self) -> bool:
-        """Whether an explanation is open, whose further lines have no mark."""
-        return self._miss is not None
-
-    @property
     def has_records(self) -> bool:
         """Whether the log has a compilation."""
-        return bool(self.compilations or (self._silent and (self._explained or self._miss)))
+        return bool(self.compilations or (self._silent and (self._explained or self._open)))
 
     def take(self, line: str) -> bool:
         """Take a line; False if it is not part of the log.
 
         An explanation is open until the next record, as other output may come between its lines.
         """
-        if self._miss and self.mark(line) is None:
+        if self._open and self.mark(line) is None:
             text = line.strip() if line[:1].isspace() else _detail(line)
-            if text and len(self._miss.lines) < _MOST_LINES:
-                self._miss.lines.append(text)
+            if text and len(self._open.lines) < _MOST_LINES:
+                self._open.lines.append(text)
             return bool(text)
         self._close()
         self._silent = self._silent and _MISS.search(line) is not None
         if match := _MISS.search(line):
-            self._miss = _Miss(Frame(match[1], int(match[2]), match[3]))
+            self._open = _Miss(Frame(match[1], int(match[2]), match[3]))
         elif match := _COMPILING.search(line):
             self._arguments[match[1]] = tuple(_typed(match[2]))
         elif match := _HIT.search(line):
@@ -224,11 +225,11 @@ class CompileLog(CompilerLog):
 
     def _close(self) -> None:
         """Finish the open explanation."""
-        if self._miss:
-            self._missed[self._miss.function] = self._miss
+        if self._open:
+            self._missed[self._open.function] = self._open
             if self._silent:
-                self._explained.append(self._miss)
-        self._miss = None
+                self._explained.append(self._open)
+        self._open = None
 
     def _finish(self) -> None:
         """If no compilations are logged, count one for each explanation."""
@@ -280,35 +281,32 @@ class CompileLog(CompilerLog):
                 best = number, changes
         return best
 
-    def add(self, process: int, ingested: Ingested) -> None:
+    def add(self, rows: ProcessRows) -> None:
         """Fill the process's tables of compilations and of what was new in them.
 
         If a timeline has compilations that can be matched, they get the line and cause.
         """
         self._finish()
-        table = ingested.table("compilation")
-        rows = [row for row, owner in enumerate(table.get("process", ())) if owner == process]
-        if rows:
-            timed = [(table["via"][row], table["duration_ns"][row] or 0) for row in rows]
+        rows.table("compilation")
+        if timed := list(rows.of("compilation", "via", "duration_ns")):
             first = first_of(
-                timed, [(made.name, made.duration_ns or 0) for made in self.compilations]
+                [(function, took or 0) for function, took in timed],
+                [(made.name, made.duration_ns or 0) for made in self.compilations],
             )
             if first is None:
-                ingested.notes.append(
+                rows.notes.append(
                     "JAX's log of compilations is left out: it does not say"
                     " which of them are the timeline's; alone it shows lines"
                     " and causes"
                 )
             else:
-                self._place(dict(enumerate(rows, first)), process, ingested)
+                self._place(first, rows)
             return
-        if process not in ingested.tables.get("process", {}).get("process", ()):
-            add_process(process, FRONTEND, ingested)
+        add_process(FRONTEND, rows)
         for number, made in enumerate(self.compilations):
-            ingested.add(
+            rows.add(
                 "compilation",
                 **compilation(
-                    process,
                     number,
                     made.name,
                     made.ordinal,
@@ -317,19 +315,18 @@ class CompileLog(CompilerLog):
                     duration_ns=made.duration_ns,
                 ),
             )
-        self._add_changes(
-            {number: number for number in range(len(self.compilations))}, process, ingested
-        )
-        note_few(len(self.compilations), ingested)
+        self._add_changes({number: number for number in range(len(self.compilations))}, rows)
+        note_few(len(self.compilations), rows)
 
-    def _place(self, rows: Mapping[int, int], process: int, ingested: Ingested) -> None:
-        """Give rows of ``compilation`` the lines of their records, by number in the log.
+    def _place(self, first: int, rows: ProcessRows) -> None:
+        """Give rows of ``compilation`` the lines of their records, from this number on in the log.
 
         A function compiled before the timeline was also called before it: its warm-up is over.
         """
-        table = ingested.tables["compilation"]
-        before = Counter(each.name for each in self.compilations[: min(rows)])
-        for number, row in rows.items():
+        table = rows.ingested.tables["compilation"]
+        own = [row for row, process in enumerate(table["process"]) if process == rows.process]
+        before = Counter(each.name for each in self.compilations[:first])
+        for number, row in enumerate(own, first):
             made = self.compilations[number]
             if made.site is not NOWHERE:
                 for name in made.site.columns().keys() - {"via"}:
@@ -337,31 +334,18 @@ class CompileLog(CompilerLog):
             table["cause"][row] = f"jit({made.name})"
             table["ordinal"][row] = (table["ordinal"][row] or 0) + before[made.name]
         self._add_changes(
-            {number: table["index"][row] for number, row in rows.items()}, process, ingested
+            {number: table["index"][row] for number, row in enumerate(own, first)}, rows
         )
 
-    def _add_changes(self, indices: Mapping[int, int], process: int, ingested: Ingested) -> None:
+    def _add_changes(self, indices: Mapping[int, int], rows: ProcessRows) -> None:
         """Fill ``key_change`` of these compilations, by their numbers in the log."""
-        ingested.table("key_change")
+        rows.table("key_change")
         for number, index in indices.items():
             made = self.compilations[number]
             against = None if made.against is None else indices.get(made.against)
             for nth, change in enumerate(made.changes):
                 site = CallSite(*change.place) if change.place else NOWHERE
-                ingested.add(
-                    "key_change",
-                    process=process,
-                    index=index,
-                    nth=nth,
-                    against=against,
-                    what=change.what,
-                    argument=change.argument,
-                    was=change.was,
-                    now=change.now,
-                    hint=None,
-                    role="made" if change.place else None,
-                    **site.columns(),
-                )
+                rows.add("key_change", **key_change(index, against, change, site, "made", nth))
 
 
 def _detail(line: str) -> str:

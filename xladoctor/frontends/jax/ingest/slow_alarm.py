@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
 from xladoctor.ingest.frames import NOWHERE, CallSite
-from xladoctor.ingest.interface import Ingested
-from xladoctor.ingest.warning_log import add_warning
+from xladoctor.ingest.interface import ProcessRows
+from xladoctor.ingest.warning_log import LoggedWarning, add_warning
 from xladoctor.quantities import duration, nanoseconds
 
 FRONTEND = "jax"
@@ -141,21 +141,20 @@ class SlowAlarm(CompilerLog):
             slow.seconds, slow.ended = took, True
             self._open = [each for each in self._open if each is not slow]
 
-    def add(self, process: int, ingested: Ingested) -> None:
+    def add(self, rows: ProcessRows) -> None:
         """Fill ``compilation``, unless another log has the process's compilations."""
-        if process in ingested.table("compilation").get("process", ()):
+        rows.table("compilation")
+        if rows.has("compilation"):
             return
-        if process not in ingested.tables.get("process", {}).get("process", ()):
-            add_process(process, FRONTEND, ingested)
+        add_process(FRONTEND, rows)
         self._end()
         earlier: Counter[str] = Counter()
         modules = [each for each in self._slow if each.module]
         for number, each in enumerate(modules):
             name = re.sub(r"^jit_|\.\d+$", "", str(each.module))
-            ingested.add(
+            rows.add(
                 "compilation",
                 **compilation(
-                    process,
                     number,
                     name,
                     earlier[name],
@@ -165,5 +164,5 @@ class SlowAlarm(CompilerLog):
             )
             if not each.ended:
                 least = f"compiling {name} took at least {duration(each.seconds)}"
-                add_warning(process, "slow compilation", least, ingested)
+                add_warning(LoggedWarning("slow compilation", least), rows)
             earlier[name] += 1

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from xladoctor.ingest.compiler_log import CompilerLog, add_process
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 
 FRONTEND = "jax"
 _TRANSFER = re.compile(r"(Disallowed )?(host|device)-to-(host|device) transfer: ?(.*)")
@@ -48,13 +48,8 @@ class TransferLog(CompilerLog):
 
     def __init__(self) -> None:
         self._transfers: list[_Transfer] = []
-        self._frames: deque[Frame] | None = None  # frames of an open traceback
+        self._open: deque[Frame] | None = None  # frames of an open traceback
         self._placeless = False  # the last transfer was refused, with no traceback before it
-
-    @property
-    def inside(self) -> bool:
-        """Whether a traceback is open, whose further lines have no mark."""
-        return self._frames is not None
 
     @property
     def has_records(self) -> bool:
@@ -67,23 +62,23 @@ class TransferLog(CompilerLog):
         The lines of a traceback are read, but left to other readers, too.
         """
         if match := _TRANSFER.search(line):
-            frames, self._frames = self._frames if match[1] else None, None
+            frames, self._open = self._open if match[1] else None, None
             self._add(match, _FOLDERS.locate(reversed(frames)) if frames else NOWHERE)
             self._placeless = bool(match[1]) and not frames
             return True
         if self.MARKS[-1] in line:
-            self._frames = deque(maxlen=_MOST_FRAMES)
-        elif self._frames is not None and (frame := _FRAME.match(line)):
-            self._frames.append(Frame(frame[1], int(frame[2]), frame[3]))
-        elif self._frames is not None and not line[:1].isspace():
+            self._open = deque(maxlen=_MOST_FRAMES)
+        elif self._open is not None and (frame := _FRAME.match(line)):
+            self._open.append(Frame(frame[1], int(frame[2]), frame[3]))
+        elif self._open is not None and not line[:1].isspace():
             self._close()
         return False
 
     def _close(self) -> None:
         """Finish a traceback, which may belong to the error printed before it."""
-        if self._frames and self._placeless:
-            self._transfers[-1].site = _FOLDERS.locate(reversed(self._frames))
-        self._frames, self._placeless = None, False
+        if self._open and self._placeless:
+            self._transfers[-1].site = _FOLDERS.locate(reversed(self._open))
+        self._open, self._placeless = None, False
 
     def _add(self, match: re.Match[str], site: CallSite) -> None:
         aval, shaped = _AVAL.search(match[4]), _SHAPE.search(match[4])
@@ -98,11 +93,10 @@ class TransferLog(CompilerLog):
             )
         )
 
-    def add(self, process: int, ingested: Ingested) -> None:
+    def add(self, rows: ProcessRows) -> None:
         """Fill ``transfer``."""
         self._close()
-        if process not in ingested.tables.get("process", {}).get("process", ()):
-            add_process(process, FRONTEND, ingested)
+        add_process(FRONTEND, rows)
         sites = {
             (each.dtype, each.shape): each.site
             for each in self._transfers
@@ -110,9 +104,8 @@ class TransferLog(CompilerLog):
         }
         for each in self._transfers:
             site = sites.get((each.dtype, each.shape), each.site)
-            ingested.add(
+            rows.add(
                 "transfer",
-                process=process,
                 thread=None,
                 step=None,
                 direction=each.direction,

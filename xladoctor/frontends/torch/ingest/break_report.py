@@ -17,7 +17,7 @@ from xladoctor.facts.graphs import UNNAMED
 from xladoctor.frontends.torch.ingest.text_records import FOLDERS, FRONTEND, Break
 from xladoctor.ingest.compiler_log import CompilerLog, add_process
 from xladoctor.ingest.frames import Frame
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks
 
 _BEGINS = re.compile(r"\s*Break Reason \d+:\s*$|(?P<numbered>\d{1,5}\. )(?P<reason>\S.*)")
@@ -138,15 +138,14 @@ class BreakReport(CompilerLog):
             Break("", stack[0].function, site, why, hint, intended),
         )
 
-    def add(self, process: int, ingested: Ingested) -> None:
+    def add(self, rows: ProcessRows) -> None:
         """Fill ``graph_break`` for a process."""
         self._finish()
-        if process not in ingested.tables.get("process", {}).get("process", ()):
-            add_process(process, FRONTEND, ingested)
-        ingested.table("graph_break")
+        add_process(FRONTEND, rows)
+        rows.table("graph_break")
         for found in self._breaks.values():
             if not found.intended:
-                found.add(found.function or UNNAMED, process, ingested)
+                found.add(found.function or UNNAMED, rows)
 
 
 def _frame(match: re.Match[str]) -> Frame:

@@ -19,12 +19,12 @@ from xladoctor.facts.graphs import UNNAMED
 from xladoctor.frontends.torch.ingest.failed_guards import FailedGuards, used_at
 from xladoctor.frontends.torch.ingest.structured_records import TABLES, Record, records
 from xladoctor.ingest.compiled_calls import Calls, add_placed, calls_of
-from xladoctor.ingest.compiler_log import compilation
+from xladoctor.ingest.compiler_log import compilation, key_change
 from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.formats import all_formats
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.gathered import Gathered
-from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.interface import IngestError, ProcessRows
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
 from xladoctor.recording.bootstrap._xladoctor.pytorch.listener import ABORTS, limit_in, phases_of
 
@@ -79,7 +79,7 @@ def _reasons(payload: str) -> list[str]:
     return [str(reason)[:_LONGEST] for reason in listed]
 
 
-def read_structured_log(file: Path, process: int, ingested: Ingested) -> str | None:
+def read_structured_log(file: Path, rows: ProcessRows) -> str | None:
     """Fill the tables of compilations, of what was new in them, and of graph breaks.
 
     If there is a timeline of the process, compilations are placed in its steps.
@@ -93,16 +93,16 @@ def read_structured_log(file: Path, process: int, ingested: Ingested) -> str | N
     Raises:
         IngestError: the file cannot be read.
     """
-    reader = _Reader(process)
-    backends = [each.records(process) for each in all_formats() if each.records is not None]
+    reader = _Reader()
+    backends = [each.records() for each in all_formats() if each.records is not None]
     try:
         with io.TextIOWrapper(io.BufferedReader(Unpacked(file)), errors="replace") as lines:
-            for record in records(lines, file, ingested):
+            for record in records(lines, file, rows):
                 try:
                     if not any(backend.take(record) for backend in backends):
                         reader.take(record)
                 except _UNREADABLE as error:
-                    ingested.lose(
+                    rows.lose(
                         f"{file}: a record of compilation {record.id} is none that"
                         f" PyTorch writes ({error!r}); skipped",
                         *TABLES,
@@ -113,23 +113,22 @@ def read_structured_log(file: Path, process: int, ingested: Ingested) -> str | N
         count = len(reader.failures)
         first = reader.failures[0]
         failure = f"{first[:_MOST_OF_FAILURE]}…" if len(first) > _MOST_OF_FAILURE else first
-        ingested.notes.append(
+        rows.notes.append(
             f"{file}: {count} compilation{'s' * (count > 1)} failed, the first {failure}"
         )
-    calls = calls_of(process, ingested)
-    rows = reader.finish(calls)
+    calls = calls_of(rows)
+    made = reader.finish(calls)
     for backend in backends:
-        compiled = len(rows.table("compilation").get("process", ()))
-        backend.finish(file, compiled, calls, rows, ingested)
-    add_placed(rows, ingested)
+        compiled = len(made.table("compilation").get("index", ()))
+        backend.finish(file, compiled, calls, made, rows)
+    add_placed(made, rows)
     return next((backend.frontend for backend in backends if backend.frontend), None)
 
 
 class _Reader:
     """Collects the records of each compilation until its last one."""
 
-    def __init__(self, process: int) -> None:
-        self._process = process
+    def __init__(self) -> None:
         self._rows = Gathered()
         for table in TABLES:
             self._rows.table(table)
@@ -223,7 +222,6 @@ class _Reader:
         ended = _ns(metrics.get("end_time_us"))
         self._compilations.append(
             compilation(
-                self._process,
                 number,
                 self._names[frame],
                 self._of_site[site],
@@ -242,17 +240,9 @@ class _Reader:
             against = self._numbers.get(guards.compared_with(reason) or "")
             if against is not None and against != number:
                 used = self._used(reason, number)
-                self._rows.add(
-                    "key_change",
-                    process=self._process,
-                    index=number,
-                    nth=0,
-                    against=against,
-                    **self._failed.change(reason, of)._asdict(),
-                    hint=guards.hint(reason) or None,
-                    role="used" if used.file else None,
-                    **used.columns(),
-                )
+                change, hint = self._failed.change(reason, of), guards.hint(reason)
+                row = key_change(number, against, change, used, "used", hint=hint)
+                self._rows.add_row("key_change", row)
 
     def _used(self, reason: str, number: int) -> CallSite:
         """The line that needs the guard."""
@@ -267,7 +257,6 @@ class _Reader:
         for phase, nanoseconds in phases.items():
             self._rows.add(
                 "compile_phase",
-                process=self._process,
                 compilation=number,
                 phase=phase,
                 duration_ns=min(nanoseconds, _MOST_NS),
@@ -318,7 +307,6 @@ class _Reader:
         count = len(self._of_frame[frame])
         self._rows.add(
             "compile_limit",
-            process=self._process,
             compiled=self._names.get(frame),
             defined_file=None,
             defined_line=None,
@@ -346,7 +334,6 @@ class _Reader:
             compiled = self._names.get(row["frame"]) or row["function"]
             rows.add(
                 "graph_break",
-                process=self._process,
                 compiled=compiled,
                 reason=row["reason"],
                 hint=row["hint"],

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from xladoctor.ingest.compressed import Unpacked
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Notes
 
 _HEAD = re.compile(r"[VDIWE]\d{4} \d\d:\d\d:\d\d\.\d+ (\d+) [^\]]*\] (?=\{)")
 _FIRST, _LONGEST_HEAD = 100, 300  # lines that are searched for a head, and its characters
@@ -57,7 +57,7 @@ def process_id(file: Path) -> int | None:
 
 
 def records(
-    lines: Iterable[str], file: Path, ingested: Ingested, longest: int = _LONGEST
+    lines: Iterable[str], file: Path, noted: Notes, longest: int = _LONGEST
 ) -> Iterator[Record]:
     """The records of a log; lines that are damaged are noted, those of other loggers skipped.
 
@@ -84,7 +84,7 @@ def records(
             fields = json.loads(line[match.end() :])
         except (ValueError, RecursionError):
             end = "" if line.endswith("\n") else ", cut off"
-            ingested.lose(f"{file}, line {number}: not a record{end}; skipped", *TABLES)
+            noted.lose(f"{file}, line {number}: not a record{end}; skipped", *TABLES)
             continue
         if isinstance(fields, dict):
             known = fields

@@ -30,9 +30,15 @@ from xladoctor.frontends.torch.ingest.text_records import (
     recompiled,
     taken_apart,
 )
-from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation, note_few
+from xladoctor.ingest.compiler_log import (
+    CompilerLog,
+    add_process,
+    compilation,
+    key_change,
+    note_few,
+)
 from xladoctor.ingest.frames import NOWHERE, CallSite, Frame
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
 
 #: Compilations before the first that a function's log names: no more rows for what a number says.
@@ -129,11 +135,6 @@ class TextLog(CompilerLog):
         self._breaks: dict[tuple[str | None, int | None, str], Break] = {}
 
     @property
-    def inside(self) -> bool:
-        """Whether a record is open, whose further lines may have no mark."""
-        return self._open is not None
-
-    @property
     def has_records(self) -> bool:
         """Whether the log has a compilation or a break."""
         self.finish()
@@ -222,29 +223,25 @@ class TextLog(CompilerLog):
         limits[-1].aborts = True
         return True
 
-    def add(self, process: int, ingested: Ingested) -> None:
+    def add(self, rows: ProcessRows) -> None:
         """Fill the tables of a process. If other evidence has compilations of the process, perhaps
         by another compiler, only breaks and limits are added.
         """
         self.finish()
         self._adopt()
-        known = {
-            table
-            for table in ("process", "compilation", "metric", "counter")
-            if process in ingested.tables.get(table, {}).get("process", ())
-        }
-        if not known:
-            add_process(process, FRONTEND, ingested)
-        if known <= {"process"} and any(each.numbers for each in self._functions.values()):
-            self._add_compilations(process, ingested)
+        counted = any(map(rows.has, ("compilation", "metric", "counter")))
+        if not counted:
+            add_process(FRONTEND, rows)
+            if any(each.numbers for each in self._functions.values()):
+                self._add_compilations(rows)
         if self._breaks:
-            self._add_breaks(process, ingested)
+            self._add_breaks(rows)
         for function in self._functions.values():
             if function.limit:
-                self._add_limit(function, function.limit, process, ingested)
+                self._add_limit(function, function.limit, rows)
 
-    def _add_breaks(self, process: int, ingested: Ingested) -> None:
-        ingested.table("graph_break")
+    def _add_breaks(self, rows: ProcessRows) -> None:
+        rows.table("graph_break")
         names = {each.frame: each.name for each in self._functions.values() if each.frame}
         detailed = {
             (file, line) for (file, line, _), each in self._breaks.items() if not each.brief
@@ -254,15 +251,12 @@ class TextLog(CompilerLog):
                 continue
             frame = found.number.partition("/")[0]
             compiled = names.get(frame, found.function or UNNAMED)
-            found.add(compiled, process, ingested)
+            found.add(compiled, rows)
 
-    def _add_limit(
-        self, function: _Function, limit: _Limit, process: int, ingested: Ingested
-    ) -> None:
+    def _add_limit(self, function: _Function, limit: _Limit, rows: ProcessRows) -> None:
         used = used_at(limit.reason, self._files(function), FOLDERS)
-        ingested.add(
+        rows.add(
             "compile_limit",
-            process=process,
             compiled=function.name,
             defined_file=function.site.file,
             defined_line=function.site.line,
@@ -280,9 +274,8 @@ class TextLog(CompilerLog):
             **function.site.columns(),
         )
 
-    def _add_compilations(self, process: int, ingested: Ingested) -> None:
-        ingested.table("compilation")
-        ingested.table("key_change")
+    def _add_compilations(self, rows: ProcessRows) -> None:
+        rows.table("compilation", "key_change")
         first = 0  # a function's first number; several runs in one log reuse numbers
         for function in self._functions.values():
             numbers = sorted(function.numbers, key=_nth)
@@ -293,29 +286,19 @@ class TextLog(CompilerLog):
                 change = function.failed.change(reason, number) if reason else None
                 if change and change.what == "function" and function.is_wrapper:
                     reason, ordinal = None, 0  # another function, which the log does not name
-                ingested.add(
+                rows.add(
                     "compilation",
-                    **compilation(
-                        process, index, function.name, ordinal, function.site, compile_id=number
-                    ),
+                    **compilation(index, function.name, ordinal, function.site, compile_id=number),
                 )
                 ordinal += 1
                 if reason and change:
                     used = used_at(reason, files, FOLDERS)
                     against = at.get(guards.compared_with(reason) or "", index - 1)
-                    ingested.add(
-                        "key_change",
-                        process=process,
-                        index=index,
-                        nth=0,
-                        against=against,
-                        **change._asdict(),
-                        hint=guards.hint(reason) or None,
-                        role="used" if used.file else None,
-                        **used.columns(),
-                    )
+                    hint = guards.hint(reason)
+                    row = key_change(index, against, change, used, "used", hint=hint)
+                    rows.add("key_change", **row)
             first += len(at)
-        note_few(first, ingested)
+        note_few(first, rows)
 
     def _files(self, function: _Function) -> list[str]:
         """Paths that a guard of the function may refer to, the likeliest first."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
 
 FRONTEND = "torch"
@@ -190,11 +190,10 @@ class Break:
     intended: bool = False
     brief: bool = False
 
-    def add(self, compiled: str, process: int, ingested: Ingested) -> None:
+    def add(self, compiled: str, rows: ProcessRows) -> None:
         """Append it to ``graph_break``; ``compiled`` is the function that is split."""
-        ingested.add(
+        rows.add(
             "graph_break",
-            process=process,
             compiled=compiled,
             reason=self.reason,
             hint=self.hint or None,

@@ -46,14 +46,9 @@ class TorchWarnings(WarningLog):
 
     def __init__(self) -> None:
         super().__init__()
-        self._reason: tuple[str, str] | None = None  # a warning whose frames may follow
+        self._open: tuple[str, str] | None = None  # a warning whose frames may follow
         self._frames: list[Frame] = []
         self._lines = 0
-
-    @property
-    def inside(self) -> bool:
-        """Whether frames of a warning may follow."""
-        return self._reason is not None
 
     @property
     def has_records(self) -> bool:
@@ -69,14 +64,14 @@ class TorchWarnings(WarningLog):
             return self._further(text)
         self._close()
         reason = _REASON.search(text[text.index(mark) :])
-        self._reason = _KINDS[mark], reason[1].rstrip(". ") if reason else text[text.index(mark) :]
+        self._open = _KINDS[mark], reason[1].rstrip(". ") if reason else text[text.index(mark) :]
         return True
 
     def _further(self, text: str) -> bool:
         frame = _FRAME.search(text)
         if frame:
             self._frames.append(Frame(frame[1], int(frame[2]), frame[3]))
-        elif self._reason is None or (text.strip() and not text[:1].isspace()):
+        elif self._open is None or (text.strip() and not text[:1].isspace()):
             self._close()
             return False
         self._lines += 1
@@ -85,6 +80,6 @@ class TorchWarnings(WarningLog):
         return True
 
     def _close(self) -> None:
-        if self._reason:
-            self.warn(*self._reason, FOLDERS.locate(reversed(self._frames)))
-        self._reason, self._frames, self._lines = None, [], 0
+        if self._open:
+            self.warn(*self._open, FOLDERS.locate(reversed(self._frames)))
+        self._open, self._frames, self._lines = None, [], 0

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 
-from xladoctor.ingest.compiler_log import CompilerLog, add_process
+from xladoctor.ingest.compiler_log import add_process
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
+from xladoctor.ingest.warning_log import WarningLog, add_warning
 from xladoctor.quantities import whole_number
 
 FRONTEND = "torch_tpu"
@@ -42,17 +42,9 @@ _GROUPS = "We do not support non global PG handshakes"
 #: Texts of those without a category, and what they are about.
 _PLAIN = {_FAILED: "handshake failed", _GROUPS: "handshake of a part of the ranks"}
 _DROPPED = re.compile(r"torch_tpu tracing dropped (\d{1,18}) events")
-_LONGEST = 1_000  # characters of a text
 
 
-@dataclass(frozen=True, slots=True)
-class _Warning:
-    kind: str
-    text: str
-    site: CallSite = NOWHERE
-
-
-class ConsoleLog(CompilerLog):
+class ConsoleLog(WarningLog):
     """Collects the messages of one process."""
 
     NAME = "TorchTPU's messages"
@@ -67,23 +59,18 @@ class ConsoleLog(CompilerLog):
         *_PLAIN,
         "torch_tpu tracing dropped ",
     )
-    supplements = True
+    frontend = FRONTEND
 
     def __init__(self) -> None:
+        super().__init__()
         self._folders = Folders.elsewhere(FRONTEND)
         self._blocks: list[dict[str, int]] = []
-        self._warnings: Counter[_Warning] = Counter()
         self._dropped = 0
-
-    @property
-    def inside(self) -> bool:
-        """Never: each line of the statistics has a mark, as ranks print at the same time."""
-        return False
 
     @property
     def has_records(self) -> bool:
         """Whether there is anything to tell."""
-        return bool(any(self._blocks) or self._warnings or self._dropped)
+        return bool(any(self._blocks) or self.warnings or self._dropped)
 
     def take(self, line: str) -> bool:
         """Take a line; False if it is not part of the log."""
@@ -95,61 +82,47 @@ class ConsoleLog(CompilerLog):
                 self._blocks[-1].setdefault(counts[1], value)
             return True
         if match := _WARNING.search(line):
-            self._warn(match)
+            self._categorized(match)
             return True
         if match := _DROPPED.search(line):
             self._dropped += int(match[1])
             return True
         for text, kind in _PLAIN.items():
             if text in line:
-                self._warnings[_Warning(kind, line[line.index(text) :][:_LONGEST])] += 1
+                self.warn(kind, line[line.index(text) :])
                 return True
         return _STATISTICS in line
 
-    def _warn(self, match: re.Match[str]) -> None:
+    def _categorized(self, match: re.Match[str]) -> None:
         kind = match["kind"]
         if kind.partition("/")[0] not in (_PERFORMANCE, _CORRECTNESS):
             return
-        text = _FUNCTION.sub("", match["text"].strip())[:_LONGEST]
         site = NOWHERE
         if match["file"] and not self._folders.is_machinery(match["file"]):
             site = CallSite(match["file"], int(match["line"]))
-        self._warnings[_Warning(kind, text, site)] += 1
+        self.warn(kind, _FUNCTION.sub("", match["text"].strip()), site)
 
-    def add(self, process: int, ingested: Ingested) -> None:
+    def add(self, rows: ProcessRows) -> None:
         """Fill ``counter`` and ``logged_warning``."""
-        self._add_process(process, ingested)
+        add_process(FRONTEND, rows)
+        rows.set("process", "frontend", FRONTEND)
         counts = sum((Counter(block) for block in self._blocks), Counter[str]())
         for name, value in counts.items():
-            ingested.add("counter", process=process, name=name, value=value)
+            rows.add("counter", name=name, value=value)
         asked, compiled = counts["num_cache_reqs"], counts["num_compilations"]
         if asked:
             added = f" of {len(self._blocks)} processes" if len(self._blocks) > 1 else ""
-            ingested.notes.append(
+            rows.notes.append(
                 f"TorchTPU's cache at exit{added}: {asked:,} executables were looked up,"
                 f" {compiled:,} compiled; it does not say at which lines, or how long that took"
             )
         if self._dropped:
-            ingested.notes.append(
+            rows.notes.append(
                 f"TorchTPU has left {self._dropped:,} launches out of the log of TORCH_TRACE"
             )
-        for warning, count in self._warnings.items():
+        rows.table("logged_warning")
+        for warning, count in self.warnings.items():
             if warning.kind.partition("/")[0] == _CORRECTNESS:
-                ingested.notes.append(f"TorchTPU warns of wrong results: {warning.text}")
-                continue
-            ingested.add(
-                "logged_warning",
-                process=process,
-                kind=warning.kind,
-                count=count,
-                text=warning.text,
-                **warning.site.columns(),
-            )
-        ingested.table("logged_warning")
-
-    def _add_process(self, process: int, ingested: Ingested) -> None:
-        table = ingested.tables.get("process", {})
-        if process in table.get("process", ()):
-            table["frontend"][table["process"].index(process)] = FRONTEND
-        else:
-            add_process(process, FRONTEND, ingested)
+                rows.notes.append(f"TorchTPU warns of wrong results: {warning.text}")
+            else:
+                add_warning(warning, rows, count)

@@ -20,11 +20,11 @@ from typing import Any
 
 from xladoctor.frontends.torch_tpu.ingest.iterations import Iterations
 from xladoctor.ingest.compiled_calls import Calls
-from xladoctor.ingest.compiler_log import compilation
+from xladoctor.ingest.compiler_log import compilation, key_change
 from xladoctor.ingest.formats import LogRecord
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders
 from xladoctor.ingest.gathered import Gathered
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Notes
 from xladoctor.recording.bootstrap._xladoctor.torch_tpu.course import Course
 from xladoctor.recording.bootstrap._xladoctor.torch_tpu.executables import (
     COMPILED,
@@ -52,8 +52,7 @@ _MOST_US = 2**53
 class LaunchRecords:
     """Collects the launches of a process."""
 
-    def __init__(self, process: int) -> None:
-        self._process = process
+    def __init__(self) -> None:
         self._folders = Folders.elsewhere(FRONTEND)
         self._names: dict[str, int] = {}
         self._order = array("q")  # of each launch its operator, or of a new executable -1 - number
@@ -130,12 +129,10 @@ class LaunchRecords:
 
     # -- tables ------------------------------------------------------------------------------
 
-    def finish(
-        self, file: Path, first: int, calls: Calls, rows: Gathered, ingested: Ingested
-    ) -> None:
+    def finish(self, file: Path, first: int, calls: Calls, rows: Gathered, noted: Notes) -> None:
         """See :class:`xladoctor.ingest.formats.LogRecords`."""
         self._close()
-        self._note(file, ingested)
+        self._note(file, noted)
         if not self._order and not self._functions:
             return
         grouping = Grouping(self._is_named, self._site_of, _ignore)
@@ -149,7 +146,6 @@ class LaunchRecords:
             site = group.site or NOWHERE
             placed = calls.place({"end_ns": group.began_ns or None, "compile_id": "", "ordinal": 1})
             row = compilation(
-                self._process,
                 number,
                 group.operator,
                 group.ordinal,
@@ -161,21 +157,8 @@ class LaunchRecords:
             )
             rows.add("compilation", **{**row, **placed})
             for nth, change in enumerate(group.changes if group.against else ()):
-                what, argument, was, now = change
-                rows.add(
-                    "key_change",
-                    process=self._process,
-                    index=number,
-                    nth=nth,
-                    against=group.against.number if group.against else None,
-                    what=what,
-                    argument=argument,
-                    was=was,
-                    now=now,
-                    hint=None,
-                    role=None,
-                    **NOWHERE.columns(),
-                )
+                against = group.against.number if group.against else None
+                rows.add_row("key_change", key_change(number, against, change, nth=nth))
         for site, count in launched.items():
             self._add_launches(site, count, True, rows)
         if self._functions:
@@ -184,7 +167,6 @@ class LaunchRecords:
     def _add_launches(self, site: CallSite, count: int, operations: bool, rows: Gathered) -> None:
         rows.add(
             "launch",
-            process=self._process,
             count=count,
             work=None,
             steps=0,
@@ -279,26 +261,26 @@ class LaunchRecords:
 
     # -- notes -------------------------------------------------------------------------------
 
-    def _note(self, file: Path, ingested: Ingested) -> None:
+    def _note(self, file: Path, noted: Notes) -> None:
         if self._order:
-            ingested.notes.append(
+            noted.notes.append(
                 f"{file}: {len(self._order):,} launches of operators outside of compiled functions,"
                 f" {len(self._new):,} of them with a new executable; the log tells neither"
                 " steps nor how long compiling took, and of lines only those that compiled"
             )
         if self._failed:
-            ingested.notes.append(
+            noted.notes.append(
                 f"{file}: {len(self._failed)} executables could not be compiled, the first of"
                 f" {self._failed[0]}"
             )
         for name, count in self._unknown.items():
-            ingested.notes.append(f"{file}: {count} records {name}, which are not read")
+            noted.notes.append(f"{file}: {count} records {name}, which are not read")
         if self._damaged:
-            ingested.lose(
+            noted.lose(
                 f"{file}: {self._damaged} launches are none that TorchTPU writes; skipped", *TABLES
             )
         if self._without_graph:
-            ingested.lose(
+            noted.lose(
                 f"{file}: {self._without_graph} new executables have no text of their graph;"
                 " counted as launches only",
                 "compilation",
@@ -308,7 +290,7 @@ class LaunchRecords:
         lost = [name for name in self._names if name not in compiled]
         if lost:
             names = ", ".join(lost[:3]) + (" and others" if len(lost) > 3 else "")
-            ingested.lose(
+            noted.lose(
                 f"{file}: what was compiled for {names} is missing: TorchTPU drops all but the"
                 " latest 10,000 launches of each 5 s",
                 *TABLES,

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 from xladoctor.frontends.torch_xla.ingest.metrics_figures import parse_duration_ns
 from xladoctor.ingest.frames import Folders, Frame, frame_in
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.text_reader import TextPart
 
 #: People also copy them by hand: "… too frequent 104300 in 34742 steps".
@@ -107,15 +107,16 @@ class Console(TextPart):
             return False
         return True
 
-    def add(self, process: int, ingested: Ingested) -> None:
+    def add(self, rows: ProcessRows) -> None:
         """Append to ``metric`` and ``counter`` what a metrics report has not provided already."""
-        metrics = _names("metric", process, ingested)
-        counters = _names("counter", process, ingested)
+        rows.table("metric", "counter")
+        metrics, counters = (
+            {name for (name,) in rows.of(table, "name")} for table in ("metric", "counter")
+        )
         for name in {**self.samples, **self.longest_ns}:
             if name not in metrics:
-                ingested.add(
+                rows.add(
                     "metric",
-                    process=process,
                     name=name,
                     unit="ns",
                     samples=self.samples.get(name),
@@ -126,13 +127,13 @@ class Console(TextPart):
                     p99=self.longest_ns.get(name),
                 )
         if self.steps is not None and _STEPS not in counters:
-            ingested.add("counter", process=process, name=_STEPS, value=self.steps)
-        counted = self._add_places(process, ingested)
+            rows.add("counter", name=_STEPS, value=self.steps)
+        counted = self._add_places(rows)
         for name in {**counted, **self.operators}:
             if name not in counters:
-                ingested.add("counter", process=process, name=name, value=counted.get(name))
+                rows.add("counter", name=name, value=counted.get(name))
 
-    def _add_places(self, process: int, ingested: Ingested) -> dict[str, int]:
+    def _add_places(self, rows: ProcessRows) -> dict[str, int]:
         """Fill ``fallback``; return how often each operator ran, if blocks name it."""
         counted: dict[str, int] = {}
         folders = Folders()
@@ -143,9 +144,8 @@ class Console(TextPart):
             op = called.get(_entry(place.frames, folders)) if place.op in ("", _ALL) else place.op
             if op:
                 counted[op] = counted.get(op, 0) + place.count
-            ingested.add(
+            rows.add(
                 "fallback",
-                process=process,
                 op=op,
                 count=place.count,
                 duration_ns=None,
@@ -162,12 +162,3 @@ def _base(op: str) -> str:
 def _entry(frames: list[Frame], folders: Folders) -> str:
     """The framework's function that was called last, which operators are named after."""
     return frames[0].function if frames and folders.is_machinery(frames[0].file) else ""
-
-
-def _names(table: str, process: int, ingested: Ingested) -> set[str]:
-    rows = ingested.table(table)
-    return {
-        name
-        for name, owner in zip(rows.get("name", ()), rows.get("process", ()), strict=True)
-        if owner == process
-    }

@@ -16,7 +16,7 @@ from xladoctor.frontends.torch_xla.ingest.metrics_report import MetricsReader
 from xladoctor.frontends.torch_xla.ingest.metrics_types import NotAMetricsReport, ReportSection
 from xladoctor.frontends.torch_xla.ingest.report_tables import add_section
 from xladoctor.ingest.graph_log import GraphLog
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.text_reader import TextPart, TextReader, source_of
 from xladoctor.quantities import duration, whole_number
 
@@ -45,8 +45,8 @@ class _Report(TextPart):
         counts = [metric.total_samples for metric in metrics if metric.total_samples is not None]
         return counts[-1] if counts else None
 
-    def add(self, process: int, ingested: Ingested) -> None:
-        add_section(self._newest, process, ingested, self._before)
+    def add(self, rows: ProcessRows) -> None:
+        add_section(self._newest, rows, self._before)
 
 
 class _Graphs(TextPart):
@@ -67,7 +67,7 @@ class _Graphs(TextPart):
         """The number of compilations: their blocks."""
         return sum(block.kind == "compilation" for block in self.graphs.blocks)
 
-    def add(self, process: int, ingested: Ingested) -> None:
+    def add(self, rows: ProcessRows) -> None:
         """Fill the tables of graphs."""
 
 

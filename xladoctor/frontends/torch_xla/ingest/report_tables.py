@@ -4,44 +4,41 @@ from __future__ import annotations
 
 from xladoctor.frontends.torch_xla.ingest.metrics_report import Metric, MetricsReport
 from xladoctor.frontends.torch_xla.ingest.metrics_types import ReportSection
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import ProcessRows
 
 
-def add_report(
-    report: MetricsReport, process: int, ingested: Ingested, path: str
-) -> dict[str, int | None]:
+def add_report(report: MetricsReport, rows: ProcessRows, path: str) -> dict[str, int | None]:
     """Append the metrics of the newest section of a process's own report, as counts are
     cumulative; returns its counters.
     """
     newest = report.sections[-1]
-    _add_metrics(newest, process, ingested)
+    _add_metrics(newest, rows)
     if len(report.sections) > 1:
-        ingested.notes.append(
+        rows.notes.append(
             f"{path}: {len(report.sections)} reports in it; the newest is used (line {newest.line})"
         )
-    ingested.notes.extend(f"{path}: {note}" for note in report.notes)
+    rows.notes.extend(f"{path}: {note}" for note in report.notes)
     return {counter.name: counter.value for counter in newest.counters}
 
 
 def add_section(
-    section: ReportSection, process: int, ingested: Ingested, before: ReportSection | None = None
+    section: ReportSection, rows: ProcessRows, before: ReportSection | None = None
 ) -> None:
     """Append one report of a process; ``before`` is the previous one, if any."""
-    _add_metrics(section, process, ingested, before)
-    ingested.table("counter")
+    _add_metrics(section, rows, before)
+    rows.table("counter")
     for counter in section.counters:
-        ingested.add("counter", process=process, name=counter.name, value=counter.value)
+        rows.add("counter", name=counter.name, value=counter.value)
 
 
 def _add_metrics(
-    section: ReportSection, process: int, ingested: Ingested, before: ReportSection | None = None
+    section: ReportSection, rows: ProcessRows, before: ReportSection | None = None
 ) -> None:
     earlier = {} if before is None else {each.name: each.total_samples for each in before.metrics}
-    ingested.table("metric")
+    rows.table("metric")
     for metric in section.metrics:
-        ingested.add(
+        rows.add(
             "metric",
-            process=process,
             name=metric.name,
             unit=metric.unit,
             samples=metric.total_samples,

@@ -11,11 +11,11 @@ from xladoctor.frontends.torch_xla.ingest.metrics_report import (
 )
 from xladoctor.frontends.torch_xla.ingest.report_tables import add_report
 from xladoctor.ingest.graph_log import Block, GraphLog
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Notes, ProcessRows
 from xladoctor.ingest.regular import lines_in
 
 
-def read_log(folder: Path, ingested: Ingested) -> GraphLog:
+def read_log(folder: Path, noted: Notes) -> GraphLog:
     """The analysis log; a long one has parts, each named after the number of bytes before it."""
     begins = sorted(
         int(path.stem[9:]) for path in folder.glob("analysis-*.log") if path.stem[9:].isdecimal()
@@ -25,26 +25,26 @@ def read_log(folder: Path, ingested: Ingested) -> GraphLog:
     blocks: list[Block] = []
     torn = 0
     for begin, path in [*parts, (end, folder / "analysis.log")]:
-        with lines_in(path, ingested) as lines:
+        with lines_in(path, noted) as lines:
             log = read_analysis_log(lines or (), begin)  # no file before the first compilation
         blocks += log.blocks
         torn += log.torn
     if torn:
-        ingested.notes.append(
+        noted.notes.append(
             f"{folder / 'analysis.log'}: {torn} blocks torn by threads that wrote at once"
         )
     return GraphLog(tuple(blocks), torn)
 
 
-def read_metrics(path: Path, number: int, ingested: Ingested) -> dict[str, int | None] | None:
+def read_metrics(path: Path, rows: ProcessRows) -> dict[str, int | None] | None:
     """Add the metrics of the report that the capture keeps, and return its counters; an unreadable
     file counts as lost.
     """
-    with lines_in(path, ingested) as lines:
+    with lines_in(path, rows) as lines:
         if lines is None:
             return None
         try:
-            return add_report(read_metrics_report(lines), number, ingested, str(path))
+            return add_report(read_metrics_report(lines), rows, str(path))
         except NotAMetricsReport as error:
-            ingested.lose(f"{path}: {error}")
+            rows.lose(f"{path}: {error}")
             return None
