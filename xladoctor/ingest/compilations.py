@@ -70,8 +70,7 @@ def join(
         )
         place = {**site.columns(), "callers": None}
         _add(index, None, timed, place, counts, joined)
-    executed = (block for block in blocks if block.kind == "execution")
-    for index, block in enumerate(executed):
+    for index, block in enumerate(block for block in blocks if block.kind == "execution"):
         joined.add(
             "execution",
             index=index,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,13 +70,7 @@ def read_process(
     step_log = _read_steps(steps, sites, rows)
     formats = formats_of(record.frontend)
     log = _read_graph_log(formats, folder, record.no_analysis_log, rows)
-    times: list[Timed] = []
-    if step_log is not None:
-        ended = None if record.ended else ended_ns
-        times = _compile_times(step_log, log, record.began_ns, ended)
-        step_log.tables().move(rows)
-        if vocabulary(record.frontend).records_reads:
-            rows.table("host_sync")
+    times = _add_steps(step_log, log, record, ended_ns, rows) if step_log else []
     modules = read_modules(folder, record, folders, rows)
     timeline = _timeline_of(record, folder, timelines, asked_for, rows)
     compiled = (
@@ -90,10 +83,7 @@ def read_process(
     read_host_samples(folder / "host_samples.json", sites, rows)
     read_run_queue(folder / "processor.jsonl", rows)
     split_python(rows)
-    reported = formats.report and formats.report(folder / "metrics.txt", rows)
-    logged = step_log.logged if step_log else Logged()
-    agreement.check(steps, logged, reported or {}, record, rows)
-    _add_counters(reported, logged.counters, rows)
+    _add_report(formats, folder, record, step_log.logged if step_log else Logged(), rows)
     return True
 
 
@@ -166,6 +156,21 @@ def _folders(record: Process, sites: CallSites) -> Folders:
     )
 
 
+def _add_steps(
+    step_log: StepLog,
+    log: GraphLog | None,
+    record: Process,
+    ended_ns: int | None,
+    rows: ProcessRows,
+) -> list[Timed]:
+    """Fill the tables of the step log; return its compilations."""
+    times = _compile_times(step_log, log, record.began_ns, None if record.ended else ended_ns)
+    step_log.tables().move(rows)
+    if vocabulary(record.frontend).records_reads:
+        rows.table("host_sync")
+    return times
+
+
 def _compile_times(
     step_log: StepLog, log: GraphLog | None, began_ns: int, stopped_ns: int | None
 ) -> list[Timed]:
@@ -195,14 +200,16 @@ def _read_steps(path: Path, sites: CallSites, rows: ProcessRows) -> StepLog | No
     return None
 
 
-def _add_counters(
-    reported: Mapping[str, int | None] | None,
-    logged: Mapping[str, int],
-    rows: ProcessRows,
+def _add_report(
+    formats: Formats, folder: Path, record: Process, logged: Logged, rows: ProcessRows
 ) -> None:
-    """Fill ``counter``. The report or the step log may lack the end: the larger count holds."""
+    """Fill ``counter``, and what else the metrics report has. It or the step log may lack the end:
+    the larger count holds.
+    """
+    reported = formats.report and formats.report(folder / "metrics.txt", rows)
+    agreement.check(folder / "steps.jsonl", logged, reported or {}, record, rows)
     whole = dict(reported or {})
-    for name, value in logged.items():
+    for name, value in logged.counters.items():
         known = whole.get(name)
         whole[name] = value if known is None else max(known, value)
     if reported is not None:

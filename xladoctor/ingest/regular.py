@@ -50,15 +50,17 @@ def own_files(folder: Path, paths: Iterable[Path], noted: Notes) -> list[Path]:
 
 
 @contextmanager
-def lines_in(path: Path, noted: Notes) -> Iterator[Iterator[str] | None]:
-    """The lines of a text file, or None with a note if it cannot be opened."""
+def lines_in(path: Path, noted: Notes, *tables: str) -> Iterator[Iterator[str] | None]:
+    """The lines of a text file, or None with a note if it cannot be opened; these tables then lack
+    rows.
+    """
     try:
         file = open_text(path)
     except FileNotFoundError:
         yield None
         return
     except OSError as error:
-        noted.lose(f"{path}: cannot be read ({error.strerror})")
+        noted.lose(f"{path}: cannot be read ({error.strerror})", *tables)
         yield None
         return
     with file:

@@ -131,6 +131,18 @@ def _read(
     add_compiled_parts(reading)
     add_regions(reading, find_regions(timeline, lines))
     _defer_events(reading)
+    compilations = _compilations(file, reading, folders)
+    if note := space.damage_note():
+        rows.notes.append(note)
+    return compilations
+
+
+def _compilations(file: TimelineFile, reading: Reading, folders: Folders) -> Compilations:
+    """The compilations, whose modules are added; without other evidence, also what a step log would
+    have.
+    """
+    timeline, rows, steps = reading.timeline, reading.rows, reading.steps
+    space = timeline.space
     phases = {name: phase for name in timeline.events.names if (phase := phase_of(name))}
     compiled = [] if phases else compiling.with_modules(space, compiling.find(timeline))
     modules = compiling.modules(space, compiled, rows.notes) if file.modules else ()
@@ -139,11 +151,9 @@ def _read(
     times = None
     if file.alone:
         note_computing(reading)
-        marked = None if steps and steps.source == SPAN else reading.steps  # a span cannot recur
+        marked = None if steps and steps.source == SPAN else steps  # a span cannot recur
         times = add_records(replace(reading, steps=marked), compiled)
     made = compile_phases(timeline, phases, rows) if file.alone and phases else None
-    if note := space.damage_note():
-        rows.notes.append(note)
     return Compilations(compiled, times, made)
 
 

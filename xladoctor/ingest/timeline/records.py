@@ -143,8 +143,7 @@ class _Loop:
         reads = Intervals(fetches.begin[~inside], fetches.end[~inside])
         via = [via[number] for number in np.flatnonzero(~inside).tolist()]
         begin = timeline.begin if steps is None else int(steps.begin[0])
-        ends = np.empty(0, np.int64) if steps is None else steps.end
-        before = np.empty(0, np.int64)
+        ends = before = np.empty(0, np.int64) if steps is None else steps.end
         if steps is not None:  # people warm up before a profile, which then does not show it
             early = steps.before
             before = np.where(steps.warming_up, early, np.maximum(early, WARMUP))

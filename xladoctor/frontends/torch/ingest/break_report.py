@@ -145,7 +145,7 @@ class BreakReport(CompilerLog):
         rows.table("graph_break")
         for found in self._breaks.values():
             if not found.intended:
-                found.add(found.function or UNNAMED, rows)
+                rows.add("graph_break", **found.row(found.function or UNNAMED))
 
 
 def _frame(match: re.Match[str]) -> Frame:

@@ -12,12 +12,14 @@ import io
 import json
 import re
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from xladoctor.facts.graphs import UNNAMED
 from xladoctor.frontends.torch.ingest.failed_guards import FailedGuards, used_at
 from xladoctor.frontends.torch.ingest.structured_records import TABLES, Record, records
+from xladoctor.frontends.torch.ingest.text_records import Break
 from xladoctor.ingest.compiled_calls import Calls, add_placed, calls_of
 from xladoctor.ingest.compiler_log import compilation, key_change
 from xladoctor.ingest.compressed import Unpacked
@@ -145,7 +147,7 @@ class _Reader:
         self._of_site: Counter[CallSite] = Counter()
         self._compilations: list[dict[str, Any]] = []
         self._defined: list[str] = []  # the files that define the functions
-        self._breaks: dict[tuple[str, int, str], dict[str, Any]] = {}
+        self._breaks: dict[tuple[str, int, str], Break] = {}
         self.failures: list[str] = []
 
     def take(self, record: Record) -> None:
@@ -282,17 +284,8 @@ class _Reader:
             None,
         )
         site = self._folders.locate([Frame(file, line, within or "?"), *reversed(stack)])
-        row = self._breaks.setdefault(
-            (file, line, why),
-            {
-                "frame": record.id.partition("/")[0],
-                "function": within,
-                "reason": why,
-                "hint": hint or None,
-                "site": site,
-            },
-        )
-        row["function"] = row["function"] or within
+        found = self._breaks.get((file, line, why), Break(record.id, None, site, why, hint))
+        self._breaks[file, line, why] = replace(found, function=found.function or within)
 
     def _limit(self, of: str, name: str, metrics: dict[str, Any]) -> None:
         reason = self._failed.reason(of) or ""
@@ -330,17 +323,8 @@ class _Reader:
         for number, row in enumerate(self._compilations):
             rows.add("compilation", **{**row, **calls.place(row)})
             self._changed(row["compile_id"], number)
-        for row in self._breaks.values():
-            compiled = self._names.get(row["frame"]) or row["function"]
-            rows.add(
-                "graph_break",
-                compiled=compiled,
-                reason=row["reason"],
-                hint=row["hint"],
-                whole=row["frame"] not in self._names,
-                count=None,
-                per_call=None,
-                frame=row["frame"],
-                **row["site"].columns(),
-            )
+        for found in self._breaks.values():
+            compiled = self._names.get(found.frame) or found.function
+            whole = found.frame not in self._names
+            rows.add_row("graph_break", found.row(compiled, whole))
         return rows

@@ -249,9 +249,8 @@ class TextLog(CompilerLog):
         for (file, line, _), found in self._breaks.items():
             if found.intended or (found.brief and (file, line) in detailed):
                 continue
-            frame = found.number.partition("/")[0]
-            compiled = names.get(frame, found.function or UNNAMED)
-            found.add(compiled, rows)
+            compiled = names.get(found.frame, found.function or UNNAMED)
+            rows.add("graph_break", **found.row(compiled))
 
     def _add_limit(self, function: _Function, limit: _Limit, rows: ProcessRows) -> None:
         used = used_at(limit.reason, self._files(function), FOLDERS)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
-from xladoctor.ingest.interface import ProcessRows
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
 
 FRONTEND = "torch"
@@ -190,19 +189,25 @@ class Break:
     intended: bool = False
     brief: bool = False
 
-    def add(self, compiled: str, rows: ProcessRows) -> None:
-        """Append it to ``graph_break``; ``compiled`` is the function that is split."""
-        rows.add(
-            "graph_break",
-            compiled=compiled,
-            reason=self.reason,
-            hint=self.hint or None,
-            whole=False,
-            count=None,
-            per_call=None,
-            frame=self.number.partition("/")[0] or None,
+    @property
+    def frame(self) -> str:
+        """The number of the function's frame; empty if its record is cut off."""
+        return self.number.partition("/")[0]
+
+    def row(self, compiled: str | None, whole: bool = False) -> dict[str, Any]:
+        """Its row of ``graph_break``; ``compiled`` is the function that is split, or if it is split
+        as a ``whole``, not compiled.
+        """
+        return {
+            "compiled": compiled,
+            "reason": self.reason,
+            "hint": self.hint or None,
+            "whole": whole,
+            "count": None,
+            "per_call": None,
+            "frame": self.frame or None,
             **self.site.columns(),
-        )
+        }
 
 
 def opened(line: Line) -> Record | None:
