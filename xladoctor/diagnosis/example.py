@@ -35,7 +35,7 @@ def _known_pair(name: str) -> str:
     return name
 
 
-#: An example, or the name of a pair of programs that has it, such as ``jax/loss_read``. An
+#: An example, or the name of a pair of programs that has it, such as ``scalar_read``. An
 #: empty tag is no part of the place of a fault.
 ExampleOrPair = Annotated[
     Annotated[Example, Tag("")] | Annotated[str, AfterValidator(_known_pair), Tag("pair")],
