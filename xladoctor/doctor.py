@@ -89,11 +89,10 @@ def _load_alone(
     from xladoctor.causes import derive
     from xladoctor.evidence.busy import busy_notes
     from xladoctor.evidence.load import load
-    from xladoctor.pods.clocks import with_pod
 
     evidence, lost = load(path, session, progress), tuple(map(clean, lost))
     evidence = replace(evidence, notes=(*evidence.notes, *lost), lost=(*evidence.lost, *lost))
-    evidence = with_pod(derive(evidence))
+    evidence = derive(evidence)
     evidence = replace(evidence, notes=(*evidence.notes, *busy_notes(evidence.database)))
     timings.done("causes")
     return evidence

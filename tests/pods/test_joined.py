@@ -251,7 +251,7 @@ def test_a_bug_costs_one_host(slow_input: Path, monkeypatch: pytest.MonkeyPatch)
     """And not the others: it is named, with what is to be reported."""
     pod = find_pod([str(slow_input)])
     assert pod is not None
-    monkeypatch.setattr("xladoctor.pods.host.derive", lambda _: 1 / 0)
+    monkeypatch.setattr("xladoctor.pods.host.derive", lambda *_, **__: 1 / 0)
     reduced = reduce_host(pod.members[0], Selection([], [], [], {}))
     assert "a bug in xladoctor" in reduced.fault
     assert "division by zero" in reduced.fault

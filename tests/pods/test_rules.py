@@ -20,7 +20,6 @@ from xladoctor.diagnosis.pods import pod, slice_of
 from xladoctor.doctor import examine, selection
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.load import load
-from xladoctor.pods.clocks import with_pod
 from xladoctor.pods.where import Where
 from xladoctor.report.pods import name_of
 
@@ -63,7 +62,7 @@ DUE: dict[Sickness, Due] = {
 
 def evidence_of(folder: Path, pod: Pod) -> Evidence:
     write_pod(folder, pod)
-    return with_pod(derive(load(str(folder))))
+    return derive(load(str(folder)))
 
 
 def found(evidence: Evidence) -> list[Finding]:

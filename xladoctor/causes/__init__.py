@@ -1,4 +1,6 @@
-"""Finds why a call site compiled again: input, constant or operation, and the line of it."""
+"""Completes evidence: why call sites compiled again (input, constant or operation, and the line of
+it), and how processes compare on one clock.
+"""
 
 from xladoctor.causes.derive import derive
 

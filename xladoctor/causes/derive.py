@@ -1,4 +1,5 @@
-"""Finds why a call site compiled again, by comparing its graph with the most similar earlier one.
+"""Completes the evidence, above all with why a call site compiled again: its graph is compared with
+the most similar earlier one.
 
 Sources, the best first: the key by which the framework itself decides to compile; both modules, if
 the timeline's window covered the compilations; a shape that the program sent to the device for the
@@ -17,6 +18,7 @@ from typing import TypeVar
 from xladoctor.causes import rows
 from xladoctor.causes.blocks import with_blocks
 from xladoctor.causes.cause import cause_of
+from xladoctor.causes.clocks import with_clocks
 from xladoctor.causes.compilations import by_site, read_compilations, read_loaders, read_periods
 from xladoctor.causes.contrast import Contrast, contrasts
 from xladoctor.causes.details import with_first_differences, with_growth, with_makers, with_users
@@ -39,13 +41,17 @@ _MOST_EARLIER = 500  # graphs of a site, the latest, that a new one is compared 
 V = TypeVar("V")
 
 
-def derive(evidence: Evidence, within: Period | None = None) -> Evidence:
-    """Complete the evidence with the causes of its compilations.
+def derive(
+    evidence: Evidence, within: Period | None = None, *, compares_processes: bool = True
+) -> Evidence:
+    """Complete the evidence with the causes of its compilations, and with what its processes are on
+    one clock.
 
     ``recompilation`` gets a row for each compilation after the first of its call site.
 
     Args:
         within: the part of the run that will be judged, if not all of it.
+        compares_processes: whether these are all processes of the job.
     """
     database = evidence.database
     if within:
@@ -55,7 +61,8 @@ def derive(evidence: Evidence, within: Period | None = None) -> Evidence:
     database.insert("graph_change", rows.graph_change(changes))
     database.create_views("derived")
     derived = {"recompilation", "graph_change"} if "compilation" in evidence.available else set()
-    return replace(evidence, available=evidence.available | derived)
+    evidence = replace(evidence, available=evidence.available | derived)
+    return with_clocks(evidence) if compares_processes else evidence
 
 
 def _explained(database: Database) -> tuple[Causes, Changes]:

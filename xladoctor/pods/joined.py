@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from xladoctor.causes.clocks import with_clocks
 from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis.by_host import ByHost, HostDiagnosis, by_host
 from xladoctor.diagnosis.interface import Diagnosis
@@ -20,7 +21,6 @@ from xladoctor.foreign import clean
 from xladoctor.frontends.vocabulary import DEFAULT
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.pods import cache, engines, kept
-from xladoctor.pods.clocks import with_pod
 from xladoctor.pods.engines import ClusterError
 from xladoctor.pods.host import Reduced, digest_of, reduce_host
 from xladoctor.pods.members import Member, Pod
@@ -149,4 +149,4 @@ def _joined(pod: Pod, files: Mapping[Member, Path], left_out: Sequence[str]) -> 
         lost=(*lost, *(note for a in each for note in a.lost)),
         cut={table: note for a in each for table, note in a.cut.items()},
     )
-    return JoinedPod(with_pod(evidence), by_host(hosts, left_out), sources)
+    return JoinedPod(with_clocks(evidence), by_host(hosts, left_out), sources)

@@ -70,10 +70,13 @@ class _Ahead:
     drift: float
 
 
-def with_pod(evidence: Evidence) -> Evidence:
+def with_clocks(evidence: Evidence) -> Evidence:
     """The evidence with ``pod_process``, if several processes have steps that can be compared."""
     database = evidence.database
-    if not {"timeline", "timeline_step", "process"} <= evidence.available:
+    if (
+        not {"timeline", "timeline_step", "process"} <= evidence.available
+        or "pod_process" in evidence.available
+    ):
         return evidence
     processes = database.rows(_NAMED)
     if len(processes) < 2 or not _are_of_one_job(database, processes):

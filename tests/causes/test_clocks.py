@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.pods.generated import write_pod
 from tests.pods.simulation import Pod, Run
+from xladoctor.causes.clocks import _names, _shift
 from xladoctor.doctor import load_evidence
-from xladoctor.pods.clocks import _names, _shift
 
 
 def aligned(folder: Path, pod: Pod) -> tuple[Run, list[dict[str, object]]]:
