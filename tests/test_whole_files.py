@@ -19,7 +19,7 @@ import pytest
 
 from tests.gate.test_baseline import FULL
 from tests.report.diagnoses import SICK
-from xladoctor import doctor, hang
+from xladoctor import hang
 from xladoctor.diagnosis import add_ignores
 from xladoctor.errors import XladoctorError
 from xladoctor.gate import baseline
@@ -27,6 +27,7 @@ from xladoctor.recording import manifest
 from xladoctor.recording.bootstrap._xladoctor import files
 from xladoctor.recording.interface import RunDirectory
 from xladoctor.report import output
+from xladoctor.report.run_files import write_diagnosis
 from xladoctor.view import perfetto
 from xladoctor.whole_files import replacing, write_text
 
@@ -63,10 +64,10 @@ def write_ignores(path: Path) -> None:
 WRITERS: dict[str, Callable[[Path], object]] = {
     "any.txt": lambda path: write_text(path, LONG),
     "baseline.json": lambda path: baseline.update(path, lambda _: FULL),
-    "diagnosis.json": lambda path: doctor._keep(RunDirectory(path.parent), SICK),
+    "diagnosis.json": lambda path: write_diagnosis(RunDirectory(path.parent), SICK),
     "page.html": lambda path: output._write(path, LONG),
     "run.json": lambda path: manifest.write(RunDirectory(path.parent), {"command": LONG}),
-    "sources.json": lambda path: doctor._keep(RunDirectory(path.parent), SICK),
+    "sources.json": lambda path: write_diagnosis(RunDirectory(path.parent), SICK),
     "stacks-7.txt": lambda path: hang._write(path, LONG),
     "steps.trace": write_perfetto,
     "train.py": write_ignores,

@@ -7,10 +7,9 @@ below it.
 
 from __future__ import annotations
 
-import io
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,18 +17,17 @@ from xladoctor import timings
 from xladoctor.foreign import clean, quoted
 from xladoctor.repository import from_here
 from xladoctor.storage.address import is_url
-from xladoctor.whole_files import write_text
 
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
     from xladoctor.configuration.selection import Selection
+    from xladoctor.diagnosis.examination import Examination
     from xladoctor.diagnosis.finding import Finding
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.diagnosis.rule import Rule
     from xladoctor.evidence.interface import Evidence, Origin, Period
     from xladoctor.facts.records import TpuCheckFile
     from xladoctor.fixes.interface import Plan
-    from xladoctor.fixes.proof.interface import Proof
     from xladoctor.ingest.interface import Ingested, Progress
     from xladoctor.pods.joined import JoinedPod
     from xladoctor.pods.members import Pod
@@ -74,8 +72,7 @@ def load_evidence(
     if pod := _large_pod(path, session):
         from xladoctor.configuration.interface import Configured
 
-        joined = _join(pod, selection(Configured(folder=Path.cwd())), progress=progress)
-        return replace(joined.evidence, notes=(*joined.evidence.notes, *joined.hosts.notes))
+        return _join(pod, selection(Configured(folder=Path.cwd())), progress=progress).noted
     return _load_alone(path, session, progress, lost)
 
 
@@ -201,7 +198,7 @@ def examine(
     progress: Progress | None = None,
     pictures: bool = False,
     where: Where | None = None,
-) -> Diagnosis:
+) -> Examination:
     """Load a path, and diagnose it; arguments and errors as above.
 
     Args:
@@ -212,8 +209,33 @@ def examine(
     """
     if pod := _large_pod(path, session, where):
         return _examine_pod(pod, selection, total_steps, where, progress)
-    evidence = _load_alone(path, session, progress)
-    return diagnose(evidence, selection, total_steps, pictures=pictures)
+    load = cache(partial(_load_alone, path, session, progress))
+    return _examined(load, selection, total_steps, pictures=pictures)
+
+
+def examine_joined(
+    path: str,
+    selection: Selection,
+    *,
+    session: str | None = None,
+    progress: Progress | None = None,
+    pictures: bool = False,
+) -> Examination:
+    """As :func:`examine`; of many hosts, what is kept of each is judged as if it were of one."""
+    load = cache(partial(load_evidence, path, session, progress))
+    return _examined(load, selection, None, pictures=pictures)
+
+
+def _examined(
+    load: Callable[[], Evidence],
+    selection: Selection,
+    total_steps: int | None,
+    *,
+    pictures: bool,
+) -> Examination:
+    from xladoctor.diagnosis.examination import Examination
+
+    return Examination(diagnose(load(), selection, total_steps, pictures=pictures), load)
 
 
 def _large_pod(
@@ -252,8 +274,9 @@ def _examine_pod(
     total_steps: int | None,
     where: Where | None,
     progress: Progress | None,
-) -> Diagnosis:
+) -> Examination:
     from xladoctor.diagnosis import engine
+    from xladoctor.diagnosis.examination import Examination
 
     joined = _join(pod, selection, where, progress)
     diagnosis = engine.diagnose_pod(
@@ -273,7 +296,9 @@ def _examine_pod(
             for process in diagnosis.pod.processes
         ],
     )
-    return replace(diagnosis, pod=compared, warnings=[*diagnosis.warnings, *selection.notes])
+    warnings = [*diagnosis.warnings, *selection.notes]
+    examined = replace(diagnosis, pod=compared, warnings=warnings)
+    return Examination(examined, lambda: joined.noted)
 
 
 def examine_run(
@@ -284,18 +309,18 @@ def examine_run(
     progress: Progress | None = None,
     lost: tuple[str, ...] = (),
     pictures: bool = False,
-) -> Diagnosis:
+) -> Examination:
     """Load and diagnose a run directory, and keep the diagnosis there if it can be written."""
-    path = str(from_here(run.path))
-    evidence = _load_alone(path, progress=progress, lost=lost)
-    diagnosis = diagnose(evidence, selection, total_steps, pictures=pictures)
-    try:
-        _keep(run, diagnosis)
-    except OSError as error:
-        from xladoctor.report.output import say
+    from xladoctor.report.output import say
+    from xladoctor.report.run_files import write_diagnosis
 
+    load = cache(partial(_load_alone, str(from_here(run.path)), None, progress, lost))
+    examination = _examined(load, selection, total_steps, pictures=pictures)
+    try:
+        write_diagnosis(run, examination.diagnosis)
+    except OSError as error:
         say(f"cannot write {run.diagnosis}: {error.strerror}")
-    return diagnosis
+    return examination
 
 
 def examine_outcome(
@@ -304,8 +329,8 @@ def examine_outcome(
     total_steps: int | None = None,
     *,
     pictures: bool = False,
-) -> Iterator[Diagnosis]:
-    """The diagnosis of each program that a command ran, in order.
+) -> Iterator[Examination]:
+    """The examination of each program that a command ran, in order.
 
     Raises:
         CaptureError: a run directory is gone.
@@ -321,27 +346,12 @@ def examine_outcome(
                 "something removed it while the program ran",
             )
         try:
-            diagnosis = examine_run(
+            examination = examine_run(
                 run, selection, total_steps, lost=outcome.lost, pictures=pictures
             )
         except IngestError as error:
             raise IngestError([*error.what.splitlines(), *outcome.lost], error.hint) from error
-        yield diagnosis
-
-
-def keep_tpu_check(file: Path, checked: TpuCheckFile) -> None:
-    """Write what a TPU's compiler decided to a file, for later reports.
-
-    Raises:
-        OutputError: it cannot be written.
-    """
-    from xladoctor.report.output import OutputError
-
-    text = json.dumps({"tpu_check": 1, **vars(checked)}, default=vars) + "\n"
-    try:
-        write_text(file, text, "backslashreplace")
-    except OSError as error:
-        raise OutputError(f"cannot write {file}: {error.strerror}") from error
+        yield examination
 
 
 def examine_tpu_check(
@@ -361,9 +371,10 @@ def examine_tpu_check(
     from xladoctor.ingest.interface import Ingested
     from xladoctor.ingest.tpu_checks import add_tpu_check
     from xladoctor.recording.interface import RunDirectory
+    from xladoctor.report.run_files import write_tpu_check
 
     if is_run(Path(path)):
-        keep_tpu_check(RunDirectory(Path(path)).tpu_check, checked)
+        write_tpu_check(RunDirectory(Path(path)).tpu_check, checked)
         evidence = load_evidence(path)
     else:
         ingested = Ingested()
@@ -404,87 +415,47 @@ def plan_fixes(
             f"{pod.shown} is of several hosts, and a fix is made for the run of one",
             f"xladoctor fix {quoted(pod.members[0].shown)}",
         )
-    evidence = _load_alone(path, progress=progress)
-    if evidence.manifest is None or evidence.root is None:
+    load = cache(partial(_load_alone, path, None, progress))
+    if load().manifest is None or load().root is None:
         raise FixError(
             f"{path} is not a run of `xladoctor run`, and so does not say which files ran",
             "run the program with `xladoctor run`",
         )
-    diagnosis = diagnose(evidence, selection)
-    made = plan(evidence, diagnosis, root or Path(evidence.root))
+    examination = _examined(load, selection, None, pictures=False)
+    evidence, diagnosis = examination.evidence, examination.diagnosis
+    made = plan(evidence, diagnosis, root or Path(evidence.root or ""))
     return diagnosis, replace(made, held=held(made.patches, evidence))
 
 
-def with_suggestions(diagnosis: Diagnosis) -> Diagnosis:
+def with_suggestions(examination: Examination) -> Diagnosis:
     """The diagnosis of a run with its safe patches, as suggestions."""
     from xladoctor.fixes.plan import plan
     from xladoctor.fixes.suggest import with_suggestions
 
+    diagnosis = examination.diagnosis
     if is_url(diagnosis.run.path):  # of a program whose files are elsewhere
         return diagnosis
-    evidence = load_evidence(diagnosis.run.path)
+    evidence = examination.evidence
     if evidence.manifest is None or evidence.root is None:
         return diagnosis
     return with_suggestions(diagnosis, evidence, plan(evidence, diagnosis, Path(evidence.root)))
 
 
-def keep_proofs(diagnosis: Diagnosis, proofs: Sequence[Proof]) -> None:
-    """Write what came of patches to the run directory, for later reports.
-
-    Raises:
-        FixError: it cannot be written.
-    """
-    from xladoctor.fixes.interface import FixError
-    from xladoctor.fixes.proof.record import tried
-    from xladoctor.recording.interface import RunDirectory
-
-    file = RunDirectory(Path(diagnosis.run.path)).fixes
-    try:
-        write_text(file, json.dumps([tried(proof) for proof in proofs], indent=1) + "\n")
-    except OSError as error:
-        raise FixError(f"cannot write {file}: {error.strerror}") from error
-
-
-def add_ignores(diagnoses: Sequence[Diagnosis]) -> list[str]:
+def add_ignores(examinations: Sequence[Examination]) -> list[str]:
     """Write a comment for each finding into the program's files; return messages about each.
 
     Raises:
         IngestError: a run directory can no longer be read.
     """
     from xladoctor.diagnosis.add_ignores import add_ignores
-    from xladoctor.evidence.load import load
 
-    runs = [
-        diagnosis
-        for diagnosis in diagnoses
-        if diagnosis.run.kind == "run" and not is_url(diagnosis.run.path)
-    ]
-    others = [
-        f"{diagnosis.run.path}: nothing written: this needs a run directory on this machine"
-        for diagnosis in diagnoses
-        if diagnosis not in runs
-    ]
-    return [*others, *add_ignores([(load(run.run.path), run.findings) for run in runs])]
-
-
-def _keep(run: RunDirectory, diagnosis: Diagnosis) -> None:
-    """Write the diagnosis to the run directory, with the source of the lines that it names.
-
-    A finding's identity depends on these lines, whose files may be missing on another machine.
-    """
-    from xladoctor.report import json as json_report
-    from xladoctor.report.interface import Report, Style
-
-    # Backslash escapes are valid in JSON; file names need not be UTF-8.
-    text = io.StringIO()
-    json_report.render([Report(diagnosis)], text, Style())
-    write_text(run.diagnosis, text.getvalue(), "backslashreplace")
-    consumers = [consumer.location for count in diagnosis.counts for consumer in count.consumers]
-    places = [*(place for finding in diagnosis.findings for place in finding.locations), *consumers]
-    rows = {
-        (str(Path(diagnosis.run.cwd or "", place.file)), place.line, place.source)
-        for place in places
-        if place and place.source
-    }
-    named = [{"file": file, "line": line, "text": text} for file, line, text in sorted(rows)]
-    write_text(run.sources, json.dumps(named, indent=1) + "\n")
+    runs, others = [], []
+    for examination in examinations:
+        run = examination.diagnosis.run
+        if run.kind == "run" and not is_url(run.path):
+            runs.append((examination.evidence, examination.diagnosis.findings))
+        else:
+            others.append(
+                f"{run.path}: nothing written: this needs a run directory on this machine"
+            )
+    return [*others, *add_ignores(runs)]

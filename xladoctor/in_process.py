@@ -128,6 +128,6 @@ class InProcessCapture:
         from xladoctor.report.interface import Report
         from xladoctor.report.output import Color, Format, Output, deliver
 
-        self.diagnosis = doctor.examine_run(self._run, self._selection)
+        self.diagnosis = doctor.examine_run(self._run, self._selection).diagnosis
         if self._report:
             deliver([Report(self.diagnosis)], [Output(Format.terminal)], Color.auto)

@@ -28,7 +28,7 @@ SAMPLES = Path(__file__).parents[2] / "sample_traces"
 @cache
 def diagnosed(name: str) -> Diagnosis:
     selection = Selection(load_rules(), [], [], {})
-    return doctor.examine(str(SAMPLES / name), selection, pictures=True)
+    return doctor.examine(str(SAMPLES / name), selection, pictures=True).diagnosis
 
 
 def pictures(name: str) -> Pictures:
@@ -138,7 +138,7 @@ def test_lines_around_are_those_that_ran(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_nothing_is_drawn_unless_a_format_draws() -> None:
     selection = Selection(load_rules(), [], [], {})
-    drawn = doctor.examine(str(SAMPLES / "scalar_read"), selection).pictures
+    drawn = doctor.examine(str(SAMPLES / "scalar_read"), selection).diagnosis.pictures
     assert drawn == Pictures()  # but for lines around, which this machine does not have
 
 

@@ -37,7 +37,7 @@ def joined(path: Path, chosen: Selection) -> JoinedPod:
 
 
 def diagnosed(path: Path, chosen: Selection) -> Diagnosis:
-    return examine(str(path), chosen, where=SPLIT)
+    return examine(str(path), chosen, where=SPLIT).diagnosis
 
 
 def copied(pod: Path, target: Path) -> list[Path]:

@@ -182,7 +182,7 @@ def test_the_wait_for_others_is_not_blamed_on_collectives(tmp_path: Path) -> Non
     """Each host by itself only shows that its devices are in collectives for long."""
     write_pod(tmp_path, Pod(hosts=3, devices=2, steps=12, sickness="compute"))
     chosen = selection(Configured(folder=Path.cwd()))
-    diagnosis = examine(str(tmp_path), chosen, where=Where(workers=2))
+    diagnosis = examine(str(tmp_path), chosen, where=Where(workers=2)).diagnosis
     rules = {each.rule for each in diagnosis.findings}
     assert "XD801" in rules
     assert "XD606" not in {*rules, *diagnosis.rules.fired, *diagnosis.rules.clear}

@@ -19,7 +19,7 @@ from xladoctor.storage.address import StorageError
 
 
 def diagnosed(url: str) -> Diagnosis:
-    return examine(url, selection(Configured(folder=Path.cwd())), where=Where(workers=2))
+    return examine(url, selection(Configured(folder=Path.cwd())), where=Where(workers=2)).diagnosis
 
 
 @pytest.fixture

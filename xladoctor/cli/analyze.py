@@ -69,7 +69,7 @@ def analyze(
     outputs = report.outputs()
     chosen = doctor.selection(configured(config))
     with progress_bar() as bar:
-        diagnosis = doctor.examine(
+        examination = doctor.examine(
             paths,
             chosen,
             total_steps,
@@ -78,7 +78,7 @@ def analyze(
             pictures=draws(outputs),
             where=Where(workers, cluster),
         )
-    deliver([Report(diagnosis)], outputs, report.color)
+    deliver([Report(examination.diagnosis)], outputs, report.color)
     report.say_timings()
     if adds_ignores:
-        add_ignores([diagnosis])
+        add_ignores([examination])

@@ -88,10 +88,10 @@ def capture(
     directory = fetch(request, _Progress(quiet)).directory
     destination.finish(directory.path, quiet=True)
     with progress_bar() as bar:
-        diagnosis = doctor.examine_run(
+        examination = doctor.examine_run(
             directory, chosen, total_steps, progress=bar, pictures=draws(outputs)
         )
-    deliver([Report(diagnosis)], outputs, report.color)
+    deliver([Report(examination.diagnosis)], outputs, report.color)
     destination.finish(directory.path, quiet=quiet)
 
 

@@ -107,8 +107,8 @@ def _run(path: str, chosen: Selection, progress: Progress | None, *, pictures: b
     from xladoctor import doctor
     from xladoctor.comparison.interface import Run
 
-    evidence = doctor.load_evidence(path, progress=progress)
-    return Run(evidence, doctor.diagnose(evidence, chosen, pictures=pictures))
+    examination = doctor.examine_joined(path, chosen, progress=progress, pictures=pictures)
+    return Run(examination.evidence, examination.diagnosis)
 
 
 def _share(text: str) -> float:

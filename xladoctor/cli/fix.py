@@ -202,9 +202,11 @@ def _proofs(
     """
     if not options.verify:
         return None
-    from xladoctor import doctor
+    from xladoctor.fixes.proof.record import write_proofs
     from xladoctor.fixes.proof.trial import Course
+    from xladoctor.recording.interface import RunDirectory
 
+    run = RunDirectory(Path(diagnosis.run.path))
     for number in (signal.SIGTERM, signal.SIGHUP):  # copies are deleted, as with Ctrl-C
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     course = Course(plan, options.trials(diagnosis, progress))
@@ -214,12 +216,12 @@ def _proofs(
         if course.has_begun:
             progress.clear()
             if any(proof.outcome != "not tried" for proof in course.proofs):
-                doctor.keep_proofs(diagnosis, course.proofs)
+                write_proofs(run, course.proofs)
             shown(course.proofs)
         raise
     finally:
         progress.clear()
-    doctor.keep_proofs(diagnosis, course.proofs)
+    write_proofs(run, course.proofs)
     return course.proofs
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -25,6 +25,7 @@ from xladoctor.repository import from_here
 
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
+    from xladoctor.diagnosis.examination import Examination
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.gate.programs import Policy, Program
     from xladoctor.recording.interface import RunOutcome
@@ -196,15 +197,13 @@ def gate(
         configuration = judging.configured(config)
         policy = policy_of(configuration, _named(judging.baseline, new=update_baseline))
     words, pictures = arguments or [], draws(outputs)
+    runs: Iterable[Sequence[Examination]]
     if after_dashes(words) and words:
-        diagnoses = _run(words, command, configuration, quiet=quiet, pictures=pictures)
+        runs = _runs(words, command, configuration, quiet=quiet, pictures=pictures)
     else:
         command.refuse_without_command()
-        diagnoses = [[_of_directory(words, configuration, pictures=pictures)]]
-    if suggests:
-        from xladoctor import doctor
-
-        diagnoses = [[*map(doctor.with_suggestions, run)] for run in diagnoses]
+        runs = [[_of_directory(words, configuration, pictures=pictures)]]
+    diagnoses, examined = _diagnosed(runs, suggests=suggests, keeps_evidence=adds_ignores)
     judged = programs(diagnoses, command.script)
     if update_baseline:
         policy = policy.updated(judged)
@@ -217,8 +216,28 @@ def gate(
         status = delivered(decided(policy, judged), outputs, report.color, quiet=quiet)
     report.say_timings()
     if adds_ignores:
-        add_ignores([program.diagnosis for program in judged])
+        final = [program.diagnosis for program in judged]
+        add_ignores([replace(examined[each.run.path], diagnosis=each) for each in final])
     raise SystemExit(status)
+
+
+def _diagnosed(
+    runs: Iterable[Sequence[Examination]], *, suggests: bool, keeps_evidence: bool
+) -> tuple[list[list[Diagnosis]], dict[str, Examination]]:
+    """The diagnoses of each run; by path, the examinations whose evidence is needed later."""
+    from xladoctor import doctor
+    from xladoctor.recording import launcher
+
+    diagnoses: list[list[Diagnosis]] = []
+    kept: dict[str, Examination] = {}
+    for run in runs:
+        with launcher.signals_kept():
+            diagnoses.append(
+                [doctor.with_suggestions(each) if suggests else each.diagnosis for each in run]
+            )
+        if keeps_evidence:
+            kept |= {each.diagnosis.run.path: each for each in run}
+    return diagnoses, kept
 
 
 def _named(baseline: str | None, *, new: bool) -> Path | None:
@@ -230,24 +249,24 @@ def _named(baseline: str | None, *, new: bool) -> Path | None:
     return Path(baseline) if baseline else None
 
 
-def _run(
+def _runs(
     words: Sequence[str],
     command: CommandOptions,
     configuration: Configured,
     *,
     quiet: bool,
     pictures: bool,
-) -> list[list[Diagnosis]]:
+) -> Iterator[list[Examination]]:
     """Run the command under capture, as often as asked; one that fails is not judged."""
     from xladoctor import doctor, hang
     from xladoctor.gate.interface import GateError
     from xladoctor.recording import launcher, progress
     from xladoctor.recording.bootstrap._xladoctor.options import Options
+    from xladoctor.report.run_files import write_tpu_check
 
     selection = doctor.selection(configuration)
     on = command.tpu_check
     compiling = compile_request(on, command.tpu_python) if on else None
-    diagnoses = []
     for output in command.outputs():
         request = request_for(
             _with_python(tuple(words)),
@@ -269,11 +288,11 @@ def _run(
         with launcher.signals_kept():
             if compiling is not None:
                 for run in outcome.runs:
-                    doctor.keep_tpu_check(run.tpu_check, checked_on_tpus(run.path, compiling))
+                    write_tpu_check(run.tpu_check, checked_on_tpus(run.path, compiling))
             made = doctor.examine_outcome(outcome, selection, pictures=pictures)
-            diagnoses.append(list(made))
+            examined = list(made)
             output.finish(directory_of(outcome), quiet=quiet)
-    return diagnoses
+        yield examined
 
 
 def _ended(outcome: RunOutcome) -> str:
@@ -306,7 +325,9 @@ def _with_python(command: tuple[str, ...]) -> tuple[str, ...]:
     return (sys.executable, *command) if is_script else command
 
 
-def _of_directory(words: Sequence[str], configuration: Configured, *, pictures: bool) -> Diagnosis:
+def _of_directory(
+    words: Sequence[str], configuration: Configured, *, pictures: bool
+) -> Examination:
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar
 

@@ -17,7 +17,7 @@ from xladoctor.report.detail import USUAL, Detail
 from xladoctor.report.output import Color, Format, Output, say
 
 if TYPE_CHECKING:
-    from xladoctor.diagnosis.interface import Diagnosis
+    from xladoctor.diagnosis.examination import Examination
     from xladoctor.evidence.interface import Evidence
 
 
@@ -151,11 +151,11 @@ def temporary_folder() -> tempfile.TemporaryDirectory[str]:
         ) from error
 
 
-def add_ignores(diagnoses: Sequence[Diagnosis]) -> None:
+def add_ignores(examinations: Sequence[Examination]) -> None:
     """Write them, and say on standard error what was written and what was not."""
     from xladoctor import doctor
 
-    for text in doctor.add_ignores(diagnoses):
+    for text in doctor.add_ignores(examinations):
         say(text)
 
 

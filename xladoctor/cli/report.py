@@ -40,8 +40,8 @@ def report(
 
     chosen = doctor.selection(configured(config))
     with progress_bar() as bar:
-        diagnosis = doctor.examine(
+        examination = doctor.examine(
             paths, chosen, total_steps, session=session, progress=bar, pictures=True
         )
     page = Output(Format.html, html, Detail(show_ignored))
-    deliver([Report(diagnosis)], [page], Color.auto)
+    deliver([Report(examination.diagnosis)], [page], Color.auto)

@@ -32,6 +32,7 @@ from xladoctor.repository import from_here
 
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
+    from xladoctor.diagnosis.examination import Examination
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.gate.programs import Policy
     from xladoctor.recording.bootstrap._xladoctor.options import Options
@@ -198,12 +199,14 @@ def run(
     )
     try:
         selection = doctor.selection(configuration)
-        examined = doctor.examine_outcome(outcome, selection, total_steps, pictures=draws(outputs))
-        diagnoses, reports = _judged(examined, None if outcome.status else policy, report, outputs)
+        made = doctor.examine_outcome(outcome, selection, total_steps, pictures=draws(outputs))
+        examined: list[Examination] = []
+        diagnoses = (_diagnosis(each, examined if adds_ignores else None) for each in made)
+        reports = _judged(diagnoses, None if outcome.status else policy, report, outputs)
         status = delivered(reports, outputs, report.color, quiet=quiet)
         report.say_timings()
         if adds_ignores:
-            add_ignores(diagnoses)
+            add_ignores(examined)
         destination.finish(directory, quiet=quiet)
         if not quiet:
             destination.say_pod(directory)
@@ -223,29 +226,36 @@ def _report_so_far(configuration: Configured, total_steps: int | None, directory
 
     run = RunDirectory(directory)
     try:
-        diagnosis = doctor.examine_run(run, doctor.selection(configuration), total_steps)
-        deliver([Report(diagnosis)], [Output(Format.terminal, run.report)], Color.never)
+        examination = doctor.examine_run(run, doctor.selection(configuration), total_steps)
+        deliver([Report(examination.diagnosis)], [Output(Format.terminal, run.report)], Color.never)
     except XladoctorError as error:
         write_text(run.report, f"no report yet: {error.what}\n")
 
 
+def _diagnosis(examination: Examination, kept: list[Examination] | None) -> Diagnosis:
+    """The diagnosis; if there is a list, the evidence is kept in it, too."""
+    if kept is not None:
+        kept.append(examination)
+    return examination.diagnosis
+
+
 def _judged(
-    examined: Iterable[Diagnosis],
+    made: Iterable[Diagnosis],
     policy: Policy | None,
     options: ReportOptions,
     outputs: Sequence[Output],
-) -> tuple[list[Diagnosis], list[Report]]:
-    """The diagnosis of each program and the report on it, judged if there is a policy."""
+) -> list[Report]:
+    """The report on each program, judged if there is a policy."""
     from xladoctor.gate.programs import programs
     from xladoctor.report.interface import Report
 
     diagnoses: list[Diagnosis] = []
     try:
-        diagnoses.extend(examined)
+        diagnoses.extend(made)
         if policy:
-            return diagnoses, decided(policy, programs([diagnoses]))
+            return decided(policy, programs([diagnoses]))
     except Exception:  # the next program's error must not lose this one's report
         if diagnoses:
             deliver(list(map(Report, diagnoses)), outputs, options.color)
         raise
-    return diagnoses, list(map(Report, diagnoses))
+    return list(map(Report, diagnoses))

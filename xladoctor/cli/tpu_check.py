@@ -95,6 +95,7 @@ def tpu_check(
     from xladoctor import doctor
     from xladoctor.evidence.runs import locate
     from xladoctor.report.interface import Report
+    from xladoctor.report.run_files import write_tpu_check
 
     refuse_url(path, "tpu-check reads graphs of this machine")
     outputs = report.outputs()
@@ -103,7 +104,7 @@ def tpu_check(
     path = locate(path)
     checked = checked_on_tpus(Path(path), request)
     if keep is not None:
-        doctor.keep_tpu_check(keep, checked)
+        write_tpu_check(keep, checked)
     diagnosis = doctor.examine_tpu_check(checked, path, chosen, pictures=draws(outputs))
     deliver([Report(diagnosis)], outputs, report.color)
     report.say_timings()

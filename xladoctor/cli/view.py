@@ -14,7 +14,7 @@ import typer
 
 from xladoctor.cli.configured import ConfigOptions, configured
 from xladoctor.cli.groups import grouped
-from xladoctor.cli.output import load_evidence, temporary_folder
+from xladoctor.cli.output import temporary_folder
 from xladoctor.report.output import emit, say
 
 if TYPE_CHECKING:
@@ -98,12 +98,14 @@ def _shown(
 ) -> Outcome:
     """Read, judge and write; what was read is forgotten."""
     from xladoctor import doctor
+    from xladoctor.cli.progress_bar import progress_bar
 
     chosen = doctor.selection(configured(config))
-    evidence = load_evidence(path, session)
-    diagnosis = doctor.diagnose(evidence, chosen)
-    outcome = write(evidence, diagnosis)
-    for note in (*diagnosis.warnings, *outcome.notes):
+    with progress_bar() as bar:
+        examination = doctor.examine_joined(path, chosen, session=session, progress=bar)
+        evidence = examination.evidence
+    outcome = write(evidence, examination.diagnosis)
+    for note in (*examination.diagnosis.warnings, *outcome.notes):
         say(f"note: {note}")
     return outcome
 

@@ -36,6 +36,11 @@ class JoinedPod:
     hosts: ByHost
     sources: dict[int, str]
 
+    @property
+    def noted(self) -> Evidence:
+        """The evidence with the notes on its hosts, for whoever shows no diagnosis of it."""
+        return replace(self.evidence, notes=(*self.evidence.notes, *self.hosts.notes))
+
 
 def join_pod(
     pod: Pod, selection: Selection, where: Where, progress: Progress | None = None

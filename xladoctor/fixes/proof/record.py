@@ -1,13 +1,24 @@
-"""What the run directory keeps of a patch that was tried: a row of ``tried_patch``."""
+"""What the run directory keeps of patches that were tried: the rows of ``tried_patch``."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from xladoctor.evidence.interface import Evidence
-from xladoctor.fixes.interface import Patch
+from xladoctor.fixes.interface import FixError, Patch
 from xladoctor.fixes.proof.interface import KEPT, Proof
+from xladoctor.recording.interface import RunDirectory
+from xladoctor.whole_files import write_text
+
+
+def write_proofs(run: RunDirectory, proofs: Sequence[Proof]) -> None:
+    """Write what came of patches, for later reports. Raises FixError."""
+    try:
+        write_text(run.fixes, json.dumps([tried(proof) for proof in proofs], indent=1) + "\n")
+    except OSError as error:
+        raise FixError(f"cannot write {run.fixes}: {error.strerror}") from error
 
 
 def tried(proof: Proof) -> dict[str, Any]:
