@@ -9,22 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
-from xladoctor.cache_folder import cache_folder
+from xladoctor.cache_folder import FileCache
 from xladoctor.evidence.places import brought
 from xladoctor.pods.kept import made_by
 from xladoctor.pods.members import Member, files_of
 from xladoctor.regular_files import LOG, open_regular
-from xladoctor.whole_files import replacing
 
-#: Bytes beyond which the oldest are removed.
-_MOST_BYTES = 4 << 30
+_HOSTS, _SEEN = FileCache("pods", 4 << 30), FileCache("pods/seen", 1 << 20)
 _PART = 1 << 20
-_IN_USE_S, _OLD_S = 3600.0, 90 * 86_400.0
 #: What DuckDB takes for a pattern in the name of a file.
 _PATTERNS = frozenset("*?[")
 
@@ -45,86 +40,44 @@ def key_of(member: Member, judged_by: str) -> str:
 
 def kept_file(key: str) -> Path | None:
     """The file of a key, if it is kept."""
-    folder = _folder()
-    file = folder and folder / f"{key}.parquet"
-    if file is None or not file.is_file():
-        return None
-    with suppress(OSError):
-        os.utime(file)
-    return file
+    return _readable(_HOSTS.get(f"{key}.parquet"))
 
 
 def keep(key: str, content: bytes) -> Path | None:
     """Keep a reduced host; None where the cache cannot be written."""
-    folder = _folder()
-    if folder is None:
-        return None
-    file = folder / f"{key}.parquet"
-    try:
-        with replacing(file) as new:
-            new.write(content)
-    except OSError:
-        return None
-    return file
+    return _readable(_HOSTS.put(f"{key}.parquet", content))
 
 
 def kept_unread(member: Member, judged_by: str) -> Path | None:
     """What is kept of a member that has not changed since."""
-    note = _note(member, judged_by)
-    if note is None:
-        return None
+    note = _SEEN.get(_name(member, judged_by)) if member.identity else None
     try:
-        return kept_file(note.read_text(encoding="ascii"))
+        return note and kept_file(note.read_text(encoding="ascii"))
     except (OSError, UnicodeError):
         return None
 
 
 def note_seen(member: Member, judged_by: str, key: str) -> None:
     """Note the key of a member's content."""
-    note = _note(member, judged_by)
-    if note is not None:
-        with suppress(OSError), replacing(note) as new:
-            new.write(key.encode("ascii"))
+    if member.identity:
+        _SEEN.put(_name(member, judged_by), key.encode("ascii"))
 
 
 def remove_oldest() -> None:
-    """Remove what was not used for longest, if there is too much, but nothing of the last hour:
-    another command may read it.
-    """
-    folder = _folder()
-    if folder is None:
-        return
-    with suppress(OSError):
-        for note in (folder / "seen").iterdir():
-            if time.time() - note.stat().st_mtime > _OLD_S:
-                note.unlink()
-        files = sorted(folder.glob("*.parquet"), key=lambda file: file.stat().st_mtime)
-        total = sum(file.stat().st_size for file in files)
-        for file in files:
-            if total <= _MOST_BYTES or time.time() - file.stat().st_mtime < _IN_USE_S:
-                break
-            total -= file.stat().st_size
-            file.unlink()
+    """Remove what was not used for longest, if there is too much."""
+    _SEEN.remove_oldest()
+    _HOSTS.remove_oldest()
 
 
-def _folder() -> Path | None:
-    folder = cache_folder("pods")
-    if folder is not None and _PATTERNS & {*str(folder)}:
-        return None
-    if folder is not None:
-        with suppress(OSError):
-            folder.chmod(0o700)
-            (folder / "seen").mkdir(exist_ok=True)
-    return folder
+def _readable(file: Path | None) -> Path | None:
+    """The file, unless DuckDB takes its name for a pattern."""
+    return None if file is None or _PATTERNS & {*str(file)} else file
 
 
-def _note(member: Member, judged_by: str) -> Path | None:
-    folder = _folder()
-    if folder is None or not member.identity:
-        return None
+def _name(member: Member, judged_by: str) -> str:
     digest = _digest(judged_by)
     digest.update(os.fsencode(f"{member.shown}\0{member.identity}"))
-    return folder / "seen" / digest.hexdigest()
+    return digest.hexdigest()
 
 
 def _digest(judged_by: str) -> hashlib.blake2b:

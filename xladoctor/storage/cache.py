@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from xladoctor.cache_folder import cache_folder
+from xladoctor.cache_folder import cache_folder, oldest_beyond
 from xladoctor.storage.address import Address, StorageError
 from xladoctor.storage.needed import Needed
 from xladoctor.whole_files import alone_in, write_text
@@ -40,9 +40,8 @@ class Copies:
 
     def __init__(self, address: Address) -> None:
         """Raises StorageError if no folder for it can be written."""
-        root = cache_folder("storage") or _temporary_folder()
-        root.chmod(0o700)
-        self._root, self._folder = root, root / _hash(address.shown.rstrip("/"))
+        self._root = cache_folder("storage") or _temporary_folder()
+        self._folder = self._root / _hash(address.shown.rstrip("/"))
         self._name = address.name if address.name not in ("", ".", "..") else "evidence"
 
     @contextlib.contextmanager
@@ -111,17 +110,9 @@ class Copies:
 
     def remove_oldest(self) -> None:
         """Remove the copies that were not read for longest, if there is too much."""
-        copies = []
-        for copy in self._root.glob("*/*"):
-            with contextlib.suppress(OSError):  # another process renames or removes it
-                if copy.is_dir():
-                    copies.append((copy.stat().st_mtime, _size(copy), copy))
-        total = sum(size for _, size, _ in copies)
-        for _, size, copy in sorted(copies):
-            if total <= MOST_BYTES:
-                return
-            if _remove_unread(copy):
-                total -= size
+        copies = [copy for copy in self._root.glob("*/*") if copy.is_dir()]
+        for copy in oldest_beyond(copies, MOST_BYTES):
+            _remove_unread(copy)
 
 
 def _hold(copy: Path) -> None:
@@ -133,7 +124,7 @@ def _hold(copy: Path) -> None:
     copy.stat()
 
 
-def _remove_unread(copy: Path) -> bool:
+def _remove_unread(copy: Path) -> None:
     """Remove a copy, unless a process reads it or fetches the same URL."""
     with contextlib.ExitStack() as stack:
         for folder in (copy.parent, copy):
@@ -142,10 +133,9 @@ def _remove_unread(copy: Path) -> bool:
                 stack.callback(os.close, descriptor)
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                return False
+                return
         gone = copy.rename(copy.with_name(f"{copy.name}-{secrets.token_hex(4)}{_NEW}"))
         shutil.rmtree(gone, ignore_errors=True)
-    return True
 
 
 def _temporary_folder() -> Path:
@@ -171,8 +161,3 @@ def _content(content: Needed) -> str:
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-
-
-def _size(copy: Path) -> int:
-    """Bytes on the disk; files that copies share count in each."""
-    return sum(file.stat().st_size for file in copy.rglob("*") if file.is_file())

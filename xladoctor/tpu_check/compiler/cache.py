@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from xladoctor.cache_folder import cache_folder
+from xladoctor.cache_folder import cache_folder, oldest_beyond
 from xladoctor.regular_files import checksum, read_json
 from xladoctor.tpu_check.compiler.answer import MODULE, RESULT, Result, read_result
 from xladoctor.tpu_check.compiler.interpreter import FLAGS, Compiler
@@ -94,19 +94,11 @@ class Cache:
         return entry
 
     def _trim(self, newest: Path) -> None:
-        entries = []
-        for entry in self._folder.iterdir():
-            if entry.is_dir() and not entry.name.startswith(_WORK):
-                with suppress(OSError):
-                    size = sum(file.stat().st_size for file in entry.iterdir())
-                    entries.append((entry.stat().st_mtime, size, entry))
-        total = sum(size for _, size, _ in entries)
-        for _, size, entry in sorted(entries):
-            if total <= self._most:
-                break
+        folders = (each for each in self._folder.iterdir() if each.is_dir())
+        entries = [entry for entry in folders if not entry.name.startswith(_WORK)]
+        for entry in oldest_beyond(entries, self._most):
             if entry != newest:
                 shutil.rmtree(entry, ignore_errors=True)
-                total -= size
 
     @contextmanager
     def working(self, wait: Callable[[int | None], None]) -> Iterator[Path]:
