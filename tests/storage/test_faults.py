@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -172,3 +174,14 @@ def test_urls_of_an_unknown_kind() -> None:
     error = fault("nosuch://host/x")
     assert error.what == "nosuch://…: an unknown kind of URL"
     assert "gs://" in error.hint
+
+
+def test_the_logs_and_warnings_of_others_are_left_alone(memory: Any, place: str) -> None:
+    memory.pipe_file(f"{place}/metrics.txt", _TEXT)
+    library, filters = logging.getLogger("fsspec"), list(warnings.filters)
+    fetch(f"memory://{place}/metrics.txt")
+    handlers = list(library.handlers)
+    fetch(f"memory://{place}/metrics.txt")
+    assert library.propagate
+    assert library.handlers == handlers
+    assert warnings.filters == filters

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 from urllib.parse import unquote
@@ -35,8 +36,10 @@ TRIES, PAUSE_S = 4, 0.5
 MOST_OBJECTS = 100_000
 _LATEST_S = 1 << 32  # the year 2106
 _MOST_PAGES, _DEEPEST = 500, 8  # of listings by web servers
-_LIBRARIES = ("aiobotocore", "aiohttp", "asyncio", "boto3", "botocore", "fsspec", "gcsfs", "google",
-              "s3fs", "urllib3")  # fmt: skip
+_LIBRARIES = (
+    *("aiobotocore", "aiohttp", "asyncio", "boto3", "botocore"),
+    *("fsspec", "gcsfs", "google", "s3fs", "urllib3"),
+)
 #: What changes with an object's content; of these, what two objects with other content never share,
 #: as the cache does not know the query of a URL.
 _OF_CONTENT = ("ETag", "etag", "md5Hash", "Content-MD5", "Digest")
@@ -76,13 +79,7 @@ class Store:
             StorageError: nothing can be read there, as its client is not installed.
         """
         self.address = address
-        for library in _LIBRARIES:  # they log URLs, to standard error unless somebody listens
-            logger = logging.getLogger(library)
-            logger.propagate = False
-            logger.addHandler(logging.NullHandler())
-        warnings.filterwarnings(
-            "ignore", module=r"google\.auth"
-        )  # about whose credentials they are
+        _keep_quiet()
         try:
             import fsspec
 
@@ -91,7 +88,9 @@ class Store:
                 from gcsfs.core import GCSFileSystem
 
                 kind = GCSFileSystem
-            self._files = kind(**_options(kind, address))
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", module=r"google\.auth")  # on whose credentials
+                self._files = kind(**_options(kind, address))
         except (ImportError, ValueError) as error:
             raise not_installed(address.scheme, error) from None
         except Exception as error:
@@ -345,6 +344,13 @@ class _Limited:
 
     def close(self) -> None:
         """Nothing: whoever opened the file closes it."""
+
+
+@cache
+def _keep_quiet() -> None:
+    """Libraries log URLs, which Python prints unless somebody listens: whoever does still hears."""
+    for library in _LIBRARIES:
+        logging.getLogger(library).addHandler(logging.NullHandler())
 
 
 def _options(kind: Any, address: Address) -> dict[str, Any]:
