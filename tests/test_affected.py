@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.affected import affected_by
+
+pytestmark = pytest.mark.xdist_group("affected")  # the graph of imports is made once
 
 
 def test_importers_of_importers_are_affected() -> None:

@@ -64,7 +64,7 @@ def view_files(*below: str) -> list[str]:
 
 @cache
 def _defined(*below: str) -> dict[str, Definition]:
-    """Those of ``views/*.sql``, or of a folder below, in their order."""
+    """The definitions in ``views/*.sql``, or in a folder below, in their order."""
     matches = (match for text in view_files(*below) for match in _DEFINITION.finditer(text))
     return {match[3]: _definition(match) for match in matches}
 
