@@ -53,7 +53,7 @@ def by_folder() -> Counter[str]:
 
 
 def lines_of(source: str) -> int:
-    """The lines of a source that hold code or docstrings, not those blank or with a comment only."""
+    """The lines of a source that are neither blank nor a comment alone."""
     held: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type not in _NO_LINE:
