@@ -22,7 +22,8 @@ def measured(*arguments: str | Path) -> tuple[float, float, float]:
     """Seconds, seconds of processors, and MB at the peak of one command."""
     began = time.perf_counter()
     command = [sys.executable, "-m", "xladoctor", *map(str, arguments)]
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    environment = {**os.environ, "XLADOCTOR_CACHE": "off"}
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
     _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:

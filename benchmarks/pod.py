@@ -156,7 +156,7 @@ def finished(command: Sequence[str | Path], cache: Path, workers: Sequence[int] 
             command,
             stdout=output,
             stderr=output,
-            env={**os.environ, "XDG_CACHE_HOME": str(cache)},
+            env={**os.environ, "XDG_CACHE_HOME": str(cache), "XLADOCTOR_CACHE": "off"},
         )
         watched = Watched([child.pid, *workers])
 

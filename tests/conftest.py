@@ -21,6 +21,9 @@ settings.load_profile("untimed")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
 
+# What is judged again shall be judged, by what the tests run as well.
+os.environ.setdefault("XLADOCTOR_CACHE", "off")
+
 ROOT = Path(__file__).parents[1]
 #: Tests that start programs, browsers, servers or environments, as their names begin.
 PROGRAMS = (

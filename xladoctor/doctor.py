@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from xladoctor.facts.records import TpuCheckFile
     from xladoctor.fixes.interface import Plan
     from xladoctor.ingest.interface import Ingested, Progress
+    from xladoctor.kept_diagnoses import KeptDiagnosis
     from xladoctor.pods.joined import JoinedPod
     from xladoctor.pods.members import Pod
     from xladoctor.pods.where import Where
@@ -209,8 +210,11 @@ def examine(
     """
     if pod := _large_pod(path, session, where):
         return _examine_pod(pod, selection, total_steps, where, progress)
+    from xladoctor.kept_diagnoses import KeptDiagnosis
+
     load = cache(partial(_load_alone, path, session, progress))
-    return _examined(load, selection, total_steps, pictures=pictures)
+    kept = KeptDiagnosis(path, selection, total_steps, session)
+    return _examined(kept, load, selection, total_steps, pictures=pictures)
 
 
 def examine_joined(
@@ -222,20 +226,33 @@ def examine_joined(
     pictures: bool = False,
 ) -> Examination:
     """As :func:`examine`; of many hosts, what is kept of each is judged as if it were of one."""
+    from xladoctor.kept_diagnoses import KeptDiagnosis
+
     load = cache(partial(load_evidence, path, session, progress))
-    return _examined(load, selection, None, pictures=pictures)
+    kept = KeptDiagnosis(path, selection, None, session)
+    return _examined(kept, load, selection, None, pictures=pictures)
 
 
 def _examined(
+    kept: KeptDiagnosis,
     load: Callable[[], Evidence],
     selection: Selection,
     total_steps: int | None,
     *,
     pictures: bool,
 ) -> Examination:
+    """The diagnosis that is kept, else a new one."""
     from xladoctor.diagnosis.examination import Examination
 
-    return Examination(diagnose(load(), selection, total_steps, pictures=pictures), load)
+    diagnosis = kept.read()
+    if diagnosis is None:
+        diagnosis = diagnose(load(), selection, total_steps)
+        kept.keep(diagnosis, load())
+    if pictures:
+        from xladoctor.diagnosis.pictures import make
+
+        diagnosis = replace(diagnosis, pictures=make.pictures(load(), diagnosis))
+    return Examination(diagnosis, load)
 
 
 def _large_pod(
@@ -311,16 +328,22 @@ def examine_run(
     pictures: bool = False,
 ) -> Examination:
     """Load and diagnose a run directory, and keep the diagnosis there if it can be written."""
+    from xladoctor.diagnosis.examination import Examination
+    from xladoctor.kept_diagnoses import KeptDiagnosis
     from xladoctor.report.output import say
     from xladoctor.report.run_files import write_diagnosis
 
-    load = cache(partial(_load_alone, str(from_here(run.path)), None, progress, lost))
-    examination = _examined(load, selection, total_steps, pictures=pictures)
+    path = str(from_here(run.path))
+    kept = KeptDiagnosis(path, selection, total_steps)
+    evidence = _load_alone(path, progress=progress, lost=lost)
+    diagnosis = diagnose(evidence, selection, total_steps, pictures=pictures)
     try:
-        write_diagnosis(run, examination.diagnosis)
+        write_diagnosis(run, diagnosis)
     except OSError as error:
         say(f"cannot write {run.diagnosis}: {error.strerror}")
-    return examination
+    if not lost:
+        kept.keep(diagnosis, evidence)
+    return Examination(diagnosis, lambda: evidence)
 
 
 def examine_outcome(
@@ -409,6 +432,7 @@ def plan_fixes(
     from xladoctor.fixes.interface import FixError
     from xladoctor.fixes.plan import plan
     from xladoctor.fixes.proof.record import held
+    from xladoctor.kept_diagnoses import KeptDiagnosis
 
     if pod := _large_pod(path, None):
         raise FixError(
@@ -421,7 +445,8 @@ def plan_fixes(
             f"{path} is not a run of `xladoctor run`, and so does not say which files ran",
             "run the program with `xladoctor run`",
         )
-    examination = _examined(load, selection, None, pictures=False)
+    kept = KeptDiagnosis(path, selection, None)
+    examination = _examined(kept, load, selection, None, pictures=False)
     evidence, diagnosis = examination.evidence, examination.diagnosis
     made = plan(evidence, diagnosis, root or Path(evidence.root or ""))
     return diagnosis, replace(made, held=held(made.patches, evidence))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
@@ -31,6 +32,12 @@ class Selection:
     errors: list[str]
     ignored_in: dict[str, list[str]]
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def digest(self) -> str:
+        """The same for rules by which evidence is judged the same, and for no others."""
+        text = repr(replace(self, notes=[]))
+        return sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def select(

@@ -55,6 +55,7 @@ class Evidence:
             it.
         cut: tables that lack recorded rows, each with the note that says so.
         copies: for each URL that was read, the copy of it on this machine.
+        consulted: the program's files whose text was asked for so far.
     """
 
     database: Database
@@ -66,6 +67,7 @@ class Evidence:
     frontend: str = DEFAULT
     cut: Mapping[str, str] = field(default_factory=dict)
     copies: Mapping[str, Path] = field(default_factory=dict)
+    consulted: set[str] = field(default_factory=set)
 
     @property
     def manifest(self) -> Manifest | None:

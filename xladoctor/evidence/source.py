@@ -71,6 +71,7 @@ def is_unchanged(evidence: Evidence, file: str) -> bool:
     """Whether a file exists here with the text that it had in the run; if that was not recorded,
     whether it is older than the run, as far as that is known.
     """
+    evidence.consulted.add(file)
     began = evidence.began_ns
     recorded = evidence.database.rows(
         "SELECT DISTINCT sha256 FROM source_file WHERE file = $file", {"file": file}

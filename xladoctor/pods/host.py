@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 
@@ -24,12 +23,6 @@ from xladoctor.pods.members import Member, require_inside
 
 #: One at a time in a process, however many threads it has: memory is that of one host's evidence.
 _ALONE = Lock()
-
-
-def digest_of(selection: Selection) -> str:
-    """The same for rules by which hosts are judged the same, and for no others."""
-    text = repr(replace(selection, notes=[]))
-    return sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +47,11 @@ def reduce_host(member: Member, selection: Selection) -> Reduced:
     with _ALONE:
         try:
             require_inside(member)
-            digest = digest_of(selection)
-            key = cache.key_of(member, digest)
+            key = cache.key_of(member, selection.digest)
             file = cache.kept_file(key)
             if file is None:
                 content = _reduced(member, selection)
-                if key == cache.key_of(member, digest):  # not while it is written
+                if key == cache.key_of(member, selection.digest):  # not while it is written
                     cache.keep(key, content)
                 else:
                     key = ""

@@ -22,7 +22,7 @@ from xladoctor.frontends.vocabulary import DEFAULT
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.pods import cache, engines, kept
 from xladoctor.pods.engines import ClusterError
-from xladoctor.pods.host import Reduced, digest_of, reduce_host
+from xladoctor.pods.host import Reduced, reduce_host
 from xladoctor.pods.members import Member, Pod
 from xladoctor.pods.where import Where
 from xladoctor.whole_files import replacing
@@ -76,7 +76,7 @@ def _reduced(
     folder: Path,
 ) -> Iterator[tuple[Member, Path | str]]:
     """The file that is kept of each member, or why there is none, in any order."""
-    digest = digest_of(selection)
+    digest = selection.digest
     missing = list[Member]()
     for member in members:
         file = cache.kept_unread(member, digest)

@@ -16,9 +16,7 @@ from xladoctor.evidence.pod_runs import is_run, job_of, members, of_one_job
 from xladoctor.evidence.runs import locate
 from xladoctor.foreign import quoted
 from xladoctor.ingest.interface import Ingested
-from xladoctor.ingest.recognition import Kind, files_in, is_timeline, newest_traces
 from xladoctor.ingest.regular import lies_in
-from xladoctor.ingest.sessions import of_one_session
 from xladoctor.recording.interface import HOST
 from xladoctor.regular_files import files_below
 from xladoctor.storage.address import Address, is_url, local_path, parse_address
@@ -117,6 +115,8 @@ def _of_files(words: Sequence[str]) -> Pod | None:
     runs = [run for place in places for run in members(place) or [place]]
     if of_one_job(runs):
         return _of_runs(runs)
+    from xladoctor.ingest.recognition import is_timeline
+
     files = [Path(word) for word in words]
     if not all(is_timeline(file) and file.is_file() for file in files):
         return None
@@ -133,6 +133,9 @@ def _below(path: Path, session: str | None) -> Pod | None:
         return Pod(str(path), [_run(run, path) for run in runs], of_runs=True)
     if is_run(path):
         return None
+    from xladoctor.ingest.recognition import Kind, files_in, newest_traces  # loads the readers
+    from xladoctor.ingest.sessions import of_one_session
+
     ingested = Ingested()
     below = files_in(path)
     files = of_one_session(path, below[Kind.TIMELINE], session, ingested)
@@ -192,6 +195,7 @@ def files_of(place: Path) -> list[Path]:
 
 def _behind(url: str, session: str | None) -> Pod | None:
     """The timelines behind a URL, or the runs of a job's hosts."""
+    from xladoctor.ingest.recognition import is_timeline
     from xladoctor.storage.needed import needed
     from xladoctor.storage.store import Store
 
