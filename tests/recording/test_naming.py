@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from xladoctor.cli.request import request_for
+from xladoctor.cli.request import ProgramOptions
 from xladoctor.recording.bootstrap._xladoctor.options import Options
 from xladoctor.recording.naming import program_of
 
@@ -29,13 +29,13 @@ from xladoctor.recording.naming import program_of
     ],
 )
 def test_program_behind_a_command(command: str, name: str) -> None:
-    request = request_for(command.split(), None, Options(), None, None, own_command=True)
+    request = ProgramOptions().request(command.split(), None, Options(), own_command=True)
     assert program_of(request) == name
 
 
 def test_program_in_a_command_line_of_a_shell_is_not_guessed() -> None:
     words = ["sh", "-c", "cd src && python train.py"]
-    request = request_for(words, None, Options(), None, None, own_command=True)
+    request = ProgramOptions().request(words, None, Options(), own_command=True)
     assert program_of(request) == "sh"
 
 
@@ -49,5 +49,5 @@ def test_program_in_a_command_line_of_a_shell_is_not_guessed() -> None:
     ],
 )
 def test_program_that_is_named_itself(words: list[str], module: bool, name: str) -> None:
-    request = request_for(words, None, Options(), None, None, module=module)
+    request = ProgramOptions().request(words, None, Options(), module=module)
     assert program_of(request) == name

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.cli.configured import ConfigOptions, configured
+from xladoctor import doctor
+from xladoctor.cli.configured import ConfigOptions
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import (
     AddIgnoresOption,
@@ -16,7 +18,39 @@ from xladoctor.cli.output import (
     add_ignores,
     draws,
 )
-from xladoctor.report.output import deliver
+from xladoctor.cli.progress_bar import progress_bar
+
+if TYPE_CHECKING:
+    from xladoctor.pods.where import Where
+
+
+@dataclass(frozen=True)
+class HostsOptions:
+    """Where several hosts are read."""
+
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            show_default="one per processor",
+            help="Read several hosts at a time, in N processes on this machine.",
+        ),
+    ] = None
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Read several hosts on a Dask cluster: the address of its scheduler,"
+            " tcp://host:8786, or dask for the one in Dask's configuration.",
+        ),
+    ] = None
+
+    def where(self) -> Where:
+        """The same, as the reader takes it."""
+        from xladoctor.pods.where import Where
+
+        return Where(self.workers, self.cluster)
 
 
 @grouped
@@ -34,24 +68,7 @@ def analyze(
         ),
     ],
     session: SessionOption = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            show_default="one per processor",
-            help="Read several hosts at a time, in N processes on this machine.",
-        ),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            show_default=False,
-            help="Read several hosts on a Dask cluster: the address of its scheduler,"
-            " tcp://host:8786, or dask for the one in Dask's configuration.",
-        ),
-    ] = None,
+    hosts: HostsOptions,
     total_steps: TotalStepsOption = None,
     config: ConfigOptions,
     adds_ignores: AddIgnoresOption = False,
@@ -61,13 +78,7 @@ def analyze(
 
     Needs neither torch nor JAX. Exit status: 0 analyzed, 2 the input cannot be read.
     """
-    from xladoctor import doctor
-    from xladoctor.cli.progress_bar import progress_bar
-    from xladoctor.pods.where import Where
-    from xladoctor.report.interface import Report
-
-    outputs = report.outputs()
-    chosen = doctor.selection(configured(config))
+    outputs, chosen = report.outputs(), config.selection()
     with progress_bar() as bar:
         examination = doctor.examine(
             paths,
@@ -76,9 +87,8 @@ def analyze(
             session=session,
             progress=bar,
             pictures=draws(outputs),
-            where=Where(workers, cluster),
+            where=hosts.where(),
         )
-    deliver([Report(examination.diagnosis)], outputs, report.color)
-    report.say_timings()
+    report.deliver(examination.diagnosis, outputs)
     if adds_ignores:
         add_ignores([examination])

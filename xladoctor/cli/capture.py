@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.cli.configured import ConfigOptions, configured
+from xladoctor import doctor
+from xladoctor.cli.configured import ConfigOptions
 from xladoctor.cli.destination import CaptureOutputOption, Destination
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import ReportOptions, TotalStepsOption, draws
-from xladoctor.report.output import deliver, say
+from xladoctor.cli.progress_bar import progress_bar
+from xladoctor.report.output import say
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from xladoctor.recording.interface import CaptureError
     from xladoctor.recording.remote.interface import RemoteRequest
 
@@ -25,18 +29,34 @@ class RecordingOptions:
     duration: Annotated[str, typer.Option(help="How long to record: 500ms, 3s, 2m.")] = "3s"
     output: CaptureOutputOption = None
     wait: Annotated[
-        str,
-        typer.Option(help="How long to retry while a server is busy or not yet listening."),
+        str, typer.Option(help="How long to retry while a server is busy or not yet listening.")
     ] = "10s"
     server_directory: Annotated[
         str | None,
         typer.Option(
             metavar="DIR",
-            show_default=False,
             help="Where servers that cannot send their profile write it: a folder on their"
             " machine, or gs://… (default: the path of the run directory).",
         ),
     ] = None
+
+    def request(self, addresses: list[str], folder: Path | None) -> RemoteRequest:
+        """What is asked of these servers, to be written into that run directory."""
+        from xladoctor.recording.remote.address import (
+            RECORDING,
+            WAITING,
+            parse_addresses,
+            parse_milliseconds,
+        )
+        from xladoctor.recording.remote.interface import RemoteRequest
+
+        return RemoteRequest(
+            addresses=parse_addresses(addresses),
+            duration_ms=parse_milliseconds(self.duration, "--duration", *RECORDING),
+            wait_ms=parse_milliseconds(self.wait, "--wait", *WAITING),
+            output=folder,
+            server_directory=self.server_directory,
+        )
 
 
 @grouped
@@ -61,37 +81,20 @@ def capture(
     The program must have called start_server(PORT), of torch_xla.debug.profiler or jax.profiler.
     Needs neither torch nor JAX. Exit status: 0 recorded and analyzed, 2 no server sent a profile.
     """
-    from xladoctor import doctor
-    from xladoctor.cli.progress_bar import progress_bar
     from xladoctor.recording.progress import Silence
-    from xladoctor.recording.remote.address import (
-        RECORDING,
-        WAITING,
-        parse_addresses,
-        parse_milliseconds,
-    )
     from xladoctor.recording.remote.fetch import fetch
-    from xladoctor.recording.remote.interface import RemoteRequest
-    from xladoctor.report.interface import Report
 
-    outputs = report.outputs()
-    chosen = doctor.selection(configured(config))
+    outputs, chosen = report.outputs(), config.selection()
     destination = Destination(recording.output)
     destination.observer(Silence())  # before it takes time to record
-    request = RemoteRequest(
-        addresses=parse_addresses(addresses),
-        duration_ms=parse_milliseconds(recording.duration, "--duration", *RECORDING),
-        wait_ms=parse_milliseconds(recording.wait, "--wait", *WAITING),
-        output=destination.folder,
-        server_directory=recording.server_directory,
-    )
+    request = recording.request(addresses, destination.folder)
     directory = fetch(request, _Progress(quiet)).directory
     destination.finish(directory.path, quiet=True)
     with progress_bar() as bar:
         examination = doctor.examine_run(
             directory, chosen, total_steps, progress=bar, pictures=draws(outputs)
         )
-    deliver([Report(examination.diagnosis)], outputs, report.color)
+    report.deliver(examination.diagnosis, outputs)
     destination.finish(directory.path, quiet=quiet)
 
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from xladoctor import doctor
 from xladoctor.cli.configured import ConfigOptions, FailOnOption, configured
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import ColorOption, draws, parse_outputs
+from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.report.output import Color, Format, write_each
 
 if TYPE_CHECKING:
@@ -32,7 +34,6 @@ class JudgingOptions:
         str | None,
         typer.Option(
             metavar="PERCENT",
-            show_default=False,
             help="Also fail if the step is slower by more than this, such as 10%,"
             " with 95% confidence.",
         ),
@@ -41,7 +42,6 @@ class JudgingOptions:
         list[str],
         typer.Option(
             metavar="WHAT",
-            show_default=False,
             help="Compare despite this difference between the runs, named as in the output. May"
             " be repeated.",
         ),
@@ -61,8 +61,7 @@ def compare(
     a: Annotated[
         str,
         typer.Argument(
-            metavar="A",
-            help="The run before, such as last~1, or any input `analyze` accepts.",
+            metavar="A", help="The run before, such as last~1, or any input `analyze` accepts."
         ),
     ],
     b: Annotated[str, typer.Argument(metavar="B", help="The run after, such as last.")],
@@ -86,8 +85,6 @@ def compare(
     worse, or the step is slower than --max-slowdown allows; 2 a run cannot be read; 3 not enough
     evidence to judge.
     """
-    from xladoctor import doctor
-    from xladoctor.cli.progress_bar import progress_bar
     from xladoctor.comparison.compare import compare as compare_runs
 
     outputs = parse_outputs(formats, _FORMATS)
@@ -104,7 +101,6 @@ def compare(
 
 
 def _run(path: str, chosen: Selection, progress: Progress | None, *, pictures: bool) -> Run:
-    from xladoctor import doctor
     from xladoctor.comparison.interface import Run
 
     examination = doctor.examine_joined(path, chosen, progress=progress, pictures=pictures)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import ColorOption, EvidenceArgument, SessionOption, load_evidence
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import as_json
@@ -29,25 +31,25 @@ class Layout(StrEnum):
     json = "json"
 
 
-def compilations(
-    path: Annotated[str, EvidenceArgument],
+@dataclass(frozen=True)
+class ChoiceOptions:
+    """Which compilations are shown."""
+
     diff: Annotated[
         tuple[int, int] | None,
-        typer.Option(
-            metavar="A B",
-            help="Compare the graphs of compilations number A and B.",
-            show_default=False,
-        ),
-    ] = None,
+        typer.Option(metavar="A B", help="Compare the graphs of compilations number A and B."),
+    ] = None
     site: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE:LINE", help="Only compilations at this call site.", show_default=False
-        ),
-    ] = None,
-    process: Annotated[
-        int | None, typer.Option(help="Only compilations in this process.", show_default=False)
-    ] = None,
+        str | None, typer.Option(metavar="FILE:LINE", help="Only compilations at this call site.")
+    ] = None
+    process: Annotated[int | None, typer.Option(help="Only compilations in this process.")] = None
+
+
+@grouped
+def compilations(
+    *,
+    path: Annotated[str, EvidenceArgument],
+    choice: ChoiceOptions,
     layout: Annotated[Layout, typer.Option("--format", help="Output format.")] = Layout.table,
     limit: Annotated[
         int,
@@ -68,16 +70,16 @@ def compilations(
     """
     from xladoctor.report import compilations as report
 
-    if diff is not None and site is not None:
+    if choice.diff is not None and choice.site is not None:
         raise typer.BadParameter("cannot be combined with --diff", param_hint="--site")
     evidence = load_evidence(path, session)
     for note in evidence.notes:
         say(f"note: {note}")
-    rows = _of_process(report.listed(evidence), path, process)
-    if diff is not None:
-        _compare(evidence, rows, diff, layout, limit, color)
+    rows = _of_process(report.listed(evidence), path, choice.process)
+    if choice.diff is not None:
+        _compare(evidence, rows, choice.diff, layout, limit, color)
         return
-    rows = _of_site(rows, site) if site else rows
+    rows = _of_site(rows, choice.site) if choice.site else rows
     sites, style = _sites_of(rows, report.call_sites(evidence)), style_for(sys.stdout, color)
     if layout is Layout.json:
         record = {"compilations": rows, "call_sites": sites}

@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
+from xladoctor import doctor
+
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
+    from xladoctor.configuration.selection import Selection
+    from xladoctor.diagnosis.rule import Rule
 
-ConfigOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        envvar="XLADOCTOR_CONFIG",
-        show_default=False,
-        help="Configuration file (default: the nearest xladoctor.toml, or pyproject.toml with"
-        " [tool.xladoctor]).",
-    ),
-]
 FailOnOption = Annotated[
     Literal["error", "warning", "info", "never"] | None,
     typer.Option(
@@ -31,50 +25,67 @@ FailOnOption = Annotated[
         help="Lowest severity, judged by counts, at which a finding fails.",
     ),
 ]
-RulesOption = Annotated[
-    list[Path],
-    typer.Option(
-        "--rules",
-        envvar="XLADOCTOR_RULES",
-        metavar="DIR",
-        show_default=False,
-        help="Folder with more rules, in addition to those of the configuration. May be repeated.",
-    ),
-]
-SelectOption = Annotated[
-    list[str],
-    typer.Option(
-        "--select",
-        envvar="XLADOCTOR_SELECT",
-        metavar="RULES",
-        show_default=False,
-        help="Rules or families to evaluate, separated by commas. A family is the beginning of"
-        " ids.",
-    ),
-]
-IgnoreOption = Annotated[
-    list[str],
-    typer.Option(
-        "--ignore",
-        envvar="XLADOCTOR_IGNORE",
-        metavar="RULES[:GLOB]",
-        show_default=False,
-        help="Rules or families to leave out, separated by commas. RULE:GLOB ignores only"
-        " findings in matching files, such as third_party/**.",
-    ),
-]
 
 
 @dataclass(frozen=True)
-class ConfigOptions:
-    """Which configuration, and what options change in it; what is None or empty is left to it."""
+class PackOptions:
+    """Which rules there are; what is None or empty is left to the configuration."""
+
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            envvar="XLADOCTOR_CONFIG",
+            help="Configuration file (default: the nearest xladoctor.toml, or pyproject.toml with"
+            " [tool.xladoctor]).",
+        ),
+    ] = None
+    rules: Annotated[
+        list[Path],
+        typer.Option(
+            "--rules",
+            envvar="XLADOCTOR_RULES",
+            metavar="DIR",
+            help="Folder with more rules, in addition to those of the configuration. May be"
+            " repeated.",
+        ),
+    ] = field(default_factory=list)
+
+    def all_rules(self) -> list[Rule]:
+        """The pack and all that is configured. Raises ConfigurationError and RuleError."""
+        return doctor.rules(configured(ConfigOptions(self.config, self.rules)))
+
+
+@dataclass(frozen=True)
+class ConfigOptions(PackOptions):
+    """Which configuration, and what options change in it."""
 
     section: ClassVar[str] = "Rules"
 
-    config: ConfigOption = None
-    rules: RulesOption = field(default_factory=list)
-    select: SelectOption = field(default_factory=list)
-    ignore: IgnoreOption = field(default_factory=list)
+    select: Annotated[
+        list[str],
+        typer.Option(
+            "--select",
+            envvar="XLADOCTOR_SELECT",
+            metavar="RULES",
+            help="Rules or families to evaluate, separated by commas. A family is the beginning of"
+            " ids.",
+        ),
+    ] = field(default_factory=list)
+    ignore: Annotated[
+        list[str],
+        typer.Option(
+            "--ignore",
+            envvar="XLADOCTOR_IGNORE",
+            metavar="RULES[:GLOB]",
+            help="Rules or families to leave out, separated by commas. RULE:GLOB ignores only"
+            " findings in matching files, such as third_party/**.",
+        ),
+    ] = field(default_factory=list)
+
+    def selection(self) -> Selection:
+        """The rules as configured. Raises ConfigurationError and RuleError."""
+        return doctor.selection(configured(self))
 
 
 def configured(
@@ -96,36 +107,13 @@ def configured(
     """
     from pydantic import ValidationError
 
-    from xladoctor import doctor
     from xladoctor.configuration.interface import Configuration, ConfigurationError
     from xladoctor.configuration.load import load_configuration, message_of
 
     configuration = load_configuration(options.config)
     changes = configuration.settings.model_dump(exclude_unset=True)
-    gate = changes.setdefault("gate", {})
-    gate.update({key: value for key, value in (of_gate or {}).items() if value is not None})
-    by_rule = _pairs("--level", "RULE=warning", levels)
-    of_file = changes.get("levels", {})  # an option for a family overrides the file
-    changes["levels"] = {
-        name: level for name, level in of_file.items() if not name.startswith(tuple(by_rule))
-    } | by_rule
-    limits = _pairs("--budget", "max_host_syncs_per_step=0.1", budgets)
-    if limits:
-        gate["budgets"] = {**gate.get("budgets", {}), **limits}
-    for of_script in gate.get("scripts", {}).values():  # an option overrides every file
-        for name in limits:
-            of_script.pop(name, None)
-    if options.rules:
-        folders = [str(folder.absolute()) for folder in options.rules]
-        changes["rules"] = [*changes.get("rules", []), *folders]
-    by_option = {"levels": list(by_rule)}
-    for key, names in (("select", options.select), ("ignore", options.ignore)):
-        if names:
-            changes[key] = [part.strip() for name in names for part in name.split(",")]
-            by_option[key] = changes[key]
-    if options.select and not options.ignore:
-        left_out = changes.get("ignore", [])
-        changes["ignore"] = [name for name in left_out if name not in changes["select"]]
+    by_option = _choose_rules(changes, options, levels)
+    _change_gate(changes.setdefault("gate", {}), budgets, of_gate or {})
     try:
         configuration = configuration.model_copy(
             update={"settings": Configuration.model_validate(changes), "options": by_option}
@@ -137,6 +125,42 @@ def configured(
     if configuration.settings != Configuration():  # before a program runs for hours
         doctor.selection(configuration)
     return configuration
+
+
+def _choose_rules(
+    changes: dict[str, Any], options: ConfigOptions, levels: Sequence[str]
+) -> dict[str, list[str]]:
+    """Put what options say about rules in place of what the file does; return the rules that they
+    name, by key.
+    """
+    by_rule = _pairs("--level", "RULE=warning", levels)
+    of_file = changes.get("levels", {})  # an option for a family overrides the file
+    changes["levels"] = {
+        name: level for name, level in of_file.items() if not name.startswith(tuple(by_rule))
+    } | by_rule
+    if options.rules:
+        folders = [str(folder.absolute()) for folder in options.rules]
+        changes["rules"] = [*changes.get("rules", []), *folders]
+    by_option = {"levels": list(by_rule)}
+    for key, names in (("select", options.select), ("ignore", options.ignore)):
+        if names:
+            changes[key] = [part.strip() for name in names for part in name.split(",")]
+            by_option[key] = changes[key]
+    if options.select and not options.ignore:
+        left_out = changes.get("ignore", [])
+        changes["ignore"] = [name for name in left_out if name not in changes["select"]]
+    return by_option
+
+
+def _change_gate(gate: dict[str, Any], budgets: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Put what options say about the gate in place of what the file does."""
+    gate.update({key: value for key, value in given.items() if value is not None})
+    limits = _pairs("--budget", "max_host_syncs_per_step=0.1", budgets)
+    if limits:
+        gate["budgets"] = {**gate.get("budgets", {}), **limits}
+    for of_script in gate.get("scripts", {}).values():  # an option overrides every file
+        for name in limits:
+            of_script.pop(name, None)
 
 
 def _option_at(location: Sequence[Any]) -> str:

@@ -23,16 +23,12 @@ _HELP = (
     " s3://bucket/run, uploads it."
 )
 CaptureOutputOption = Annotated[
-    str | None, typer.Option("--output", "-o", metavar="PATH", show_default=False, help=_HELP)
+    str | None, typer.Option("--output", "-o", metavar="PATH", help=_HELP)
 ]
 RunOutputOption = Annotated[
     str | None,
     typer.Option(
-        "--output",
-        "-o",
-        metavar="PATH",
-        show_default=False,
-        help=f"{_HELP} All hosts of a job may name the same one.",
+        "--output", "-o", metavar="PATH", help=f"{_HELP} All hosts of a job may name the same one."
     ),
 ]
 

@@ -20,9 +20,7 @@ def env(
     timeout: Annotated[
         float,
         typer.Option(
-            min=1.0,
-            metavar="SECONDS",
-            help="Time limit for each check that uses the framework.",
+            min=1.0, metavar="SECONDS", help="Time limit for each check that uses the framework."
         ),
     ] = TIMEOUT_S,
     output_format: PlainOption = PlainFormat.terminal,

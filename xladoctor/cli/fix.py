@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.cli.configured import ConfigOptions, configured
+from xladoctor import doctor
+from xladoctor.cli.configured import ConfigOptions
 from xladoctor.cli.destination import refuse_url
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import ColorOption, PlainFormat, PlainOption, QuietOption
+from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.quantities import parse_duration
 from xladoctor.report.output import Color, Format, Output, say, write_each
 
@@ -24,6 +26,30 @@ if TYPE_CHECKING:
     from xladoctor.fixes.interface import Patch, Plan
     from xladoctor.fixes.proof.interface import Proof
     from xladoctor.fixes.proof.trial import Trials
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """What is written, and where."""
+
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write", help="Apply the patches that --verify, now or before, has found to hold."
+        ),
+    ] = False
+    unverified: Annotated[
+        bool, typer.Option("--unverified", help="With --write: also patches that were not tried.")
+    ] = False
+    root: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            file_okay=False,
+            show_default="the run's repository",
+            help="The project: no file outside it is changed.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -39,8 +65,7 @@ class VerifyOptions:
         ),
     ] = False
     pairs: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", help="How often to run with and without patches."),
+        int, typer.Option(min=1, metavar="N", help="How often to run with and without patches.")
     ] = 3
     rtol: Annotated[
         float,
@@ -50,11 +75,7 @@ class VerifyOptions:
     ] = 1e-3
     budget: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME",
-            show_default=False,
-            help="Time limit for all runs together, such as 20m.",
-        ),
+        typer.Option(metavar="TIME", help="Time limit for all runs together, such as 20m."),
     ] = None
     stop_after: Annotated[
         int,
@@ -64,7 +85,6 @@ class VerifyOptions:
         list[Path],
         typer.Option(
             metavar="PATH",
-            show_default=False,
             help="Also copy this file or folder, which git ignores. May be repeated.",
         ),
     ] = field(default_factory=list)
@@ -133,25 +153,8 @@ def fix(
             metavar="RUN", help="A run: its directory, last, last~1 or a script's name."
         ),
     ],
-    write: Annotated[
-        bool,
-        typer.Option(
-            "--write", help="Apply the patches that --verify, now or before, has found to hold."
-        ),
-    ] = False,
-    unverified: Annotated[
-        bool, typer.Option("--unverified", help="With --write: also patches that were not tried.")
-    ] = False,
-    root: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True,
-            file_okay=False,
-            show_default="the run's repository",
-            help="The project: no file outside it is changed.",
-        ),
-    ] = None,
-    options: VerifyOptions,
+    writing: WriteOptions,
+    verifying: VerifyOptions,
     config: ConfigOptions,
     output: PlainOption = PlainFormat.terminal,
     quiet: QuietOption = False,
@@ -162,14 +165,11 @@ def fix(
     Exit status: 0 there are patches (with --write: some were written), 1 there are none, or none
     that holds, 2 the input cannot be used.
     """
-    from xladoctor import doctor
-    from xladoctor.cli.progress_bar import progress_bar
     from xladoctor.report import fixes
 
     refuse_url(path, "patches are tried and kept in a run directory of this machine")
     with progress_bar() as bar:
-        chosen = doctor.selection(configured(config))
-        diagnosis, plan = doctor.plan_fixes(path, chosen, root, bar)
+        diagnosis, plan = doctor.plan_fixes(path, config.selection(), writing.root, bar)
     form = Output(Format(output.value), is_patch=output is PlainFormat.terminal)
 
     def shown(proofs: list[Proof] | None) -> None:
@@ -177,14 +177,14 @@ def fix(
             [form], color, lambda name, text, style: fixes.render(name, plan, proofs, text, style)
         )
 
-    proofs = _proofs(plan, diagnosis, options, _Progress(quiet), shown)
+    proofs = _proofs(plan, diagnosis, verifying, _Progress(quiet), shown)
     shown(proofs)
     kept = plan.patches
     if proofs is not None:
         kept = [proof.patch for proof in proofs if proof.is_kept]
-    elif write and not unverified:
+    elif writing.write and not writing.unverified:
         kept = plan.held
-    if write:
+    if writing.write:
         _write(kept, plan)
     if not kept:
         raise typer.Exit(1)

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
+from xladoctor import doctor
 from xladoctor.cli.configured import ConfigOptions, FailOnOption, configured
-from xladoctor.cli.destination import Destination, RunOutputOption, directory_of
+from xladoctor.cli.destination import Destination, directory_of
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.judging import decided, delivered, policy_of
 from xladoctor.cli.output import AddIgnoresOption, QuietOption, ReportOptions, add_ignores, draws
-from xladoctor.cli.request import StopAfterOption, TimeoutOption, after_dashes, request_for
-from xladoctor.cli.tpu_check import checked_on_tpus, compile_request
+from xladoctor.cli.progress_bar import progress_bar
+from xladoctor.cli.request import ProgramOptions, after_dashes
+from xladoctor.cli.tpu_check import CompilingOptions, checked_on_tpus
 from xladoctor.foreign import clean, quoted
 from xladoctor.quantities import duration
-from xladoctor.report.output import deliver, emit
+from xladoctor.report.output import Output, deliver, emit
 from xladoctor.repository import from_here
 
 if TYPE_CHECKING:
@@ -44,7 +46,6 @@ class JudgingOptions:
         typer.Option(
             "--level",
             metavar="RULE=off|info|warning|error",
-            show_default=False,
             envvar="XLADOCTOR_LEVEL",
             help="Report a rule or family at this level, whatever its severity.",
         ),
@@ -54,7 +55,6 @@ class JudgingOptions:
         typer.Option(
             "--budget",
             metavar="NAME=LIMIT",
-            show_default=False,
             envvar="XLADOCTOR_BUDGET",
             help="A budget, such as max_host_syncs_per_step=0.1.",
         ),
@@ -84,16 +84,12 @@ class JudgingOptions:
 
     def configured(self, config: ConfigOptions) -> Configured:
         """The configuration with these options."""
-        changes = {
-            "fail_on": self.fail_on,
-            "time": self.time,
-            "allow_missing": self.allow_missing,
-        }
+        changes = {"fail_on": self.fail_on, "time": self.time, "allow_missing": self.allow_missing}
         return configured(config, levels=self.level, budgets=self.budget, of_gate=changes)
 
 
 @dataclass(frozen=True)
-class CommandOptions:
+class CommandOptions(ProgramOptions):
     """How a command is run; the script's name is also for a run that already exists."""
 
     section: ClassVar[str] = "Running a command"
@@ -113,23 +109,16 @@ class CommandOptions:
             help="Name of the program in the baseline and in budgets.",
         ),
     ] = None
-    output: RunOutputOption = None
-    stop_after: StopAfterOption = None
-    timeout: TimeoutOption = None
     tpu_check: Annotated[
         list[str],
         typer.Option(
             metavar="TPU",
-            show_default=False,
             help="Also compile the program's graphs for a TPU, such as v5e or v5e:2x2, as"
             " xladoctor tpu-check does. May be repeated.",
         ),
     ] = field(default_factory=list)
     tpu_python: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", show_default=False, help="The interpreter with the TPU's compiler."
-        ),
+        Path | None, typer.Option(metavar="FILE", help="The interpreter with the TPU's compiler.")
     ] = None
 
     def outputs(self) -> list[Destination]:
@@ -154,6 +143,23 @@ class CommandOptions:
             )
 
 
+@dataclass(frozen=True)
+class WriteOptions:
+    """What is written besides the reports."""
+
+    update_baseline: Annotated[
+        bool, typer.Option("--update-baseline", help="Write the current findings to the baseline.")
+    ] = False
+    suggests: Annotated[
+        bool,
+        typer.Option(
+            "--suggest",
+            help="Add safe patches to reports in SARIF (which GitHub shows), Markdown and JSON.",
+        ),
+    ] = False
+    adds_ignores: AddIgnoresOption = False
+
+
 @grouped
 def gate(
     *,
@@ -165,19 +171,9 @@ def gate(
         ),
     ] = None,
     judging: JudgingOptions,
-    update_baseline: Annotated[
-        bool, typer.Option("--update-baseline", help="Write the current findings to the baseline.")
-    ] = False,
-    suggests: Annotated[
-        bool,
-        typer.Option(
-            "--suggest",
-            help="Add safe patches to reports in SARIF (which GitHub shows), Markdown and JSON.",
-        ),
-    ] = False,
     command: CommandOptions,
     config: ConfigOptions,
-    adds_ignores: AddIgnoresOption = False,
+    writing: WriteOptions,
     report: ReportOptions,
     quiet: QuietOption = False,
 ) -> None:
@@ -195,7 +191,7 @@ def gate(
         from xladoctor.gate.programs import programs
 
         configuration = judging.configured(config)
-        policy = policy_of(configuration, _named(judging.baseline, new=update_baseline))
+        policy = policy_of(configuration, _named(judging.baseline, new=writing.update_baseline))
     words, pictures = arguments or [], draws(outputs)
     runs: Iterable[Sequence[Examination]]
     if after_dashes(words) and words:
@@ -203,29 +199,24 @@ def gate(
     else:
         command.refuse_without_command()
         runs = [[_of_directory(words, configuration, pictures=pictures)]]
-    diagnoses, examined = _diagnosed(runs, suggests=suggests, keeps_evidence=adds_ignores)
+    diagnoses, examined = _diagnosed(runs, writing)
     judged = programs(diagnoses, command.script)
-    if update_baseline:
-        policy = policy.updated(judged)
-        reports = decided(policy, judged)
-        emit(_written(policy, judged, reports))
-        if report.formats:
-            deliver(reports, outputs, report.color)
+    if writing.update_baseline:
+        _update_baseline(policy, judged, report, outputs)
         status = 0
     else:
         status = delivered(decided(policy, judged), outputs, report.color, quiet=quiet)
     report.say_timings()
-    if adds_ignores:
+    if writing.adds_ignores:
         final = [program.diagnosis for program in judged]
         add_ignores([replace(examined[each.run.path], diagnosis=each) for each in final])
     raise SystemExit(status)
 
 
 def _diagnosed(
-    runs: Iterable[Sequence[Examination]], *, suggests: bool, keeps_evidence: bool
+    runs: Iterable[Sequence[Examination]], writing: WriteOptions
 ) -> tuple[list[list[Diagnosis]], dict[str, Examination]]:
     """The diagnoses of each run; by path, the examinations whose evidence is needed later."""
-    from xladoctor import doctor
     from xladoctor.recording import launcher
 
     diagnoses: list[list[Diagnosis]] = []
@@ -233,9 +224,12 @@ def _diagnosed(
     for run in runs:
         with launcher.signals_kept():
             diagnoses.append(
-                [doctor.with_suggestions(each) if suggests else each.diagnosis for each in run]
+                [
+                    doctor.with_suggestions(each) if writing.suggests else each.diagnosis
+                    for each in run
+                ]
             )
-        if keeps_evidence:
+        if writing.adds_ignores:
             kept |= {each.diagnosis.run.path: each for each in run}
     return diagnoses, kept
 
@@ -258,7 +252,7 @@ def _runs(
     pictures: bool,
 ) -> Iterator[list[Examination]]:
     """Run the command under capture, as often as asked; one that fails is not judged."""
-    from xladoctor import doctor, hang
+    from xladoctor import hang
     from xladoctor.gate.interface import GateError
     from xladoctor.recording import launcher, progress
     from xladoctor.recording.bootstrap._xladoctor.options import Options
@@ -266,16 +260,10 @@ def _runs(
 
     selection = doctor.selection(configuration)
     on = command.tpu_check
-    compiling = compile_request(on, command.tpu_python) if on else None
+    compiling = CompilingOptions(command.tpu_python).request(on) if on else None
     for output in command.outputs():
-        request = request_for(
-            _with_python(tuple(words)),
-            output.folder,
-            Options(),
-            command.timeout,
-            command.stop_after,
-            own_command=True,
-        )
+        program = _with_python(tuple(words))
+        request = command.request(program, output.folder, Options(), own_command=True)
         observer = output.observer(progress.observer(quiet), request)
         outcome = launcher.run(request, observer, hang.end)
         output.finish(directory_of(outcome), quiet=quiet or not outcome.status)
@@ -328,9 +316,6 @@ def _with_python(command: tuple[str, ...]) -> tuple[str, ...]:
 def _of_directory(
     words: Sequence[str], configuration: Configured, *, pictures: bool
 ) -> Examination:
-    from xladoctor import doctor
-    from xladoctor.cli.progress_bar import progress_bar
-
     if len(words) > 1:
         raise typer.BadParameter(
             f"expected one run, or -- and a command: -- {quoted(*words)}", param_hint="RUN"
@@ -346,6 +331,17 @@ def _of_directory(
             progress=bar,
             pictures=pictures,
         )
+
+
+def _update_baseline(
+    policy: Policy, judged: Sequence[Program], report: ReportOptions, outputs: Sequence[Output]
+) -> None:
+    """Write the current findings to the baseline, and reports if formats are named."""
+    policy = policy.updated(judged)
+    reports = decided(policy, judged)
+    emit(_written(policy, judged, reports))
+    if report.formats:
+        deliver(reports, outputs, report.color)
 
 
 def _written(policy: Policy, judged: Sequence[Program], reports: Sequence[Report]) -> str:

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from xladoctor import timings
+from xladoctor import doctor, timings
+from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.errors import XladoctorError
 from xladoctor.report.detail import USUAL, Detail
-from xladoctor.report.output import Color, Format, Output, say
+from xladoctor.report.output import Color, Format, Output, deliver, say
 
 if TYPE_CHECKING:
     from xladoctor.diagnosis.examination import Examination
+    from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.evidence.interface import Evidence
 
 
@@ -45,8 +47,7 @@ FormatOption = Annotated[
 ]
 PlainOption = Annotated[PlainFormat, typer.Option("--format", help="Output format.")]
 ColorOption = Annotated[
-    Color,
-    typer.Option("--color", help="When to use colours; overrides NO_COLOR and FORCE_COLOR."),
+    Color, typer.Option("--color", help="When to use colours; overrides NO_COLOR and FORCE_COLOR.")
 ]
 TotalStepsOption = Annotated[
     int | None,
@@ -54,7 +55,6 @@ TotalStepsOption = Annotated[
         "--total-steps",
         metavar="N",
         min=1,
-        show_default=False,
         rich_help_panel=REPORT,
         help="Also estimate each fix's saving for a run of N steps.",
     ),
@@ -79,11 +79,9 @@ EvidenceArgument = typer.Argument(
     metavar="PATH",
     help="A run, log directory, timeline or text file, or a URL of one, as for analyze. - reads"
     " text from standard input.",
-    show_default=False,
 )
 SessionOption = Annotated[
-    str | None,
-    typer.Option(help="Which timeline to read, if there are several.", show_default=False),
+    str | None, typer.Option(help="Which timeline to read, if there are several.")
 ]
 QuietOption = Annotated[
     bool, typer.Option("--quiet", "-q", rich_help_panel=REPORT, help="Show no status line.")
@@ -105,10 +103,7 @@ class ReportOptions:
         ),
     ] = False
     top: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, show_default=False, help="Show the first N findings in full."
-        ),
+        int | None, typer.Option(metavar="N", min=1, help="Show the first N findings in full.")
     ] = None
     formats: FormatOption = field(default_factory=list)
     color: ColorOption = Color.auto
@@ -131,12 +126,25 @@ class ReportOptions:
         detail = Detail(self.show_ignored, self.verbose, self.top)
         return parse_outputs(self.formats, detail=detail)
 
+    def deliver(self, diagnosis: Diagnosis, outputs: Sequence[Output]) -> None:
+        """Write the report on a diagnosis. Raises OutputError."""
+        from xladoctor.report.interface import Report
+
+        deliver([Report(diagnosis)], outputs, self.color)
+        self.say_timings()
+
+
+@dataclass(frozen=True)
+class RunReportOptions(ReportOptions):
+    """The report on a program that has just run."""
+
+    total_steps: TotalStepsOption = None
+    adds_ignores: AddIgnoresOption = False
+    quiet: QuietOption = False
+
 
 def load_evidence(path: str, session: str | None) -> Evidence:
     """The evidence that rules see, read with a progress bar."""
-    from xladoctor import doctor
-    from xladoctor.cli.progress_bar import progress_bar
-
     with progress_bar() as bar:
         return doctor.load_evidence(path, session, bar)
 
@@ -153,8 +161,6 @@ def temporary_folder() -> tempfile.TemporaryDirectory[str]:
 
 def add_ignores(examinations: Sequence[Examination]) -> None:
     """Write them, and say on standard error what was written and what was not."""
-    from xladoctor import doctor
-
     for text in doctor.add_ignores(examinations):
         say(text)
 

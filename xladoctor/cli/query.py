@@ -52,17 +52,18 @@ class AnswerOptions:
     rows: Annotated[Rows, typer.Option("--format", help="Row format.")] = Rows.table
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="PATH",
-            help="Write the rows to this file, or URL.",
-            show_default=False,
-        ),
+        typer.Option("--output", "-o", metavar="PATH", help="Write the rows to this file, or URL."),
     ] = None
     limit: Annotated[
         int, typer.Option(min=0, metavar="N", help="How many rows a table shows; 0 for all.")
     ] = 40
+
+    def refuse_terminal(self) -> None:
+        """Refuse what cannot be shown on a terminal. Raises XladoctorError."""
+        if self.rows is Rows.parquet and self.output is None and sys.stdout.isatty():
+            raise XladoctorError(
+                "parquet cannot be shown on a terminal", "write it to a file with --output"
+            )
 
 
 @grouped
@@ -74,7 +75,6 @@ def query(
         typer.Argument(
             metavar="QUERY",
             help="One SELECT statement in DuckDB's SQL. - reads it from standard input.",
-            show_default=False,
         ),
     ] = None,
     schema: Annotated[
@@ -104,13 +104,8 @@ def query(
         return
     if path is None or not words:
         raise typer.BadParameter("give a run and a query, or --schema", param_hint="PATH QUERY")
-    if len(words) > 1:
-        raise typer.BadParameter("quote the query", param_hint="QUERY")
-    if answer.rows is Rows.parquet and answer.output is None and sys.stdout.isatty():
-        raise XladoctorError(
-            "parquet cannot be shown on a terminal", "write it to a file with --output"
-        )
-    text = _text(path, words[0])
+    answer.refuse_terminal()
+    text = _text(path, words)
     evidence = load_evidence(path, session)
     for note in evidence.notes:
         say(f"note: {note}")
@@ -122,9 +117,11 @@ def query(
         say(f"note: {note}")
 
 
-def _text(path: str, query: str) -> str:
-    if query != "-":
-        return query
+def _text(path: str, words: list[str]) -> str:
+    if len(words) > 1:
+        raise typer.BadParameter("quote the query", param_hint="QUERY")
+    if words[0] != "-":
+        return words[0]
     if path == "-":
         raise typer.BadParameter("only one of the two can be -", param_hint="PATH QUERY")
     return sys.stdin.read()

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from xladoctor.cli.configured import ConfigOptions, configured
+from xladoctor import doctor
+from xladoctor.cli.configured import ConfigOptions
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import SessionOption, ShowIgnoredOption, TotalStepsOption
+from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.report.detail import Detail
 from xladoctor.report.output import Color, Format, Output, deliver
 
@@ -18,8 +20,7 @@ from xladoctor.report.output import Color, Format, Output, deliver
 def report(
     *,
     paths: Annotated[
-        list[str],
-        typer.Argument(metavar="RUN…", help="A run, or any input `analyze` accepts."),
+        list[str], typer.Argument(metavar="RUN…", help="A run, or any input `analyze` accepts.")
     ],
     html: Annotated[
         Path, typer.Option("--html", metavar="FILE", help="The page to write: one HTML file.")
@@ -34,11 +35,9 @@ def report(
     The same as `analyze --format html=FILE`. Exit status: 0 written, 2 the input cannot be
     read or the file cannot be written.
     """
-    from xladoctor import doctor
-    from xladoctor.cli.progress_bar import progress_bar
     from xladoctor.report.interface import Report
 
-    chosen = doctor.selection(configured(config))
+    chosen = config.selection()
     with progress_bar() as bar:
         examination = doctor.examine(
             paths, chosen, total_steps, session=session, progress=bar, pictures=True

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.cli.configured import ConfigOption, ConfigOptions, RulesOption, configured
+from xladoctor import doctor
+from xladoctor.cli.configured import PackOptions
+from xladoctor.cli.groups import grouped
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import as_json
 from xladoctor.report.output import emit, say
@@ -27,33 +29,24 @@ app = typer.Typer(
 Paths = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="PATH...",
-        show_default=False,
-        help="Rule files, or folders of them; by default the working directory.",
+        metavar="PATH...", help="Rule files, or folders of them; by default the working directory."
     ),
 ]
 
 
 @app.callback(invoke_without_command=True)
-def rules(
-    context: typer.Context,
-    config: ConfigOption = None,
-    folders: RulesOption = [],  # noqa: B006  # typer reads it
-) -> None:
+@grouped
+def rules(*, context: typer.Context, pack: PackOptions) -> None:
     """List the rules; write, check and test rules of your own."""
     if context.invoked_subcommand is None:
-        list_rules(config, folders)
+        list_rules(config=pack.config, rules=pack.rules)
 
 
 @app.command("list")
-def list_rules(
-    config: ConfigOption = None,
-    folders: RulesOption = [],  # noqa: B006  # typer reads it
-) -> None:
+@grouped
+def list_rules(*, pack: PackOptions) -> None:
     """List the rules: id, severity (or preview), title, owner."""
-    from xladoctor import doctor
-
-    for rule in doctor.rules(configured(ConfigOptions(config, folders))):
+    for rule in pack.all_rules():
         state = rule.severity if rule.status == "stable" else rule.status
         aside = f"  ({rule.owner})" if rule.foreign else ""
         emit(f"{rule.id}  {state:<7}  {rule.title}{aside}\n")
@@ -74,7 +67,6 @@ def new(
     """
     from pydantic import ValidationError
 
-    from xladoctor import doctor
     from xladoctor.diagnosis.rule import Rule
     from xladoctor.diagnosis.rule_file import message_of
     from xladoctor.diagnosis.rule_schema import schema
@@ -85,7 +77,7 @@ def new(
     except ValidationError as error:
         wrong = [f"{item['loc'][0]}: {message_of(item, Rule)}" for item in error.errors()]
         raise XladoctorError(wrong) from error
-    if rule_id in {rule.id for rule in doctor.rules(configured(ConfigOptions()))}:
+    if rule_id in {rule.id for rule in PackOptions().all_rules()}:
         raise XladoctorError(f"{rule_id}: this rule already exists", "choose another prefix")
     path = folder / f"{rule_id}-{name}.yaml"
     if path.exists():
@@ -135,7 +127,6 @@ def try_rules(
         typer.Option(
             "--cases",
             metavar="DIR",
-            show_default=False,
             help="Folder with a subfolder of cases for each rule, if they are not beside it.",
         ),
     ] = None,
@@ -144,7 +135,6 @@ def try_rules(
         typer.Option(
             "--known-good",
             metavar="DIR",
-            show_default=False,
             help="Folder with evidence of healthy programs, in which no rule may find anything"
             " above info (default: what xladoctor includes).",
         ),
@@ -155,7 +145,6 @@ def try_rules(
     A case is judged by its rule alone. Exit status: 0 all as expected, 1 not all, 2 there is no
     such file.
     """
-    from xladoctor import doctor
     from xladoctor.rule_cases.check import rule_files
     from xladoctor.rule_cases.trial import trials
 
@@ -189,19 +178,18 @@ def _healthy(folder: Path | None) -> list[Path]:
     return found
 
 
+@grouped
 def explain(
+    *,
     rule_id: Annotated[
         str, typer.Argument(metavar="RULE", help="A rule's id, its number, or its name.")
     ],
-    config: ConfigOption = None,
-    folders: RulesOption = [],  # noqa: B006  # typer reads it
+    pack: PackOptions,
 ) -> None:
     """Explain a rule: what it finds, why it is slow, the fix."""
-    from xladoctor import doctor
     from xladoctor.report.rule_page import page
 
-    configuration = configured(ConfigOptions(config, folders))
-    emit(page(_named(rule_id, doctor.rules(configuration))))
+    emit(page(_named(rule_id, pack.all_rules())))
 
 
 def _named(word: str, rules: Sequence[Rule]) -> Rule:

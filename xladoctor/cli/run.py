@@ -10,20 +10,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
+from xladoctor import doctor
 from xladoctor.cli.boundary import OWN_FAULT, go_on_in_copy, report_error
 from xladoctor.cli.configured import ConfigOptions, configured
-from xladoctor.cli.destination import Destination, RunOutputOption, directory_of
+from xladoctor.cli.destination import Destination, directory_of
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.judging import decided, delivered, policy_of
-from xladoctor.cli.output import (
-    AddIgnoresOption,
-    QuietOption,
-    ReportOptions,
-    TotalStepsOption,
-    add_ignores,
-    draws,
-)
-from xladoctor.cli.request import StopAfterOption, TimeoutOption, after_dashes, request_for
+from xladoctor.cli.output import ReportOptions, RunReportOptions, add_ignores, draws
+from xladoctor.cli.request import ProgramOptions, after_dashes
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import quoted
 from xladoctor.quantities import parse_duration, parse_size
@@ -31,22 +25,20 @@ from xladoctor.report.output import Color, Format, Output, deliver
 from xladoctor.repository import from_here
 
 if TYPE_CHECKING:
+    from xladoctor.cli.meanwhile import Meanwhile
     from xladoctor.configuration.interface import Configured
     from xladoctor.diagnosis.examination import Examination
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.gate.programs import Policy
     from xladoctor.recording.bootstrap._xladoctor.options import Options
-    from xladoctor.recording.interface import RunRequest
+    from xladoctor.recording.interface import RunOutcome, RunRequest
     from xladoctor.report.interface import Report
 
 
 @dataclass(frozen=True)
-class LaunchOptions:
+class LaunchOptions(ProgramOptions):
     """How the program is run."""
 
-    stop_after: StopAfterOption = None
-    output: RunOutputOption = None
-    timeout: TimeoutOption = None
     module: Annotated[
         bool, typer.Option("-m", help="Run a module, like python -m: -m MODULE [ARGS]...")
     ] = False
@@ -54,28 +46,28 @@ class LaunchOptions:
         str | None,
         typer.Option(
             metavar="TIME",
-            show_default=False,
             help="Write a report on the program so far to report.txt in the run directory, at this"
             " interval (10m, 1h).",
         ),
     ] = None
+    gate: Annotated[
+        bool,
+        typer.Option(
+            "--gate",
+            help="Judge the run as `xladoctor gate` does. If the program succeeds, the exit status"
+            " is the gate's.",
+        ),
+    ] = False
 
     @property
     def report_every_s(self) -> float:
         """Seconds between two reports; 0 for none."""
         return parse_duration(self.report_every) if self.report_every else 0.0
 
-    def request(self, words: list[str], folder: Path | None, options: Options) -> RunRequest:
-        """The program to run, under these options, into that run directory."""
-        return request_for(
-            words,
-            folder,
-            options,
-            self.timeout,
-            self.stop_after,
-            module=self.module,
-            own_command=not self.module and after_dashes(words),
-        )
+    def program(self, words: list[str], folder: Path | None, options: Options) -> RunRequest:
+        """The program to run, into that run directory."""
+        own = not self.module and after_dashes(words)
+        return self.request(words, folder, options, module=self.module, own_command=own)
 
 
 @dataclass(frozen=True)
@@ -147,19 +139,8 @@ def run(
         ),
     ] = None,
     launch: LaunchOptions,
-    gate: Annotated[
-        bool,
-        typer.Option(
-            "--gate",
-            help="Judge the run as `xladoctor gate` does. If the program succeeds, the exit status"
-            " is the gate's.",
-        ),
-    ] = False,
     timeline: TimelineOptions,
-    report: ReportOptions,
-    total_steps: TotalStepsOption = None,
-    adds_ignores: AddIgnoresOption = False,
-    quiet: QuietOption = False,
+    report: RunReportOptions,
     config: ConfigOptions,
 ) -> None:
     """Run a program unchanged, and print what slows it down.
@@ -170,56 +151,75 @@ def run(
     torch.compile. Exit status: the program's own; 124 after --timeout;
     2 if the program could not start, or ran nothing on torch_xla, JAX or torch.compile.
     """
-    from xladoctor import doctor, hang
-    from xladoctor.cli.meanwhile import Meanwhile
-    from xladoctor.recording import launcher, progress
+    from xladoctor import hang
+    from xladoctor.recording import launcher
     from xladoctor.recording.interface import RunDirectory
 
-    outputs, every_s = report.outputs(), launch.report_every_s
+    outputs = report.outputs()
     with launcher.signals_kept():  # libraries start threads when they are imported
         configuration = configured(config)
-        policy = policy_of(configuration) if gate else None
-    meanwhile = Meanwhile(
-        progress.observer(quiet),
-        (lambda: doctor.selection(configuration),),
-        partial(_report_so_far, configuration, total_steps) if every_s else None,
-        every_s,
-    )
+        policy = policy_of(configuration) if launch.gate else None
+    meanwhile = _meanwhile(configuration, launch.report_every_s, report)
     destination = Destination(launch.output)
-    request = launch.request(arguments or [], destination.folder, timeline.options())
+    request = launch.program(arguments or [], destination.folder, timeline.options())
     outcome = launcher.run(request, destination.observer(meanwhile, request), hang.end)
-    directory = directory_of(outcome)
-    destination.finish(directory, quiet=True)  # before anything else can go wrong
-    if every_s:
+    destination.finish(directory_of(outcome), quiet=True)  # before anything else can go wrong
+    if launch.report_every_s:
         outputs.append(Output(Format.terminal, RunDirectory(meanwhile.directory).report))
-    places = [quoted(str(from_here(run.path))) for run in outcome.runs]
-    go_on_in_copy(
-        outcome.status or OWN_FAULT * gate,
-        "\n".join(f"try: xladoctor analyze {place}" for place in places),
-    )
+    go_on_in_copy(outcome.status or OWN_FAULT * launch.gate, _how_to_analyze(outcome))
     try:
-        selection = doctor.selection(configuration)
-        made = doctor.examine_outcome(outcome, selection, total_steps, pictures=draws(outputs))
-        examined: list[Examination] = []
-        diagnoses = (_diagnosis(each, examined if adds_ignores else None) for each in made)
-        reports = _judged(diagnoses, None if outcome.status else policy, report, outputs)
-        status = delivered(reports, outputs, report.color, quiet=quiet)
-        report.say_timings()
-        if adds_ignores:
-            add_ignores(examined)
-        destination.finish(directory, quiet=quiet)
-        if not quiet:
-            destination.say_pod(directory)
+        status = _reported(outcome, configuration, policy, report, outputs, destination)
     except Exception as error:  # whatever it is, the program's status outlives it
         status = report_error(error)
-        if status == OWN_FAULT and not gate:
+        if status == OWN_FAULT and not launch.gate:
             status = 0
     raise SystemExit(outcome.status or status)
 
 
+def _meanwhile(configuration: Configured, every_s: float, report: RunReportOptions) -> Meanwhile:
+    """What is done while the program runs; ``every_s`` between two reports, 0 for none."""
+    from xladoctor.cli.meanwhile import Meanwhile
+    from xladoctor.recording import progress
+
+    return Meanwhile(
+        progress.observer(report.quiet),
+        (lambda: doctor.selection(configuration),),
+        partial(_report_so_far, configuration, report.total_steps) if every_s else None,
+        every_s,
+    )
+
+
+def _how_to_analyze(outcome: RunOutcome) -> str:
+    places = (quoted(str(from_here(run.path))) for run in outcome.runs)
+    return "\n".join(f"try: xladoctor analyze {place}" for place in places)
+
+
+def _reported(
+    outcome: RunOutcome,
+    configuration: Configured,
+    policy: Policy | None,
+    report: RunReportOptions,
+    outputs: Sequence[Output],
+    destination: Destination,
+) -> int:
+    """Diagnose what was captured, report and keep it; returns the exit status."""
+    selection, directory = doctor.selection(configuration), directory_of(outcome)
+    made = doctor.examine_outcome(outcome, selection, report.total_steps, pictures=draws(outputs))
+    examined: list[Examination] = []
+    diagnoses = (_diagnosis(each, examined if report.adds_ignores else None) for each in made)
+    reports = _judged(diagnoses, None if outcome.status else policy, report, outputs)
+    status = delivered(reports, outputs, report.color, quiet=report.quiet)
+    report.say_timings()
+    if report.adds_ignores:
+        add_ignores(examined)
+    destination.finish(directory, quiet=report.quiet)
+    if not report.quiet:
+        destination.say_pod(directory)
+    return status
+
+
 def _report_so_far(configuration: Configured, total_steps: int | None, directory: Path) -> None:
     """Write a report on a program that still runs, or why there is none."""
-    from xladoctor import doctor
     from xladoctor.recording.interface import RunDirectory
     from xladoctor.report.interface import Report
     from xladoctor.whole_files import write_text

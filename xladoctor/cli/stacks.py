@@ -34,8 +34,7 @@ def stacks(
         ),
     ] = True,
     everything: Annotated[
-        bool,
-        typer.Option("--all", help="Include idle threads and xladoctor's own."),
+        bool, typer.Option("--all", help="Include idle threads and xladoctor's own.")
     ] = False,
     output_format: PlainOption = PlainFormat.terminal,
     color: ColorOption = Color.auto,

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.cli.configured import ConfigOptions, configured
+from xladoctor import doctor
+from xladoctor.cli.configured import ConfigOptions
 from xladoctor.cli.destination import refuse_url
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import ReportOptions, draws
 from xladoctor.quantities import parse_duration
-from xladoctor.report.output import deliver, say
+from xladoctor.report.output import say
 
 if TYPE_CHECKING:
     from xladoctor.facts.records import TpuCheckFile
@@ -26,13 +27,12 @@ DOES_NOT_FIT, NO_VERDICT = 1, 2
 
 @dataclass(frozen=True)
 class CompilingOptions:
-    """The compiler, and how much it may take."""
+    """The compiler, how much it may take, and what is kept."""
 
     python: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            show_default=False,
             help='The interpreter with the compiler: pip install "jax[tpu]", which Google licenses'
             " for use with Google Cloud.",
         ),
@@ -48,10 +48,30 @@ class CompilingOptions:
             help="Compile at most N graphs: those that matter most in a run, or the largest files.",
         ),
     ] = 4
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write the results to FILE, for analyze and compare."
+        ),
+    ] = None
 
     def request(self, on: Sequence[str]) -> Request:
-        """What to compile for, and with what. Raises XladoctorError."""
-        return compile_request(on, self.python, parse_duration(self.timeout), self.most)
+        """What to compile for, and with what.
+
+        Args:
+            on: names of TPUs.
+
+        Raises:
+            XladoctorError: there is no such TPU, or no compiler.
+        """
+        from xladoctor.tpu_check.check import Request
+        from xladoctor.tpu_check.compiler.interpreter import find_compiler
+        from xladoctor.tpu_check.compiler.run import Limits
+        from xladoctor.tpu_check.compiler.topology import parse_topology
+
+        limits = Limits(seconds=parse_duration(self.timeout))
+        topologies = [parse_topology(name) for name in on]
+        return Request(topologies, find_compiler(self.python), limits, self.most)
 
 
 @grouped
@@ -76,12 +96,6 @@ def tpu_check(
         ),
     ],
     compiling: CompilingOptions,
-    keep: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Also write the results to FILE, for analyze and compare."
-        ),
-    ] = None,
     config: ConfigOptions,
     report: ReportOptions,
 ) -> None:
@@ -92,22 +106,18 @@ def tpu_check(
     output and options may change. Exit status: 0 all fit, 1 one does not, 2 no verdict: no graph,
     no compiler, or a graph that cannot be compiled.
     """
-    from xladoctor import doctor
     from xladoctor.evidence.runs import locate
-    from xladoctor.report.interface import Report
     from xladoctor.report.run_files import write_tpu_check
 
     refuse_url(path, "tpu-check reads graphs of this machine")
-    outputs = report.outputs()
-    chosen = doctor.selection(configured(config))
+    outputs, chosen = report.outputs(), config.selection()
     request = compiling.request(on)
     path = locate(path)
     checked = checked_on_tpus(Path(path), request)
-    if keep is not None:
-        write_tpu_check(keep, checked)
+    if compiling.keep is not None:
+        write_tpu_check(compiling.keep, checked)
     diagnosis = doctor.examine_tpu_check(checked, path, chosen, pictures=draws(outputs))
-    deliver([Report(diagnosis)], outputs, report.color)
-    report.say_timings()
+    report.deliver(diagnosis, outputs)
     raise typer.Exit(_status([graph.verdict for graph in checked.graphs]))
 
 
@@ -115,28 +125,6 @@ def _status(verdicts: Collection[str]) -> int:
     if "does_not_fit" in verdicts:
         return DOES_NOT_FIT
     return NO_VERDICT if "refused" in verdicts else 0
-
-
-def compile_request(
-    on: Sequence[str], python: Path | None, seconds: float = 600.0, most: int = 4
-) -> Request:
-    """What to compile for, and with what.
-
-    Args:
-        on: names of TPUs.
-        python: an interpreter with the compiler; by default this one.
-        seconds: that compiling one graph may take.
-
-    Raises:
-        XladoctorError: there is no such TPU, or no compiler.
-    """
-    from xladoctor.tpu_check.check import Request
-    from xladoctor.tpu_check.compiler.interpreter import find_compiler
-    from xladoctor.tpu_check.compiler.run import Limits
-    from xladoctor.tpu_check.compiler.topology import parse_topology
-
-    topologies = [parse_topology(name) for name in on]
-    return Request(topologies, find_compiler(python), Limits(seconds=seconds), most)
 
 
 def checked_on_tpus(path: Path, request: Request) -> TpuCheckFile:

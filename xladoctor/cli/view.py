@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from xladoctor.cli.configured import ConfigOptions, configured
+from xladoctor import doctor
+from xladoctor.cli.configured import ConfigOptions
 from xladoctor.cli.groups import grouped
-from xladoctor.cli.output import temporary_folder
+from xladoctor.cli.output import SessionOption, temporary_folder
+from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.report.output import emit, say
 
 if TYPE_CHECKING:
@@ -33,17 +35,13 @@ def view(
             help="A run, log directory, .xplane.pb file or Chrome trace, as for analyze.",
         ),
     ],
-    session: Annotated[
-        str | None,
-        typer.Option(help="Which timeline to show, if there are several.", show_default=False),
-    ] = None,
+    session: SessionOption = None,
     perfetto: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             help="Only write a trace for ui.perfetto.dev to this file; compressed if its name"
             " ends in .gz.",
-            show_default=False,
         ),
     ] = None,
     browser: Annotated[
@@ -97,10 +95,7 @@ def _shown(
     write: Callable[[Evidence, Diagnosis], Outcome],
 ) -> Outcome:
     """Read, judge and write; what was read is forgotten."""
-    from xladoctor import doctor
-    from xladoctor.cli.progress_bar import progress_bar
-
-    chosen = doctor.selection(configured(config))
+    chosen = config.selection()
     with progress_bar() as bar:
         examination = doctor.examine_joined(path, chosen, session=session, progress=bar)
         evidence = examination.evidence
