@@ -1,17 +1,16 @@
 """The application: takes a path through all stages to a diagnosis.
 
 load (``ingest``, ``evidence``) → derive (``causes``) → diagnose (``diagnosis``) → keep, in the run
-directory. Commands, the in-process capture, expectations and comparisons call this and nothing
-below it.
+directory. Commands, the in-process capture and expectations call it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xladoctor import timings
 from xladoctor.foreign import clean, quoted
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
     from xladoctor.configuration.selection import Selection
     from xladoctor.diagnosis.examination import Examination
-    from xladoctor.diagnosis.finding import Finding
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.diagnosis.rule import Rule
     from xladoctor.evidence.interface import Evidence, Origin, Period
@@ -30,12 +28,8 @@ if TYPE_CHECKING:
     from xladoctor.fixes.interface import Plan
     from xladoctor.ingest.interface import Ingested, Progress
     from xladoctor.kept_diagnoses import KeptDiagnosis
-    from xladoctor.pods.joined import JoinedPod
-    from xladoctor.pods.members import Pod
     from xladoctor.pods.where import Where
     from xladoctor.recording.interface import RunDirectory, RunOutcome
-
-Row = dict[str, Any]
 
 
 def selection(configured: Configured) -> Selection:
@@ -70,10 +64,13 @@ def load_evidence(
         IngestError: there is nothing, or nothing that can be read.
         StorageError: a URL cannot be read.
     """
-    if pod := _large_pod(path, session):
-        from xladoctor.configuration.interface import Configured
+    from xladoctor.pods.members import find_large_pod
 
-        return _join(pod, selection(Configured(folder=Path.cwd())), progress=progress).noted
+    if pod := find_large_pod(path, session):
+        from xladoctor.configuration.interface import Configured
+        from xladoctor.pods.joined import join_pod
+
+        return join_pod(pod, selection(Configured(folder=Path.cwd())), progress=progress).noted
     return _load_alone(path, session, progress, lost)
 
 
@@ -154,33 +151,9 @@ def diagnose(
     return replace(diagnosis, warnings=[*diagnosis.warnings, *selection.notes], pictures=drawn)
 
 
-def judge(
-    rule: Rule, evidence: Evidence, thresholds: Mapping[str, float] | None = None
-) -> list[Row]:
-    """As :func:`xladoctor.diagnosis.engine.judge`."""
-    from xladoctor.diagnosis import engine
-
-    return engine.judge(rule, evidence, thresholds)
-
-
-def finding_of(rule: Rule, row: Row, evidence: Evidence) -> Finding:
-    """A row as a finding with the rule's texts, without its cost."""
-    from xladoctor.diagnosis import findings
-    from xladoctor.diagnosis.interface import TimeSpent
-    from xladoctor.diagnosis.savings import Savings
-    from xladoctor.diagnosis.whatif import WhatIf
-
-    untimed = TimeSpent(None, None, None, None)
-    savings = Savings(WhatIf(evidence.database), untimed, None)
-    (finding,) = findings.from_rows(rule, [row], evidence, untimed, savings)
-    return finding
-
-
-def rules(configured: Configured | None = None) -> list[Rule]:
-    """The rule pack, or all rules that are configured or installed. Raises RuleError."""
-    from xladoctor.diagnosis.pack import load_rules
-
-    return load_rules() if configured is None else _load_rules(configured)[0]
+def rules(configured: Configured) -> list[Rule]:
+    """All rules that are configured or installed. Raises RuleError."""
+    return _load_rules(configured)[0]
 
 
 def _load_rules(configured: Configured) -> tuple[list[Rule], list[str]]:
@@ -208,10 +181,13 @@ def examine(
     Raises:
         ClusterError: the cluster cannot be used.
     """
-    if pod := _large_pod(path, session, where):
-        return _examine_pod(pod, selection, total_steps, where, progress)
     from xladoctor.kept_diagnoses import KeptDiagnosis
+    from xladoctor.pods.members import find_large_pod
 
+    if pod := find_large_pod(path, session, where):
+        from xladoctor.pods.examine import examine_pod
+
+        return examine_pod(pod, selection, total_steps, where, progress)
     load = cache(partial(_load_alone, path, session, progress))
     kept = KeptDiagnosis(path, selection, total_steps, session)
     return _examined(kept, load, selection, total_steps, pictures=pictures)
@@ -253,69 +229,6 @@ def _examined(
 
         diagnosis = replace(diagnosis, pictures=make.pictures(load(), diagnosis))
     return Examination(diagnosis, load)
-
-
-def _large_pod(
-    path: str | Sequence[str], session: str | None, where: Where | None = None
-) -> Pod | None:
-    """The hosts at a path, if there are too many for one process, or if that was asked for."""
-    from xladoctor.ingest.interface import IngestError
-    from xladoctor.pods.members import find_pod
-
-    words = [path] if isinstance(path, str) else list(path)
-    pod = find_pod(words, session)
-    if pod is not None and len(pod.members) > 1 and (pod.is_large or (where and where.is_named)):
-        return pod
-    if where and where.cluster is not None:
-        raise IngestError(
-            f"{' '.join(words)}: not of several hosts, so there is nothing for a cluster to do",
-            "leave out --cluster",
-        )
-    return None
-
-
-def _join(
-    pod: Pod, chosen: Selection, where: Where | None = None, progress: Progress | None = None
-) -> JoinedPod:
-    from xladoctor.pods.joined import join_pod
-    from xladoctor.pods.where import Where
-
-    joined = join_pod(pod, chosen, where or Where(), progress)
-    timings.done("hosts")
-    return joined
-
-
-def _examine_pod(
-    pod: Pod,
-    selection: Selection,
-    total_steps: int | None,
-    where: Where | None,
-    progress: Progress | None,
-) -> Examination:
-    from xladoctor.diagnosis import engine
-    from xladoctor.diagnosis.examination import Examination
-
-    joined = _join(pod, selection, where, progress)
-    diagnosis = engine.diagnose_pod(
-        joined.evidence,
-        joined.hosts,
-        selection.rules,
-        total_steps,
-        selection.off,
-        selection.errors,
-        selection.ignored_in,
-    )
-    timings.done("judging")
-    compared = diagnosis.pod and replace(
-        diagnosis.pod,
-        processes=[
-            replace(process, path=joined.sources[int(process.process)])
-            for process in diagnosis.pod.processes
-        ],
-    )
-    warnings = [*diagnosis.warnings, *selection.notes]
-    examined = replace(diagnosis, pod=compared, warnings=warnings)
-    return Examination(examined, lambda: joined.noted)
 
 
 def examine_run(
@@ -416,10 +329,7 @@ def _diagnose_graphs(evidence: Evidence, selection: Selection, *, pictures: bool
 
 
 def plan_fixes(
-    path: str,
-    selection: Selection,
-    root: Path | None = None,
-    progress: Progress | None = None,
+    path: str, selection: Selection, root: Path | None = None, progress: Progress | None = None
 ) -> tuple[Diagnosis, Plan]:
     """Diagnose a run, and make patches for its findings.
 
@@ -433,8 +343,9 @@ def plan_fixes(
     from xladoctor.fixes.plan import plan
     from xladoctor.fixes.proof.record import held
     from xladoctor.kept_diagnoses import KeptDiagnosis
+    from xladoctor.pods.members import find_large_pod
 
-    if pod := _large_pod(path, None):
+    if pod := find_large_pod(path):
         raise FixError(
             f"{pod.shown} is of several hosts, and a fix is made for the run of one",
             f"xladoctor fix {quoted(pod.members[0].shown)}",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from xladoctor import doctor
 from xladoctor.diagnosis.finding import Cost, Finding, Saving
-from xladoctor.diagnosis.findings import located
+from xladoctor.diagnosis.findings import from_rows, located
+from xladoctor.diagnosis.interface import TimeSpent
+from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Events, Rule
+from xladoctor.diagnosis.savings import Savings
+from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.interface import Evidence
 
 Row = dict[str, Any]
@@ -18,7 +21,7 @@ class FindingBuilder:
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
-        of_frontend = (rule.for_frontend(evidence.frontend) for rule in doctor.rules())
+        of_frontend = (rule.for_frontend(evidence.frontend) for rule in load_rules())
         self.rules = [rule for rule in of_frontend if rule]
 
     def rules_on(self, events: Events) -> list[Rule]:
@@ -31,9 +34,12 @@ class FindingBuilder:
         return by_cause.get(kind) or by_cause["unknown"]
 
     def from_rule(self, rule: Rule, row: Row) -> Finding:
-        """A finding with the rule's texts; the row is like one of its query."""
+        """A finding with the rule's texts, without its cost; the row is like one of its query."""
         row = {"process": 0, "per_step": None, "user_file": None, **row, "claim": None}
-        return doctor.finding_of(rule, row, self.evidence)
+        untimed = TimeSpent(None, None, None, None)
+        savings = Savings(WhatIf(self.evidence.database), untimed, None)
+        (finding,) = from_rows(rule, [row], self.evidence, untimed, savings)
+        return finding
 
     def without_rule(self, title: str, row: Row, message: str, fix: str, rule: str = "") -> Finding:
         """A finding with the given texts; the row has the lines and the count."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+from xladoctor.diagnosis.engine import judge
 from xladoctor.diagnosis.finding import Finding
-from xladoctor.doctor import judge
 from xladoctor.evidence.database import Database
 from xladoctor.expectation.builder import FindingBuilder, Row
 from xladoctor.expectation.interface import EventCounts

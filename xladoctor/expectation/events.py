@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from xladoctor.diagnosis.engine import judge
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.rule import Rule
-from xladoctor.doctor import evidence_of, judge
+from xladoctor.doctor import evidence_of
 from xladoctor.expectation.builder import FindingBuilder, Row
 from xladoctor.expectation.interface import EventCounts
 from xladoctor.ingest.interface import Ingested

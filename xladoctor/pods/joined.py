@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from xladoctor import timings
 from xladoctor.causes.clocks import with_clocks
 from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis.by_host import ByHost, HostDiagnosis, by_host
@@ -43,9 +44,12 @@ class JoinedPod:
 
 
 def join_pod(
-    pod: Pod, selection: Selection, where: Where, progress: Progress | None = None
+    pod: Pod, selection: Selection, where: Where | None = None, progress: Progress | None = None
 ) -> JoinedPod:
     """Reduce the hosts that are not kept already, and join all.
+
+    Args:
+        where: by default in processes of this machine.
 
     Raises:
         IngestError: none can be read.
@@ -54,7 +58,7 @@ def join_pod(
     with tempfile.TemporaryDirectory(prefix="xladoctor-") as folder:
         files, left_out = dict[Member, Path](), list[str]()
         for member, kept_or_fault in _reduced(
-            pod.members, selection, where, progress, Path(folder)
+            pod.members, selection, where or Where(), progress, Path(folder)
         ):
             if isinstance(kept_or_fault, Path):
                 files[member] = kept_or_fault
@@ -65,7 +69,9 @@ def join_pod(
                 [f"{pod.shown}: none of its {len(pod.members)} hosts can be read", *left_out[:3]]
             )
         ordered = {member: files[member] for member in pod.members if member in files}
-        return _joined(pod, ordered, sorted(left_out))
+        joined = _joined(pod, ordered, sorted(left_out))
+    timings.done("hosts")
+    return joined
 
 
 def _reduced(

@@ -15,13 +15,14 @@ from xladoctor.errors import XladoctorError
 from xladoctor.evidence.pod_runs import is_run, job_of, members, of_one_job
 from xladoctor.evidence.runs import locate
 from xladoctor.foreign import quoted
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.regular import lies_in
 from xladoctor.recording.interface import HOST
 from xladoctor.regular_files import files_below
 from xladoctor.storage.address import Address, is_url, local_path, parse_address
 
 if TYPE_CHECKING:
+    from xladoctor.pods.where import Where
     from xladoctor.storage.store import Object
 
 _OF_PROCESS = re.compile(r"process-[^/]+/")
@@ -99,6 +100,27 @@ def find_pod(words: Sequence[str], session: str | None = None) -> Pod | None:
     if named and (runs := job_of(path)):
         return _of_runs(runs)
     return _below(path, session)
+
+
+def find_large_pod(
+    path: str | Sequence[str], session: str | None = None, where: Where | None = None
+) -> Pod | None:
+    """The hosts at a path, if there are too many for one process, or if ``where`` is named.
+
+    Raises:
+        IngestError: as :func:`find_pod`; or a cluster is named, and it is not of several hosts.
+        StorageError: a URL cannot be looked at.
+    """
+    words = [path] if isinstance(path, str) else list(path)
+    pod = find_pod(words, session)
+    if pod is not None and len(pod.members) > 1 and (pod.is_large or (where and where.is_named)):
+        return pod
+    if where and where.cluster is not None:
+        raise IngestError(
+            f"{' '.join(words)}: not of several hosts, so there is nothing for a cluster to do",
+            "leave out --cluster",
+        )
+    return None
 
 
 def _of_runs(runs: Sequence[Path]) -> Pod:
