@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from xladoctor.facts.run import Launch
+from xladoctor.facts.compilations import Launch
 from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.set_up import sites_of_set_up

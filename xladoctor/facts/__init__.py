@@ -5,8 +5,21 @@ line that is neither Python's own nor the framework's; if that line is in an ins
 ``user_*`` is the user's nearest line.
 """
 
-from xladoctor.facts import calls, graphs, pod, run, timeline, tpu, vocabulary
+from xladoctor.facts import (
+    activity,
+    calls,
+    compilations,
+    graphs,
+    pod,
+    run,
+    steps,
+    timeline,
+    tpu,
+    vocabulary,
+)
 from xladoctor.facts.table import Table, tables
 from xladoctor.recording.bootstrap._xladoctor import facts
 
-TABLES: dict[str, Table] = tables(run, calls, facts, timeline, graphs, tpu, pod, vocabulary)
+TABLES: dict[str, Table] = tables(
+    run, steps, compilations, calls, facts, timeline, activity, graphs, tpu, pod, vocabulary
+)

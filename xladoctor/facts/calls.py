@@ -70,10 +70,7 @@ class Upload(
 
 
 class StateSave(
-    Fact,
-    listed=True,
-    source="steps.jsonl",
-    example="SELECT step, duration_ns FROM state_save",
+    Fact, listed=True, source="steps.jsonl", example="SELECT step, duration_ns FROM state_save"
 ):
     """Checkpoints saved, by step and call site."""
 

@@ -107,10 +107,7 @@ class SourceLine(
 
 
 class SourceFile(
-    Fact,
-    process=False,
-    source="call_sites.json",
-    example="SELECT file, sha256 FROM source_file",
+    Fact, process=False, source="call_sites.json", example="SELECT file, sha256 FROM source_file"
 ):
     """A file of the program as it ran."""
 

@@ -1,9 +1,10 @@
 """Files of a captured process that hold facts of several kinds."""
 
+from xladoctor.facts.activity import HostSample
+from xladoctor.facts.compilations import Fallback, Launch, ReadOrigin
 from xladoctor.facts.graphs import IgnoreComment, SourceFile
-from xladoctor.facts.run import EnclosingLoop, Fallback, Launch, ReadOrigin
+from xladoctor.facts.steps import EnclosingLoop
 from xladoctor.facts.table import NamedLine
-from xladoctor.facts.timeline import HostSample
 from xladoctor.facts.tpu import TpuBuffer, TpuGraph, TpuOperation, TpuProduct
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact, Number, Size
 

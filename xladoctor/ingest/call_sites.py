@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from xladoctor.facts.compilations import Fallback, Launch, ReadOrigin
 from xladoctor.facts.graphs import IgnoreComment, SourceFile
 from xladoctor.facts.records import CallSitesFile
-from xladoctor.facts.run import EnclosingLoop, Fallback, Launch, ReadOrigin
+from xladoctor.facts.steps import EnclosingLoop
 from xladoctor.facts.table import SITE
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.fact_rows import located_row, row

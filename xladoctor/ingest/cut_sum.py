@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from xladoctor.facts.calls import DataWait, HostSync, StateSave, Upload
-from xladoctor.facts.run import Step
+from xladoctor.facts.steps import Step
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from xladoctor.facts.activity import HostSample
 from xladoctor.facts.records import HostSamplesFile
-from xladoctor.facts.timeline import HostSample
 from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.fact_rows import located_row

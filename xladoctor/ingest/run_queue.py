@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from xladoctor.facts.run import ProcessorUse
+from xladoctor.facts.steps import ProcessorUse
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.fact_rows import row
 from xladoctor.ingest.interface import ProcessRows

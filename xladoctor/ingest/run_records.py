@@ -21,7 +21,8 @@ from msgspec import Meta, Struct
 
 from xladoctor.facts.graphs import SourceLine
 from xladoctor.facts.records import CallSitesFile, HostSamplesFile, TpuCheckFile
-from xladoctor.facts.run import CutStep, Process, ProcessorUse, Step, Tail, TriedPatch
+from xladoctor.facts.run import Process, TriedPatch
+from xladoctor.facts.steps import CutStep, ProcessorUse, Step, Tail
 from xladoctor.facts.table import facts_in
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.recording.bootstrap._xladoctor import facts

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from xladoctor.facts.run import Step
+from xladoctor.facts.steps import Step
 from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.run_records import DamagedRecord, step_line_decoder

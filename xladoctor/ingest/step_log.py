@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from xladoctor.facts.calls import DataWait, HostSync, StateSave, Upload
-from xladoctor.facts.run import CutStep, Step, Tail
+from xladoctor.facts.steps import CutStep, Step, Tail
 from xladoctor.facts.table import facts_in, table_name
 from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.compilations import Timed
