@@ -31,20 +31,18 @@ def compare(a: Run, b: Run, rules: Sequence[Rule], demand: Demand | None = None)
     judged_by: Mapping[str, JudgedBy] = {rule.id: rule.judged_by for rule in rules}
     differing = differences(a, b, demand)
     findings = finding_changes(a, b, judged_by, demand)
-    step = step_time(a.evidence, b.evidence, differing, demand)
     counts = count_changes(a, b)
     times = time_changes(a, b)
     judged = {rule for rule in _judged(a) if judged_by.get(rule) == "counts"}
     missing = [skipped for skipped in b.diagnosis.not_checked if skipped.rule in judged]
-    both = bool(judged & _judged(b))
     grounds = Grounds(
         differing,
         findings,
         missing,
         counts,
         gain(times, a, b, differing),
-        step,
-        both,
+        step_time(a.evidence, b.evidence, differing, demand),
+        bool(judged & _judged(b)),
         broke_off(b, a, "B"),
         demand,
     )
@@ -63,7 +61,7 @@ def compare(a: Run, b: Run, rules: Sequence[Rule], demand: Demand | None = None)
         findings,
         missing,
         counts,
-        step,
+        grounds.step,
         status(outcome, grounds),
         _warnings(a, b),
         [*_tpu_changes(a, b)],

@@ -32,37 +32,13 @@ def time_spent(evidence: Evidence) -> TimeSpent:
         for name, value in row.items()
         if name.endswith("_ns")
     }
-    warmup = 0.0
-    if seconds["compile"]:
-        expected = _warmup_compile(evidence, row["process"]) - seconds["earlier_compile"]
-        warmup = min(seconds["compile"], max(0.0, expected))
-    python = max(0.0, seconds["python"] - seconds["setup"])
-    unfinished = python * _unfinished_compile(evidence, row)
-    warmup += unfinished
-    seconds["compile"] += unfinished
-    python -= unfinished
-    eager = min(python, _eager_compile(evidence, row["process"]))
-    python -= eager
-    of_loop = loop_shares(evidence, row).of(seconds["barrier"], python, seconds["upload"])
-    parts = TimeParts(
-        warmup_compile_s=warmup,
-        compile_s=seconds["compile"] - warmup + eager,
-        read_s=seconds["read"],
-        barrier_s=of_loop["barrier"],
-        collective_s=of_loop["collective"],
-        input_s=seconds["input"],
-        upload_s=of_loop["upload"],
-        save_s=seconds["save"],
-        dispatch_s=of_loop["dispatch"],
-        tracing_s=of_loop["tracing"],
-        python_s=of_loop["python"],
-    )
+    parts = _of_loop(evidence, row, seconds)
     loop = sum(asdict(parts).values())
     began = evidence.began_ns
     if total and began is not None:
         before = max(0.0, (row["began_at"] - began) / 1e9)
         earlier = min(before, seconds["earlier_compile"])
-        before, loop, warmup = before - earlier, loop + earlier, warmup + earlier
+        before, loop = before - earlier, loop + earlier
         after = max(0.0, total - (row["ended_at"] - began) / 1e9 - seconds["writing"])
         last = min(after, _last_turn_compile(evidence, row["process"]))
         after, loop = after - last, loop + last
@@ -70,7 +46,7 @@ def time_spent(evidence: Evidence) -> TimeSpent:
             parts,
             startup_s=before + seconds["setup"],
             after_s=after,
-            warmup_compile_s=warmup,
+            warmup_compile_s=parts.warmup_compile_s + earlier,
             compile_s=parts.compile_s + last,
             capture_s=max(0.0, total - before - after - seconds["setup"] - loop),
         )
@@ -82,7 +58,35 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     waited = parts.read_s + parts.barrier_s
     busy = _busy_share(evidence, row["process"], waited)
     device = None if busy is None else busy * waited
-    return TimeSpent(total, loop, parts, warmup, device)
+    return TimeSpent(total, loop, parts, parts.warmup_compile_s, device)
+
+
+def _of_loop(evidence: Evidence, loop: dict[str, Any], seconds: dict[str, float]) -> TimeParts:
+    """The parts of a loop's time, given as a row of ``account`` and its times in seconds."""
+    warmup = 0.0
+    if seconds["compile"]:
+        expected = _warmup_compile(evidence, loop["process"]) - seconds["earlier_compile"]
+        warmup = min(seconds["compile"], max(0.0, expected))
+    python = max(0.0, seconds["python"] - seconds["setup"])
+    unfinished = python * _unfinished_compile(evidence, loop)
+    warmup += unfinished
+    python -= unfinished
+    eager = min(python, _eager_compile(evidence, loop["process"]))
+    python -= eager
+    split = loop_shares(evidence, loop).of(seconds["barrier"], python, seconds["upload"])
+    return TimeParts(
+        warmup_compile_s=warmup,
+        compile_s=seconds["compile"] + unfinished - warmup + eager,
+        read_s=seconds["read"],
+        barrier_s=split["barrier"],
+        collective_s=split["collective"],
+        input_s=seconds["input"],
+        upload_s=split["upload"],
+        save_s=seconds["save"],
+        dispatch_s=split["dispatch"],
+        tracing_s=split["tracing"],
+        python_s=split["python"],
+    )
 
 
 class Shares(NamedTuple):

@@ -178,7 +178,6 @@ def judge_all(
 
 
 def _judged(evidence: Evidence, asked: _Asked) -> RuleResults:
-    hosts = asked.hosts
     evidence.database.close_to_the_outside()
     known = [*(rule.id for rule in asked.rules), *asked.off]
     rules = [
@@ -189,26 +188,12 @@ def _judged(evidence: Evidence, asked: _Asked) -> RuleResults:
     time, steps = account.time_spent(evidence), facts.steps(evidence)
     whatif = WhatIf(evidence.database, vocabulary(evidence.frontend).records_steps)
     savings = Savings(whatif, time, steps, asked.total_steps)
-    raw, judged, not_checked = list[Finding](), list[tuple[str, bool]](), list[NotChecked]()
-    if hosts is not None:
-        # what a host shows by itself, hosts together may explain better
-        others = {rule.id for rule in asked.rules if not rule.applies_to.to(evidence.available)}
-        raw = [each for each in hosts.findings if each.rule not in others]
-        judged = [each for each in hosts.judged.items() if each[0] not in others]
-        not_checked = [each for each in hosts.not_checked if each.rule not in others]
-    for rule in rules:
-        if hosts is not None and rule.applies_to.with_table != "pod_process":
-            continue
-        found, reason = _outcome(rule, evidence, time, savings, strict=asked.strict)
-        if reason:
-            not_checked.append(reason)
-        else:
-            judged.append((rule.id, bool(found)))
-            raw += found
+    raw, judged, not_checked = _evaluated(rules, evidence, asked, time, savings)
     raw = _without_covered(raw, rules)
     raw = [replace(each, severity="error") if each.rule in asked.errors else each for each in raw]
     suppression = Suppression(evidence, asked.ignored_in)
     kept, ignored = suppression.split(raw)
+    hosts = asked.hosts
     ignored += hosts.ignored if hosts else []
     ranked = ranking.ranked(kept)
     ordered, _ = savings.in_order(ranked)
@@ -229,6 +214,29 @@ def _judged(evidence: Evidence, asked: _Asked) -> RuleResults:
         not_checked,
         {rule.id: rule for rule in rules},
     )
+
+
+def _evaluated(
+    rules: Sequence[Rule], evidence: Evidence, asked: _Asked, time: TimeSpent, savings: Savings
+) -> tuple[list[Finding], list[tuple[str, bool]], list[NotChecked]]:
+    """Findings, those of single hosts too; rules judged, and whether they found any; the others."""
+    raw, judged, not_checked = list[Finding](), list[tuple[str, bool]](), list[NotChecked]()
+    if (hosts := asked.hosts) is not None:
+        # what a host shows by itself, hosts together may explain better
+        others = {rule.id for rule in asked.rules if not rule.applies_to.to(evidence.available)}
+        raw = [each for each in hosts.findings if each.rule not in others]
+        judged = [each for each in hosts.judged.items() if each[0] not in others]
+        not_checked = [each for each in hosts.not_checked if each.rule not in others]
+    for rule in rules:
+        if hosts is not None and rule.applies_to.with_table != "pod_process":
+            continue
+        found, reason = _outcome(rule, evidence, time, savings, strict=asked.strict)
+        if reason:
+            not_checked.append(reason)
+        else:
+            judged.append((rule.id, bool(found)))
+            raw += found
+    return raw, judged, not_checked
 
 
 def _without_covered(findings: Sequence[Finding], rules: Sequence[Rule]) -> list[Finding]:

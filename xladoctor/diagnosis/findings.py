@@ -96,14 +96,11 @@ def _finding(
         name=rule.name,
         title=rule.title,
         locations=locations,
-        severity=ranking.severity(
+        severity=_severity(
+            worst,
+            worst.get("highest") or rule.severity,
             _lost(saving, cost, worst, time),
-            stalls=bool(worst.get("stalls")),
-            unbounded=bool(worst.get("unbounded")),
-            healthy=bool(worst.get("healthy")),
-            settled=bool(worst.get("settled")),
-            ceiling=worst.get("highest") or rule.severity,
-            avoidable=_avoidable(saving, cost, time) if not rule.spares_later_runs else 0.0,
+            0.0 if rule.spares_later_runs else _avoidable(saving, cost, time),
         ),
         severity_by_counts=max(
             (_severity_by_counts(rule, row) for row in rows), key=ranking.LEVELS.index
@@ -155,13 +152,20 @@ def _shown(value: Any, evidence: Evidence) -> Any:
 def _severity_by_counts(rule: Rule, row: Row) -> Severity:
     if row.get("by_counts"):  # `healthy` may depend on a time
         return row["by_counts"]  # type: ignore[no-any-return]
+    return _severity(row, rule.severity)
+
+
+def _severity(
+    row: Row, ceiling: Severity, lost: float | None = None, avoidable: float = 0.0
+) -> Severity:
     return ranking.severity(
-        None,
+        lost,
         stalls=bool(row.get("stalls")),
         unbounded=bool(row.get("unbounded")),
         healthy=bool(row.get("healthy")),
         settled=bool(row.get("settled")),
-        ceiling=rule.severity,
+        ceiling=ceiling,
+        avoidable=avoidable,
     )
 
 

@@ -299,8 +299,7 @@ class Rule(BaseModel):
     @field_validator("needs")
     @classmethod
     def _known_tables(cls, value: list[str]) -> list[str]:
-        unknown = [name for need in value for name in need.split("|") if name not in TABLES]
-        if unknown:
+        if unknown := [name for need in value for name in need.split("|") if name not in TABLES]:
             raise ValueError(
                 f"no such table: {', '.join(unknown)} (`xladoctor query --schema` lists them)"
             )
@@ -309,8 +308,7 @@ class Rule(BaseModel):
     @field_validator("needs_rows", "clear_needs_rows")
     @classmethod
     def _known_sources(cls, value: dict[str, str]) -> dict[str, str]:
-        unknown = sorted(set(value) - set(TABLES) - set(views()))
-        if unknown:
+        if unknown := sorted(set(value) - set(TABLES) - set(views())):
             raise ValueError(f"no such table or view: {', '.join(unknown)}")
         return value
 
@@ -352,8 +350,7 @@ class Rule(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Rule:
-        missing = sorted(set(self.needs) - set(self.not_evaluated))
-        if missing:
+        if missing := sorted(set(self.needs) - set(self.not_evaluated)):
             raise ValueError(f"not_evaluated has no sentence for: {', '.join(missing)}")
         if not (self.example or any(texts.example for texts in self.per_frontend.values())):
             raise ValueError("has no example, neither for all frameworks nor for one of them")

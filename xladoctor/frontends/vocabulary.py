@@ -220,58 +220,55 @@ def own_files() -> frozenset[str]:
 def tables(frontend: str) -> dict[str, dict[str, list[Any]]]:
     """The vocabulary of a frontend as tables of the evidence, in columns."""
     words = vocabulary(frontend)
-    traits = [(op, trait) for trait, ops in words.operators.items() for op in ops]
-    helpers = [(helper, kind) for helper in words.reading_helpers for kind in helper.reads]
-    meanings = [
-        (name, meaning, rank)
-        for meaning, names in words.metrics.items()
-        for rank, name in enumerate(names)
-    ]
+    traits = ((op, str(trait)) for trait, ops in words.operators.items() for op in ops)
     return {
-        "operator_trait": {
-            "op": [op for op, _ in traits],
-            "op_type": [op.replace("::", "__") for op, _ in traits],
-            "trait": [str(trait) for _, trait in traits],
-        },
-        "frontend_trait": {
-            "frontend": [frontend] * len(words.traits),
-            "trait": [str(trait) for trait in words.traits],
-        },
-        "own_counter": {"prefix": list(words.own_counters)},
-        "metric_meaning": {
-            "name": [name for name, _, _ in meanings],
-            "meaning": [str(meaning) for _, meaning, _ in meanings],
-            "rank": [rank for _, _, rank in meanings],
-        },
-        "cause_meaning": {
-            "sentence": list(words.causes.values()),
-            "meaning": [str(meaning) for meaning in words.causes],
-        },
-        "reading_helper": {
-            "package": [helper.package or "" for helper, _ in helpers],
-            "function": [helper.function for helper, _ in helpers],
-            "kind": [kind for _, kind in helpers],
-            "purpose": [helper.purpose for helper, _ in helpers],
-            "cure": [helper.cure for helper, _ in helpers],
-        },
-        "replacement": {
-            "op": list(words.replacements),
-            "call": [each.call for each in words.replacements.values()],
-            "instead": [each.instead for each in words.replacements.values()],
-            "given": [each.where or None for each in words.replacements.values()],
-            "but": [each.but or None for each in words.replacements.values()],
-        },
-        "replaced_name": {
-            "name": list(words.replaced),
-            "instead": list(words.replaced.values()),
-        },
-        "unrecorded": {"what": [] if words.records_reads else ["read"]},
-        "preparation": {"file": list(words.preparation)},
-        "reading_line": {
-            "call": [line.call for line in words.reading_lines],
-            "method": [line.method for line in words.reading_lines],
-            "but": [line.but for line in words.reading_lines],
-            "purpose": [str(line.purpose) for line in words.reading_lines],
-            "cure": [line.cure for line in words.reading_lines],
-        },
+        "operator_trait": _columns(
+            "op op_type trait", ((op, op.replace("::", "__"), trait) for op, trait in traits)
+        ),
+        "frontend_trait": _columns(
+            "frontend trait", ((frontend, str(trait)) for trait in words.traits)
+        ),
+        "own_counter": _columns("prefix", zip(words.own_counters)),
+        "metric_meaning": _columns(
+            "name meaning rank",
+            (
+                (name, str(meaning), rank)
+                for meaning, names in words.metrics.items()
+                for rank, name in enumerate(names)
+            ),
+        ),
+        "cause_meaning": _columns(
+            "sentence meaning", ((text, str(meaning)) for meaning, text in words.causes.items())
+        ),
+        "reading_helper": _columns(
+            "package function kind purpose cure",
+            (
+                (helper.package or "", helper.function, kind, helper.purpose, helper.cure)
+                for helper in words.reading_helpers
+                for kind in helper.reads
+            ),
+        ),
+        "replacement": _columns(
+            "op call instead given but",
+            (
+                (op, each.call, each.instead, each.where or None, each.but or None)
+                for op, each in words.replacements.items()
+            ),
+        ),
+        "replaced_name": _columns("name instead", words.replaced.items()),
+        "unrecorded": _columns("what", () if words.records_reads else (("read",),)),
+        "preparation": _columns("file", zip(words.preparation)),
+        "reading_line": _columns(
+            "call method but purpose cure",
+            (
+                (line.call, line.method, line.but, str(line.purpose), line.cure)
+                for line in words.reading_lines
+            ),
+        ),
     }
+
+
+def _columns(names: str, rows: Iterable[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    """Rows as columns of these names."""
+    made = list(rows)
+    return {name: [row[at] for row in made] for at, name in enumerate(names.split())}

@@ -7,7 +7,7 @@ import libcst as cst
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.names import refuse_by_text
-from xladoctor.fixes.reads import the_read
+from xladoctor.fixes.reads import Read, the_read
 from xladoctor.fixes.source import Source
 
 _ENDS = {"on_train_end", "on_fit_end", "on_test_end", "on_validation_end", "on_evaluate_end"}
@@ -20,19 +20,7 @@ def fix(case: Case) -> Change:
         raise Refused(f"callbacks of {case.frontend} programs are not rewritten")
     statement = source.statement(case.line)
     read = the_read(source, statement)
-    match statement.body[0]:
-        case cst.Expr(
-            value=cst.Call(
-                func=cst.Attribute(
-                    value=cst.Attribute(value=cst.Name("self"), attr=cst.Name(name)),
-                    attr=cst.Name("append"),
-                ),
-                args=[cst.Arg(value=value, star="")],
-            )
-        ) if value is read.call:
-            pass
-        case _:
-            raise Refused("it is not of the form `self.losses.append(loss.item())`")
+    name = _list_of(statement, read)
     if read.number == "int":
         raise Refused("int() cuts off a part of each value")
     method = source.function_around(statement)
@@ -64,6 +52,22 @@ def fix(case: Case) -> Change:
             f"nothing outside of this file uses `{name}` before {end.name.value}()",
         ),
     )
+
+
+def _list_of(statement: cst.SimpleStatementLine, read: Read) -> str:
+    """The attribute whose list a statement appends a read value to."""
+    match statement.body[0]:
+        case cst.Expr(
+            value=cst.Call(
+                func=cst.Attribute(
+                    value=cst.Attribute(value=cst.Name("self"), attr=cst.Name(name)),
+                    attr=cst.Name("append"),
+                ),
+                args=[cst.Arg(value=value, star="")],
+            )
+        ) if value is read.call:
+            return name
+    raise Refused("it is not of the form `self.losses.append(loss.item())`")
 
 
 def _class_of(source: Source, method: cst.FunctionDef | None) -> cst.ClassDef:
