@@ -35,7 +35,7 @@ def _ours(path: Path, wanted: Any) -> Decoder:
     for loop in (wire.fields, wire.count_events, wire.decode_events):
         _ = loop.machine_code
     ingested = load("xladoctor.ingest.interface").Ingested()
-    read_space = load("xladoctor.ingest.xplane.space").read_space
+    read_space = load("xladoctor.ingest.xplane.read").read_space
     return lambda: read_space(path, ingested).decode(wanted), lambda events: len(events.name)
 
 

@@ -22,7 +22,7 @@ def bound(patch: pytest.MonkeyPatch, name: str, modules: tuple[str, ...]) -> Non
 def test_threads_beyond_the_bound_are_left_out_and_lost(
     for_viewers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bound(monkeypatch, "MOST_LINES", ("chrome.read", "xplane.space"))
+    bound(monkeypatch, "MOST_LINES", ("chrome.read", "xplane.read"))
     path = tmp_path / ("trace.json" if for_viewers else "vm.xplane.pb")
     if for_viewers:
         trace = Trace()

@@ -23,7 +23,7 @@ from xladoctor.ingest.chrome.read import read_chrome
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.xplane import compiled
 from xladoctor.ingest.xplane.nesting import nest_all
-from xladoctor.ingest.xplane.space import read_space
+from xladoctor.ingest.xplane.read import read_space
 
 TRACE = training(3, kernels=3).label("part", 30, 40)
 FILES = settings(

@@ -26,7 +26,8 @@ from xladoctor.ingest.console_text import read_text_file
 from xladoctor.ingest.frames import Frame, frame_in
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.xplane import space as spaces
-from xladoctor.ingest.xplane.space import Space, read_space
+from xladoctor.ingest.xplane.read import read_space
+from xladoctor.ingest.xplane.space import Space
 
 _MANY = 300_000
 

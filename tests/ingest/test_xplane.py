@@ -17,7 +17,8 @@ from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.xplane import tables, wire
 from xladoctor.ingest.xplane.events import KINDS, Events
 from xladoctor.ingest.xplane.nesting import nest_all
-from xladoctor.ingest.xplane.space import Space, read_space
+from xladoctor.ingest.xplane.read import read_space
+from xladoctor.ingest.xplane.space import Space
 
 pytestmark = pytest.mark.usefixtures("loops")
 SAMPLES = sorted(Path(__file__).parents[2].glob("sample_traces/*/plugins/profile/*/*.xplane.pb"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.timeline.compiling import protos
-from xladoctor.ingest.xplane.space import read_space
+from xladoctor.ingest.xplane.read import read_space
 from xladoctor.recording.bootstrap._xladoctor.jax.modules import Modules
 
 

@@ -109,7 +109,7 @@ def _order(name: str) -> float:
 
 def _decode(path: Path, folders: Folders, noted: Notes) -> list[hlo.Module]:
     from xladoctor.ingest.timeline.compiling import protos
-    from xladoctor.ingest.xplane.space import read_space
+    from xladoctor.ingest.xplane.read import read_space
 
     space = read_space(path, noted)
     decoded = []

@@ -17,7 +17,8 @@ from xladoctor.ingest.recognition import Kind, kind_of
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.events import Events, Stats
-from xladoctor.ingest.xplane.space import Line, read_space
+from xladoctor.ingest.xplane.read import read_space
+from xladoctor.ingest.xplane.space import Line
 from xladoctor.view.interface import MOST, Slices, Track, ViewError
 
 _OURS = "xladoctor."  # prefix of the capture's own annotations

@@ -14,7 +14,7 @@ from xladoctor.ingest.chrome.lanes import Found, arrange, distinct
 from xladoctor.ingest.chrome.space import ChromeSpace
 from xladoctor.ingest.interface import Notes
 from xladoctor.ingest.xplane import wire
-from xladoctor.ingest.xplane.space import MOST_LINES, content_of
+from xladoctor.ingest.xplane.read import MOST_LINES, content_of
 
 _ROWS = 1 << 16  # events that are read at a time
 _FACTS = re.compile(rb'"(baseTimeNanoseconds|host_name|rank)"\s*:\s*"?([^",}\s]*)')

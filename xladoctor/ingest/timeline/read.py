@@ -38,7 +38,8 @@ from xladoctor.ingest.timeline.runtimes import not_understood
 from xladoctor.ingest.timeline.steps import SPAN, Steps, find_steps, loop_lines, main_line
 from xladoctor.ingest.xplane import tables
 from xladoctor.ingest.xplane.compiled import no_cache_reason
-from xladoctor.ingest.xplane.space import MOST_LINES, Line, Space, read_space
+from xladoctor.ingest.xplane.read import MOST_LINES, read_space
+from xladoctor.ingest.xplane.space import Line, Space
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,6 @@ Formats: ``protobuf.dev/programming-guides/encoding`` and ``tsl/profiler/protobu
 Positions are byte offsets into the file. A length that points past the end of the enclosing message
 is cut there, so that no damage makes a loop leave the file or an array outgrow it. Damage is
 counted in ``damage``: [0] how often, [1] the first position, [2] the last one noted, or -1.
-
-:func:`decode_events` is long because a compiled function that called others for each event and stat
-would hand over a dozen columns each time.
 """
 
 # mypy: disable-error-code="no-any-return, return-value, assignment, arg-type"
@@ -224,6 +221,117 @@ def _name(metadata: int, names: tuple[Array, Ints, Array]) -> int:
     return -1
 
 
+@helper
+def _next_event(buffer: Array, at: int, end: int, damage: Ints) -> tuple[int, int]:
+    """Begin and end of the next event's message in a line; -1 if there is none."""
+    while at < end:
+        begin = at
+        tag, at = _varint(buffer, at, end)
+        if at >= 0 and tag != 0x22:  # 4: events
+            at = _skip(buffer, at, end, tag & 7)
+            if at >= 0:
+                continue
+        length = 0
+        if at >= 0:
+            length, at = _varint(buffer, at, end)
+        if at < 0:
+            _damaged(damage, begin, end, len(buffer))
+            return -1, -1
+        if length < 0 or length > end - at:
+            _damaged(damage, begin, end, len(buffer))
+            return at, end
+        return at, at + length
+    return -1, -1
+
+
+@helper
+def _add(
+    stats: tuple[Array, Array, Array, Ints], row: int, event: int, name: int, kind: int, value: int
+) -> int:
+    """Fill a row of the stats; return the number of the next."""
+    events, names, kinds, values = stats
+    events[row], names[row], kinds[row], values[row] = event, name, kind, value
+    return row + 1
+
+
+@helper
+def _add_stat(
+    buffer: Array,
+    at: int,
+    end: int,
+    names: tuple[Array, Ints, Array],
+    wanted: Array,
+    stats: tuple[Array, Array, Array, Ints],
+    row: int,
+    event: int,
+    damage: Ints,
+) -> int:
+    """Add the rows of an event's stat, if it is wanted; return the number of the next row."""
+    identity, kind, value = _stat(buffer, at, end, damage)
+    known = 0 <= identity < len(wanted)
+    if kind == 0 or (known and not wanted[identity]):
+        return row
+    name = _name(identity, names)
+    if kind == REF:
+        value = _name(value, names)
+    row = _add(stats, row, event, name, kind, value)
+    if name < 0:
+        row = _add(stats, row, event, -1, UNKNOWN_STAT, identity)
+    return row
+
+
+@helper
+def _event(
+    buffer: Array,
+    at: int,
+    end: int,
+    lookups: tuple[tuple[Array, Ints, Array], tuple[Array, Ints, Array], Array],
+    columns: tuple[Array, Ints, Ints],
+    event: int,
+    number: int,
+    stats: tuple[Array, Array, Array, Ints],
+    row: int,
+    damage: Ints,
+) -> int:
+    """Fill an event's place in the columns, and its rows of the stats; return the number of the
+    next row.
+    """
+    names, stat_names, wanted = lookups
+    metadata, offset, lasted, occurrences = 0, 0, 0, 0
+    repeated = False
+    while at < end:
+        begin = at
+        tag, at = _varint(buffer, at, end)
+        if at < 0:
+            pass
+        elif tag == 0x08:  # 1: metadata_id
+            metadata, at = _varint(buffer, at, end)
+        elif tag == 0x10:  # 2: offset_ps
+            offset, at = _varint(buffer, at, end)
+            repeated = False
+        elif tag == 0x18:  # 3: duration_ps
+            lasted, at = _varint(buffer, at, end)
+        elif tag == 0x28:  # 5: num_occurrences, in place of an offset
+            occurrences, at = _varint(buffer, at, end)
+            repeated, offset = True, 0
+        else:
+            inside = at
+            at = _skip(buffer, at, end, tag & 7)
+            if at >= 0 and tag == 0x22:  # 4: stats
+                _, inside = _varint(buffer, inside, end)
+                row = _add_stat(buffer, inside, at, stat_names, wanted, stats, row, number, damage)
+        if at < 0:
+            _damaged(damage, begin, end, len(buffer))
+            break
+    name, start, duration = columns
+    name[event], start[event], duration[event] = _name(metadata, names), offset, lasted
+    if name[event] < 0:
+        row = _add(stats, row, number, -1, NAMELESS, metadata)
+    if repeated:
+        row = _add(stats, row, number, -1, OCCURRENCES, occurrences)
+    return row
+
+
 @compiled(
     f"UniTuple(int64, 2)({_BYTES}, int64, int64, Tuple((int32[::1], int64[::1], int32[::1])),"
     " Tuple((int32[::1], int64[::1], int32[::1])), uint8[::1],"
@@ -265,75 +373,15 @@ def decode_events(
     Returns:
         The numbers of events and of stats.
     """
-    name, start, duration = columns
-    stat_event, stat_name, stat_kind, stat_value = stats
-    event, stat = 0, 0
-    while at < end and event < len(name):
-        begin = at
-        tag, at = _varint(buffer, at, end)
-        if tag != 0x22 or at < 0:  # 4: events
-            at = _skip(buffer, at, end, tag & 7) if at >= 0 else at
-            if at < 0:
-                _damaged(damage, begin, end, len(buffer))
-                break
-            continue
-        length, at = _varint(buffer, at, end)
+    lookups = names, stat_names, wanted
+    event = stat = 0
+    while event < len(columns[0]):
+        at, behind = _next_event(buffer, at, end, damage)
         if at < 0:
-            _damaged(damage, begin, end, len(buffer))
             break
-        behind = at + length
-        if length < 0 or length > end - at:
-            _damaged(damage, begin, end, len(buffer))
-            behind = end
-        metadata, offset, lasted, occurrences = 0, 0, 0, 0
-        repeated = False
-        number = first + event
-        while at < behind:
-            inner = at
-            tag, at = _varint(buffer, at, behind)
-            if at < 0:
-                pass
-            elif tag == 0x08:  # 1: metadata_id
-                metadata, at = _varint(buffer, at, behind)
-            elif tag == 0x10:  # 2: offset_ps
-                offset, at = _varint(buffer, at, behind)
-                repeated = False
-            elif tag == 0x18:  # 3: duration_ps
-                lasted, at = _varint(buffer, at, behind)
-            elif tag == 0x28:  # 5: num_occurrences, in place of an offset
-                occurrences, at = _varint(buffer, at, behind)
-                repeated, offset = True, 0
-            else:
-                inside = at
-                at = _skip(buffer, at, behind, tag & 7)
-                if at >= 0 and tag == 0x22:  # 4: stats
-                    _, inside = _varint(buffer, inside, behind)
-                    identity, kind, value = _stat(buffer, inside, at, damage)
-                    unknown = identity < 0 or identity >= len(wanted)
-                    if kind > 0 and (unknown or wanted[identity]):
-                        index = _name(identity, stat_names)
-                        if kind == REF:
-                            value = _name(value, stat_names)
-                        stat_event[stat], stat_name[stat] = number, index
-                        stat_kind[stat], stat_value[stat] = kind, value
-                        stat += 1
-                        if index < 0:
-                            stat_event[stat], stat_kind[stat] = number, UNKNOWN_STAT
-                            stat_name[stat], stat_value[stat] = -1, identity
-                            stat += 1
-            if at < 0:
-                _damaged(damage, inner, behind, len(buffer))
-                break
+        stat = _event(
+            buffer, at, behind, lookups, columns, event, first + event, stats, stat, damage
+        )
         at = behind
-        index = _name(metadata, names)
-        if index < 0:
-            stat_event[stat], stat_kind[stat], stat_value[stat] = number, NAMELESS, metadata
-            stat_name[stat] = -1
-            stat += 1
-        if repeated:
-            stat_event[stat], stat_kind[stat], stat_value[stat] = number, OCCURRENCES, occurrences
-            stat_name[stat] = -1
-            stat += 1
-        name[event], start[event], duration[event] = index, offset, lasted
         event += 1
     return event, stat
