@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 
 from tests.chrome.builder import training
 from tests.xspace import generated
+from xladoctor.ingest.chrome import json_bytes, scan
 from xladoctor.ingest.chrome.read import read_chrome
 from xladoctor.ingest.interface import Ingested
-from xladoctor.ingest.xplane import compiled
+from xladoctor.ingest.xplane import compiled, wire
 from xladoctor.ingest.xplane.nesting import nest_all
 from xladoctor.ingest.xplane.read import read_space
 
@@ -108,6 +109,12 @@ def test_what_is_large_is_compiled_at_once(
     loop.__dict__["machine_code"] = lambda buffer: "compiled"
     assert loop(buffer) == ran
     assert loop(buffer) == "compiled"
+
+
+def test_machine_code_is_that_of_the_helpers_of_other_modules_too() -> None:
+    state = Path(json_bytes.__file__).stat()
+    assert compiled._stamps_of_others(scan.__name__) == [(state.st_mtime, state.st_size)]
+    assert compiled._stamps_of_others(wire.__name__) == []
 
 
 def test_what_is_small_needs_no_compiler() -> None:

@@ -1,201 +1,42 @@
 """Reads the events of a Chrome trace, in compiled loops over the bytes of the file.
 
-Texts are interned by their bytes, so that only distinct ones become objects. Instants are read as
-decimals: microseconds of the wall clock with nanoseconds after the point have more digits than a
-float. What is not JSON is skipped up to the next event, or the end of the file. An unescaped quote
-is taken as part of its text if what comes next cannot follow a text.
+Texts are interned by their bytes, so that only distinct ones become objects. What is not JSON is
+skipped up to the next event, or the end of the file.
 
 msgspec, typed and with raw ``args``, is not used: from 54 to 118 MB it makes objects in 0.15 to
 0.6 s, where this makes columns in 0.12 to 0.4 s; its objects and the file take 2.8 to 5.4 times the
-file's size; it reads instants as floats; and it reads nothing of a file that is cut off. The loops
-stay in one file because each inlines those above it.
+file's size; it reads instants as floats; and it reads nothing of a file that is cut off.
 """
 
 # mypy: disable-error-code="no-any-return, return-value, assignment, arg-type"
 from __future__ import annotations
 
-import re
-from typing import Any
-
 import numpy as np
 
+from xladoctor.ingest.chrome.json_bytes import (
+    CLOSE,
+    CLOSE_LIST,
+    COMMA,
+    NEWLINE,
+    OPEN,
+    QUOTE,
+    after_comma,
+    after_space,
+    field,
+    number,
+)
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.compiled import compiled, helper, helper_or
+from xladoctor.ingest.xplane.wire import Array
 
-Array = np.ndarray[Any, Any]
 #: Columns of a row: phase (a character), indices of texts, picoseconds, position of ``args``.
 PHASE, NAME, CATEGORY, PROCESS, THREAD, START, DURATION, ARGS = range(8)
 _BYTES = "Array(uint8, 1, 'C', readonly=True)"
 _TABLE = "UniTuple(int64[:, ::1], 2)"  # slots and places, as in _Texts
 _COLUMNS = "Tuple((int32[::1], int32[::1], uint8[::1], int64[::1]))"
 _MOST_ARGUMENTS = 256
-_QUOTE, _BACKSLASH, _NEWLINE, _COMMA, _COLON = 34, 92, 10, 44, 58
-_KEY, _FIELD, _INNER, _ITEM = range(4)  # where a text is; fields belong to events
-_OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = 123, 125, 91, 93
 _FLOWS = (ord("s"), ord("t"), ord("f"))
-_ROOM = 10**17  # one more digit still fits in 64 bits
-_INNERMOST = 2**62 - 1
-# What the interpreter is quick with, where the machine code looks at each byte.
-_GAP = re.compile(rb"[\0- ]*+,?+[\0- ]*+")
-_DECIMAL = re.compile(rb'"?(-?)([0-9]{1,18}+)(?:\.([0-9]{0,6}+))?+(?![0-9.eE])')
-_IN_TEXT, _IN_VALUE = re.compile(rb'["\\\n]'), re.compile(rb'["{}[\]]')
-_AFTER_VALUE = re.compile(rb'["{}[\],\x00-\x20]')
-# A field without escapes and nested objects, and what follows it.
-_WORD_OR_TEXT = rb'(?:"[^"\\\n]*+"|[^\0- ",{}[\]]++|\[[^"{}[\]]*+\])'
-_KEY_OF_JSON = rb'"[^"\\\n]*+"[\0- ]*+:[\0- ]*+'
-_OBJECT = rb"\{[\0- ]*+(?:(?:%b%b[\0- ]*+,[\0- ]*+)*+%b%b)?+[\0- ]*+\}" % (
-    (_KEY_OF_JSON, _WORD_OR_TEXT) * 2
-)
-_FIELD_OF_JSON = re.compile(
-    rb'"([^"\\\n]*+)"[\0- ]*+:[\0- ]*+(%b|%b)(?=[\0- ]*+(?:\}|,[\0- ]*+%b))'
-    % (_WORD_OR_TEXT, _OBJECT, _KEY_OF_JSON)
-)
 _MOST_US = 9_000_000_000_000  # a hundred days, which fit in 64 bits as picoseconds
-
-
-@helper
-def _space(buffer: Array, at: int) -> int:
-    """The next position that is not white space."""
-    while at < len(buffer) and buffer[at] <= 32:
-        at += 1
-    return at
-
-
-@helper
-def _ends_text(buffer: Array, quote: int, place: int) -> bool:
-    """Whether the bytes after a quote can follow a text in such a place."""
-    at = _space(buffer, quote + 1)
-    if at >= len(buffer):
-        return True
-    byte = buffer[at]
-    if place == _KEY or byte == _COLON:
-        return byte == _COLON and place != _FIELD
-    if byte != _COMMA:
-        return byte == _CLOSE_LIST if place == _ITEM else byte == _CLOSE
-    return place == _ITEM or _begins_key(buffer, _space(buffer, at + 1))
-
-
-@helper
-def _begins_key(buffer: Array, at: int) -> bool:
-    """Whether a key begins at a position, or the file ends first."""
-    if at < len(buffer) and buffer[at] != _QUOTE:
-        return False
-    at += 1
-    while at < len(buffer) and buffer[at] != _QUOTE and buffer[at] != _NEWLINE:
-        at += 1
-    at = _space(buffer, at + 1)
-    return at >= len(buffer) or buffer[at] == _COLON
-
-
-def _found_in_text(buffer: bytes, at: int) -> int:
-    found = _IN_TEXT.search(buffer, at)
-    return found.start() if found else len(buffer)
-
-
-@helper_or(_found_in_text)
-def _in_text(buffer: Array, at: int) -> int:
-    """A position from which on a quote, backslash or line break is looked for."""
-    return at
-
-
-@helper
-def _text(buffer: Array, at: int, place: int, damage: wire.Ints) -> int:
-    """The position of the quote that ends the text at a position; -1 if there is none."""
-    while True:
-        at = _in_text(buffer, at)
-        if at >= len(buffer):
-            return -1
-        byte = buffer[at]
-        if byte == _BACKSLASH:
-            at += 1
-        elif byte == _QUOTE:
-            if _ends_text(buffer, at, place):
-                return at
-            if place == _KEY:
-                return -1
-            damage[2] += 1
-            if damage[3] < 0:
-                damage[3] = at
-        elif byte == _NEWLINE:
-            return -1
-        at += 1
-
-
-def _found_in_value(buffer: bytes, at: int, depth: int) -> int:
-    found = (_IN_VALUE if depth else _AFTER_VALUE).search(buffer, at)
-    return found.start() if found else len(buffer)
-
-
-@helper_or(_found_in_value)
-def _in_value(buffer: Array, at: int, depth: int) -> int:
-    """A position from which on what belongs to a value's structure is looked for."""
-    return at
-
-
-@helper
-def _value(buffer: Array, at: int, damage: wire.Ints) -> int:
-    """The position after a field's value; -1 if it does not end."""
-    depth, lists = 0, 0  # lists: a bit for each open bracket, of the innermost ones
-    while True:
-        at = _in_value(buffer, at, depth)
-        if at >= len(buffer):
-            return -1
-        byte = buffer[at]
-        if byte == _QUOTE:
-            place = _FIELD if depth == 0 else _ITEM if lists & 1 else _INNER
-            at = _text(buffer, at + 1, place, damage)
-            if at < 0:
-                return -1
-        elif byte in (_OPEN, _OPEN_LIST):
-            depth += 1
-            lists = (lists << 1 | (byte == _OPEN_LIST)) & _INNERMOST
-        elif byte in (_CLOSE, _CLOSE_LIST):
-            if depth == 0:
-                return at
-            depth -= 1
-            lists >>= 1
-        elif depth == 0 and (byte == _COMMA or byte <= 32):
-            return at
-        at += 1
-        if depth == 0 and byte in (_QUOTE, _CLOSE, _CLOSE_LIST):
-            return at
-
-
-@helper
-def _any_field(buffer: Array, at: int, damage: wire.Ints) -> tuple[int, int, int]:
-    """The end of the key that begins at a position, and begin and end of its value, which are equal
-    if either has no end.
-    """
-    if buffer[at] != _QUOTE:
-        return at, at, at
-    stop = _text(buffer, at + 1, _KEY, damage)
-    if stop < 0:
-        return at, at, at
-    begin = _space(buffer, _space(buffer, stop + 1) + 1)  # a colon follows every key
-    return stop, begin, max(begin, _value(buffer, begin, damage))
-
-
-def _plain_field(buffer: bytes, at: int, damage: wire.Ints) -> tuple[int, int, int]:
-    found = _FIELD_OF_JSON.match(buffer, at)
-    return (found.end(1), *found.span(2)) if found else _any_field(buffer, at, damage)
-
-
-@helper_or(_plain_field)
-def _field(buffer: Array, at: int, damage: wire.Ints) -> tuple[int, int, int]:
-    return _any_field(buffer, at, damage)
-
-
-def _behind_comma(buffer: bytes, at: int) -> int:
-    return _GAP.match(buffer, at).end()  # type: ignore[union-attr]  # it matches nothing, too
-
-
-@helper_or(_behind_comma)
-def _after_comma(buffer: Array, at: int) -> int:
-    """The next position that is neither white space nor a first comma."""
-    at = _space(buffer, at)
-    if at < len(buffer) and buffer[at] == _COMMA:
-        at = _space(buffer, at + 1)
-    return at
 
 
 def _remainder(buffer: bytes, begin: int, end: int, prime: int) -> int:
@@ -253,88 +94,10 @@ def _has_room(table: tuple[Array, Array], texts: int) -> bool:
     return table[1][0, 0] + texts < min(len(table[1]), len(table[0]) // 2)
 
 
-def _decimal(buffer: bytes, at: int) -> tuple[int, int, int]:
-    found = _DECIMAL.match(buffer, at)
-    if found is None:
-        return _any_number(buffer, at)
-    whole, part = int(found[2]), int((found[3] or b"").ljust(6, b"0"))
-    return (-whole, -part, found.end()) if found[1] else (whole, part, found.end())
-
-
-@helper
-def _any_number(buffer: Array, at: int) -> tuple[int, int, int]:
-    """(whole part, millionths, next position) of a number, quoted or not; -1 if it is not one."""
-    at += buffer[at] == _QUOTE
-    negative = buffer[at] == 45
-    at += negative
-    whole, part, scale, begin = 0, 0, 100_000, at
-    while at < len(buffer) and 48 <= buffer[at] <= 57:
-        whole = whole * 10 + buffer[at] - 48
-        at += 1
-    if at == begin or at - begin > 18:
-        return 0, 0, -1
-    point = at
-    if at < len(buffer) and buffer[at] == 46:
-        at += 1
-        while at < len(buffer) and 48 <= buffer[at] <= 57:
-            part += (buffer[at] - 48) * scale
-            if scale == 0 and at - point == 7:
-                part += buffer[at] >= 53
-            scale //= 10
-            at += 1
-    if at < len(buffer) and (buffer[at] == 101 or buffer[at] == 69):
-        whole, part, at = _with_exponent(buffer, begin, at)
-    if negative:
-        return -whole, -part, at
-    return whole, part, at
-
-
-@helper_or(_decimal)
-def _number(buffer: Array, at: int) -> tuple[int, int, int]:
-    return _any_number(buffer, at)
-
-
-@helper
-def _with_exponent(buffer: Array, begin: int, mark: int) -> tuple[int, int, int]:
-    """As :func:`_number`, for digits from ``begin`` on, with a power of ten after ``mark``."""
-    power, behind = _exponent(buffer, mark + 1)
-    if behind < 0:
-        return 0, 0, behind
-    digits, places, fraction = 0, power + 6, False  # of millionths
-    for place in range(begin, mark):
-        if buffer[place] == 46:
-            fraction = True
-        elif digits < _ROOM:
-            digits = digits * 10 + buffer[place] - 48
-            places -= fraction
-        else:
-            places += not fraction
-    while places < 0 and digits:
-        digits, places = digits // 10, places + 1
-    while places > 6 and 0 < digits < _ROOM:
-        digits, places = digits * 10, places - 1
-    if digits == 0 or places > 6:
-        return digits * 0, digits * 0, behind if digits == 0 else -1
-    scale = 10 ** (6 - places)
-    return digits // scale, digits % scale * (1_000_000 // scale), behind
-
-
-@helper
-def _exponent(buffer: Array, at: int) -> tuple[int, int]:
-    """(power of ten, next position); -1 if there is none."""
-    below = at < len(buffer) and buffer[at] == 45
-    at += at < len(buffer) and (buffer[at] == 45 or buffer[at] == 43)
-    power, first = 0, at
-    while at < len(buffer) and 48 <= buffer[at] <= 57 and power < 1000:
-        power = power * 10 + buffer[at] - 48
-        at += 1
-    return -power if below else power, at if at > first else -1
-
-
 @helper
 def _picoseconds(buffer: Array, at: int, base: int) -> int:
     """Microseconds as picoseconds from a base; the lowest int64 if invalid or too far off."""
-    whole, part, behind = _number(buffer, at)
+    whole, part, behind = number(buffer, at)
     if behind < 0 or abs(whole - base) > _MOST_US:
         return _UNKNOWN
     return (whole - base) * 1_000_000 + part
@@ -361,7 +124,7 @@ _UNKNOWN = int(np.iinfo(np.int64).min)
 @helper
 def _token(buffer: Array, begin: int, end: int, table: tuple[Array, Array]) -> int:
     """The index of a value's text, without its quotes."""
-    quoted = buffer[begin] == _QUOTE
+    quoted = buffer[begin] == QUOTE
     return _intern(buffer, begin + quoted, end - quoted, table)
 
 
@@ -398,7 +161,7 @@ def _time(buffer: Array, key: int, begin: int, row: Array, base: wire.Ints) -> N
         row[DURATION] = _picoseconds(buffer, begin, 0)
     elif key == _TS and row[PHASE] != 77:  # ``ts`` of metadata (M) means nothing
         if base[0] == _UNKNOWN:
-            whole, _, behind = _number(buffer, begin)
+            whole, _, behind = number(buffer, begin)
             if behind > 0:
                 base[0] = whole
         row[START] = _picoseconds(buffer, begin, base[0])
@@ -415,13 +178,13 @@ def _event(
 ) -> int:
     """Read the object that opens at a position; return the position after it, -1 without an end."""
     row[:] = _UNKNOWN
-    at = _space(buffer, at + 1)
-    while at < len(buffer) and buffer[at] != _CLOSE:
-        stop, begin, end = _field(buffer, at, damage)
+    at = after_space(buffer, at + 1)
+    while at < len(buffer) and buffer[at] != CLOSE:
+        stop, begin, end = field(buffer, at, damage)
         if end <= begin:
             return -1
         _store(buffer, _word(buffer, at + 1, stop), begin, end, row, table, base)
-        at = _after_comma(buffer, end)
+        at = after_comma(buffer, end)
     return at + 1 if at < len(buffer) else -1
 
 
@@ -433,7 +196,7 @@ def _skip(buffer: Array, begin: int, damage: wire.Ints) -> int:
     """
     at, apart = begin + 1, False
     while at < len(buffer) and not (apart and _opens_event(buffer, at)):
-        if buffer[at] == _NEWLINE or (buffer[at] == _COMMA and buffer[at - 1] == _CLOSE):
+        if buffer[at] == NEWLINE or (buffer[at] == COMMA and buffer[at - 1] == CLOSE):
             apart = True
         elif buffer[at] > 32:
             apart = False
@@ -446,8 +209,8 @@ def _skip(buffer: Array, begin: int, damage: wire.Ints) -> int:
 
 @helper
 def _opens_event(buffer: Array, at: int) -> bool:
-    key = _space(buffer, at + 1)
-    return buffer[at] == _OPEN and key < len(buffer) and buffer[key] == _QUOTE
+    key = after_space(buffer, at + 1)
+    return buffer[at] == OPEN and key < len(buffer) and buffer[key] == QUOTE
 
 
 @compiled(
@@ -481,11 +244,11 @@ def events(
     """
     count = 0
     while count < len(rows) and _has_room(table, 8):
-        at = _after_comma(buffer, at)
-        if at < len(buffer) and buffer[at] == _CLOSE_LIST:
+        at = after_comma(buffer, at)
+        if at < len(buffer) and buffer[at] == CLOSE_LIST:
             return count, -1
         behind = -1
-        if at < len(buffer) and buffer[at] == _OPEN:
+        if at < len(buffer) and buffer[at] == OPEN:
             behind = _event(buffer, at, rows[count], table, base, damage)
         if behind < 0:
             behind = _skip(buffer, at, damage)
@@ -524,25 +287,25 @@ def _arguments(
 ) -> int:
     """Read one event's arguments; of very many only the first."""
     _, name, kind, value = columns
-    at = _space(buffer, at + 1)
+    at = after_space(buffer, at + 1)
     most = count + _MOST_ARGUMENTS // 2
     while at < len(buffer) and count < most:
-        stop, begin, end = _field(buffer, at, damage)
+        stop, begin, end = field(buffer, at, damage)
         if end <= begin:
             return count
         if len(wanted) == 0 or _is_wanted(buffer, at + 1, stop, wanted):
             name[count] = _intern(buffer, at + 1, stop, table)
             kind[count], value[count] = _stat(buffer, begin, end, table)
             count += 1
-        at = _after_comma(buffer, end)
+        at = after_comma(buffer, end)
     return count
 
 
 @helper
 def _stat(buffer: Array, begin: int, end: int, table: tuple[Array, Array]) -> tuple[int, int]:
     """(kind, value) of a value; a list or an object is taken as its text."""
-    if buffer[begin] != _QUOTE:
-        whole, _, behind = _number(buffer, begin)
+    if buffer[begin] != QUOTE:
+        whole, _, behind = number(buffer, begin)
         if behind == end and end - begin < 19:
             for at in range(begin, end):
                 if buffer[at] == 46:
@@ -608,7 +371,7 @@ def stats(
     while at < len(args):
         if not _has_room(table, _MOST_ARGUMENTS) or count + _MOST_ARGUMENTS > len(columns[0]):
             break
-        if args[at] >= 0 and buffer[args[at]] == _OPEN:
+        if args[at] >= 0 and buffer[args[at]] == OPEN:
             before = count
             count = _arguments(buffer, args[at], wanted, table, columns, count, damage)
             columns[0][before:count] = at

@@ -98,7 +98,7 @@ def compiled(
 
 
 def helper(function: Function) -> Function:
-    """Mark a function that is inlined into compiled functions of its module, and makes no arrays.
+    """Mark a function that is inlined into compiled functions, and makes no arrays.
 
     So it needs no reference counts, which would take as long as everything else that it does.
     """
@@ -120,12 +120,23 @@ def helper_or(interpreted: Function) -> Callable[[Function], Function]:
 
 @cache
 def _scope(module: str) -> dict[str, Any]:
-    """The globals of a module, with its helpers as numba takes them."""
+    """The globals of a module, with its helpers and those that it imports as numba takes them."""
     scope = dict(vars(sys.modules[module]))
+    for name, origin in _imported(module).items():
+        scope[name] = _scope(origin)[name]
     for function in _helpers.get(module, ()):
         inlined = compiler().njit(forceinline=True, _nrt=False)
         scope[function.__name__] = inlined(_in_scope(function, scope))
     return scope
+
+
+def _imported(module: str) -> dict[str, str]:
+    """The functions that a module imports from others with helpers, and which these are."""
+    return {
+        name: value.__module__
+        for name, value in vars(sys.modules[module]).items()
+        if isinstance(value, FunctionType) and value.__module__ in _helpers.keys() - {module}
+    }
 
 
 def _in_scope(function: FunctionType, scope: dict[str, Any]) -> FunctionType:
@@ -187,7 +198,7 @@ def _kept(function: FunctionType, signature: str) -> Any:
     """The compiled function, read from the cache or added to it."""
     jit = compiler().njit(cache="NUMBA_CACHE_DIR" in os.environ, nogil=True)(function)
     if jit.stats.cache_path is not None:
-        jit._cache._cache_file = _CacheFile(jit._cache)
+        jit._cache._cache_file = _CacheFile(jit._cache, function.__module__)
     jit.compile(signature)
     jit.disable_compile()
     return jit
@@ -200,9 +211,10 @@ class _CacheFile:
     checksum and is read once, so that what was checked is what is loaded, whoever else writes it.
     """
 
-    def __init__(self, cache: Any) -> None:
+    def __init__(self, cache: Any, module: str) -> None:
         self._base = Path(cache.cache_path, cache._impl.filename_base)
-        self._source = compiler().__version__, cache._impl.locator.get_source_stamp()
+        stamp = cache._impl.locator.get_source_stamp()
+        self._source = compiler().__version__, stamp, *_stamps_of_others(module)
 
     def load(self, key: tuple[Any, ...]) -> Any:
         """What was saved under the key; None if nothing was, or it is not whole."""
@@ -224,5 +236,12 @@ class _CacheFile:
         return self._base.with_name(f"{self._base.name}.{code}.nbc")
 
     def _checksum(self, data: bytes) -> bytes:
-        """Of the data and of what they were made by: the version of numba, the module's state."""
+        """Of the data and of what they were made by: the version of numba, the modules' states."""
         return hashlib.sha256(repr(self._source).encode() + data).digest()
+
+
+def _stamps_of_others(module: str) -> list[tuple[float, int]]:
+    """The states of the modules whose helpers a module imports, as numba has them of its own."""
+    origins = sorted({*_imported(module).values()})
+    states = [Path(str(sys.modules[name].__file__)).stat() for name in origins]
+    return [(state.st_mtime, state.st_size) for state in states]
