@@ -16,6 +16,7 @@ import pytest
 
 from tests.cli.command import ENVIRONMENT, ROOT
 from tests.storage.stores import BUCKET, KEY, free_port, web
+from xladoctor.storage import client as client_module
 from xladoctor.storage import store as store_module
 from xladoctor.storage.address import StorageError
 from xladoctor.storage.fetch import fetch
@@ -123,7 +124,7 @@ def test_nobody_answers(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("failing", ["busy", "silent", "short"])
 def test_what_may_pass_is_tried_again(failing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "ANSWER_S", 0.2)
+    monkeypatch.setattr(client_module, "ANSWER_S", 0.2)
     asked = []
 
     def answer(request: Any) -> None:
@@ -145,7 +146,7 @@ def test_what_may_pass_is_tried_again(failing: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_what_never_passes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "ANSWER_S", 0.1)
+    monkeypatch.setattr(client_module, "ANSWER_S", 0.1)
     with web(lambda request: time.sleep(0.4)) as server:
         assert fault(f"{server}/run.txt").what.endswith("the store did not answer in time")
 

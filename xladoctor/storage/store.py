@@ -1,45 +1,32 @@
-"""A place behind a URL: what is in it, and its bytes. All that knows the library is here.
-
-fsspec, and the client of a store, are imported when a URL is used, not before.
-"""
+"""A place behind a URL: what is in it, and its bytes."""
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import logging
 import time
-import warnings
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from xladoctor.regular_files import LOG, too_large
 from xladoctor.storage.address import Address, StorageError
-from xladoctor.storage.faults import Fault, explained, fault_of, not_installed
+from xladoctor.storage.client import close_client, open_client
+from xladoctor.storage.faults import Fault, explained, fault_of
 
 Result = TypeVar("Result")
 #: Bytes of a request for a part of an object.
 PART = 1 << 23
 #: Requests at the same time.
 AT_A_TIME = 8
-#: Seconds to connect, and between two parts of an answer.
-CONNECT_S, ANSWER_S = 15.0, 60.0
 #: How often a request is made before it is given up, and the first pause, which doubles.
 TRIES, PAUSE_S = 4, 0.5
 MOST_OBJECTS = 100_000
 _LATEST_S = 1 << 32  # the year 2106
 _MOST_PAGES, _DEEPEST = 500, 8  # of listings by web servers
-_LIBRARIES = (
-    *("aiobotocore", "aiohttp", "asyncio", "boto3", "botocore"),
-    *("fsspec", "gcsfs", "google", "s3fs", "urllib3"),
-)
 #: What changes with an object's content; of these, what two objects with other content never share,
 #: as the cache does not know the query of a URL.
 _OF_CONTENT = ("ETag", "etag", "md5Hash", "Content-MD5", "Digest")
@@ -79,22 +66,7 @@ class Store:
             StorageError: nothing can be read there, as its client is not installed.
         """
         self.address = address
-        _keep_quiet()
-        try:
-            import fsspec
-
-            kind: Any = fsspec.get_filesystem_class(address.scheme)
-            if address.scheme == "gs":  # without its experiments, which ask another service
-                from gcsfs.core import GCSFileSystem
-
-                kind = GCSFileSystem
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", module=r"google\.auth")  # on whose credentials
-                self._files = kind(**_options(kind, address))
-        except (ImportError, ValueError) as error:
-            raise not_installed(address.scheme, error) from None
-        except Exception as error:
-            raise explained(error, address) from None
+        self._files = open_client(address)
         self._web = address.scheme in ("http", "https")
         if self._web:
             self._root = address.shown + address.query
@@ -103,13 +75,8 @@ class Store:
         self._tries = 1 if address.is_bucket else TRIES  # their clients try again by themselves
 
     def close(self) -> None:
-        """Close its connections, which the client would leave to the garbage collector."""
-        client = getattr(self._files, "_session", None) or getattr(self._files, "_s3", None)
-        if client is not None:
-            from fsspec.asyn import sync
-
-            with contextlib.suppress(Exception):
-                sync(self._files.loop, client.close, timeout=CONNECT_S)
+        """Close its connections."""
+        close_client(self._files)
 
     def objects(self) -> tuple[list[Object], bool]:
         """What is there, by name, and whether it is a folder.
@@ -182,8 +149,7 @@ class Store:
         key = f"{self._root}/{name}" if name else self._root
 
         def attempt() -> None:
-            if self.address.scheme not in ("gs", "s3"):
-                self._files.makedirs(key.rpartition("/")[0], exist_ok=True)
+            self._make_folder(key)
             if isinstance(source, bytes):
                 self._files.pipe_file(key, source)
             else:
@@ -196,17 +162,22 @@ class Store:
         StorageError. Of two at the same moment one is first, as far as the store can promise that.
         """
 
+        key = f"{self._root}/{name}"
+
         def attempt() -> bool:
+            self._make_folder(key)
             try:
-                self._files.pipe_file(f"{self._root}/{name}", content, mode="create")
+                self._files.pipe_file(key, content, mode="create")
             except FileExistsError:
                 return False
             return True
 
-        if self.address.scheme not in ("gs", "s3"):
-            folder = f"{self._root}/{name}".rpartition("/")[0]
-            self._asked(lambda: self._files.makedirs(folder, exist_ok=True))
         return self._asked(attempt)
+
+    def _make_folder(self, key: str) -> None:
+        """Make the folder of an object, where there are folders."""
+        if not self.address.is_bucket:
+            self._files.makedirs(key.rpartition("/")[0], exist_ok=True)
 
     def remove(self, name: str) -> None:
         """Remove an object. Raises StorageError."""
@@ -344,37 +315,6 @@ class _Limited:
 
     def close(self) -> None:
         """Nothing: whoever opened the file closes it."""
-
-
-@cache
-def _keep_quiet() -> None:
-    """Libraries log URLs, which Python prints unless somebody listens: whoever does still hears."""
-    for library in _LIBRARIES:
-        logging.getLogger(library).addHandler(logging.NullHandler())
-
-
-def _options(kind: Any, address: Address) -> dict[str, Any]:
-    """What the client of a store is made with; each is made anew, as credentials may differ."""
-    options: dict[str, Any] = {"skip_instance_cache": True, "use_listings_cache": False}
-    if address.scheme == "s3":
-        options["config_kwargs"] = {"connect_timeout": CONNECT_S, "read_timeout": ANSWER_S}
-        if address.user:
-            options |= {"key": address.user, "secret": address.password}
-    elif address.scheme in ("http", "https"):
-        import aiohttp
-
-        limits = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=ANSWER_S)
-        options["client_kwargs"] = {"timeout": limits}
-        if address.user:
-            known = b64encode(f"{address.user}:{address.password}".encode()).decode()
-            options["client_kwargs"]["headers"] = {"Authorization": f"Basic {known}"}
-    elif address.scheme == "memory":
-        return {}  # all of it is one
-    elif address.scheme != "gs":
-        options |= kind._get_kwargs_from_urls(address.complete)
-        if "password" in options:  # which some leave as it is written in a URL
-            options |= {"username": address.user, "password": address.password}
-    return options
 
 
 def _is_of_this_machine(error: BaseException) -> bool:
