@@ -8,9 +8,14 @@ from __future__ import annotations
 import ast
 import os
 import sys
+from itertools import islice
 from typing import Callable, Iterator, NamedTuple
 
+from .call_site import USER, CallSites
+from .files import announce
+
 _MOST_FILES = 200
+_MOST_NAMES = 500  # noted at most
 _LARGEST = 2_000_000  # bytes of a file
 
 
@@ -21,6 +26,13 @@ class Use(NamedTuple):
     file: str
     line: int
     function: str
+
+
+def announce_uses(run: str, package: str, main: str | None, sites: CallSites) -> None:
+    """Note the uses in the program's files in the run directory; arguments as of :func:`uses`."""
+    own = uses(package, main, lambda file: sites.kind(file) == USER)
+    for use in islice(own, _MOST_NAMES):
+        announce(run, f"uses {use.name} {use.line} {use.function} {use.file}")
 
 
 def uses(package: str, main: str | None, users: Callable[[str], bool]) -> Iterator[Use]:

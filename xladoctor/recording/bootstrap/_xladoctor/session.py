@@ -8,18 +8,13 @@ starts asleep too, and becomes a captured process of its own if it uses a device
 from __future__ import annotations
 
 import contextlib
-import itertools
-import math
 import os
-import platform
 import socket
-import sys
 import threading
 from dataclasses import replace
 from typing import Any, Callable
 
 from . import (
-    asked,
     clock,
     disguise,
     frontend,
@@ -30,29 +25,26 @@ from . import (
     settings,
     termination,
 )
-from .call_site import USER, CallSites
+from .asked import Requests
+from .call_site import CallSites
 from .calls import Calls
 from .compilation_log import CompilationLog
+from .description import Description
 from .events import Events
 from .files import announce, give_room_back, keep_room_for_faults, note_fault
-from .frontend import InJob
 from .graphs import Graphs
 from .profiler import Profiler
 from .recorder import Recorder
 from .records import Records
-from .redaction import redact, redact_text
 from .run_queue import RunQueue
 from .sampler import Sampler
-from .step import ThreadState
 from .tally import Tally
 from .timeline import Timeline
 from .writer import Writer
 
 #: Frameworks may crash the program if they record lines of such a file.
 _UNDECODABLE = "the name of {} is not UTF-8; so the lines of operations are missing, too"
-_MOST_NAMES = 500  # noted at most
 _FINISHED_S = 10.0  # the most that the program's exit waits for the writer's thread to finish
-_TOLD_NS = 1_000_000_000  # until each process of a run has said when it can stop, and was told
 _LATE = "graphs had been compiled before the capture began"
 
 
@@ -73,17 +65,12 @@ class Session:
         given: options.Options | None = None,
     ) -> None:
         self._run = run_directory
-        self._watch = watch
         self._options = given or options.read()
         self._own_process = given is None  # otherwise a part of a program that goes on
-        self._frontend = frontend.load(framework)
-        self._settings = settings.users(self._frontend.recorded)
-        known = self._frontend
-        self._replaces = known.replaces
+        self._frontend = known = frontend.load(framework)
         self._sites = CallSites(known.packages, known.entries, known.wrappers)
         self.awake_once = self._gone = False
-        self._in_job = InJob()
-        self._main = process.main_file()
+        self._description = Description(known, watch, self._sites)
         self._frontend.before_import()
         announce(run_directory, f"imported {framework}")
 
@@ -121,7 +108,7 @@ class Session:
             framework.install(Calls(self._recorder, self._sites, self._events, self._graphs))
             self._profiler.hand_over(self._give_way, self._take)
             captures.append(self)
-            if self._replaces and not self._options.counts_only:
+            if self._frontend.replaces and not self._options.counts_only:
                 process.at_exit(self._note_names)
         except Exception as fault:
             announce(self._run, f"fault {fault!r}")
@@ -131,7 +118,7 @@ class Session:
 
     def _reset(self) -> None:
         """Create everything that needs no files or threads: the state while asleep."""
-        self._finished = self._named = self._flushed = self._can_stop = False
+        self._finished = self._named = False
         self._unnoted: Exception | None = None
         self._exit_ns: int | None = None
         self._pid = os.getpid()
@@ -170,6 +157,7 @@ class Session:
     def _wake(self) -> None:
         state, began = self._recorder.thread(), clock.perf_counter_ns()
         self._folder = process.make_folder(self._run, self._pid)
+        self._requests = Requests(self._run, self._folder)
         keep_room_for_faults(self._folder)
         late = bool(self._framework.counters.compiled())
         self._no_log = self._begin_log(late)
@@ -222,8 +210,7 @@ class Session:
             self._graphs.keep(self._folder, self._options.graph_bytes)
         self._probe = framework.probe(recorder, sites, self.fail)
         self.tally = Tally(framework.counters, recorder, self._probe, sites)
-        of_whole_process = late or self._options.counts_only
-        report = None if of_whole_process else framework.counters.report
+        report = None if late or self._options.counts_only else framework.counters.report
         self._writer = Writer(recorder, self._folder, self._tick, report, self.fail)
         self._run_queue = RunQueue(recorder, self._folder)
         self._sampler = Sampler(recorder, sites, self._writer.thread, self.fail)
@@ -254,59 +241,29 @@ class Session:
 
     def _obey(self) -> None:
         """Do what the launcher asks for."""
-        if self._events.stop_asked is None and asked.asked(self._run, asked.STOP):
-            self._events.stop_asked = asked.stops_after(self._run)
-            if not self._can_stop:
-                self._can_stop = True
-                asked.can_stop(self._folder, max(map(_ahead, self._recorder.threads), default=0))
+        if self._events.stop_asked is None:
+            self._events.stop_asked = self._requests.stop_after(self._recorder.threads)
         if termination.is_due():
             for session in captures:
                 session.finish()
-        elif not self._flushed and asked.asked(self._run, asked.FLUSH):
-            self._flushed = True
+        elif self._requests.flush():
             self._timeline.close("the end that was asked for")
             self._timeline.write()
             self._write_all()
             self._writer.write_metrics()
             self._records.write_samples()
-            asked.flushed(self._folder)
+            self._requests.flushed()
 
     def _describe(self) -> dict[str, Any]:
         """The contents of ``process.json`` about the process and its framework."""
-        recorded, configured = self._frontend.recorded, self._framework.settings()
-        values = {
-            **self._settings,
-            **settings.users(recorded),
-            **{name: value for name, (value, _) in configured.items()},
-        }
-        lines = {name: line for name, (_, line) in configured.items()}
         return {
-            **process.describe(self._known_in_job(), self._frontend.ranks, self._sites),
+            **self._description.of(self._framework, self._graphs),
             "pid": self._pid,
-            "main": self._main,
-            "argv": redact(sys.argv),
-            "frontend": self._frontend.name,
-            "versions": {**self._framework.versions(), "python": platform.python_version()},
-            "devices": self._framework.devices(),
-            "accelerators": self._framework.accelerators,
             "used_device": self._has_used_device(),
             "began_ns": self._began_ns,
             "exit_ns": self._exit_ns,
-            "settings": {name: redact_text(value) for name, value in values.items()},
-            "settings_lines": {**self._watch.set_at(recorded), **lines},
-            "folders": self._sites.folders,
             "no_analysis_log": self._no_log,
-            "no_graphs": self._graphs.why_none,
-            "graphs_left_out": self._graphs.left_out,
-            "missing": self._framework.missing,
         }
-
-    def _known_in_job(self) -> InJob:
-        """Where the process is in a job, or was, until the program left it."""
-        found = self._framework.in_job
-        if found.rank is not None:
-            self._in_job = found
-        return self._in_job
 
     def _has_used_device(self) -> bool:
         """Whether anything was uploaded, compiled or run, unlike in a launcher's parent process."""
@@ -409,12 +366,9 @@ class Session:
         """Note where the program uses names of a package that its framework has replaced; also if
         it used no device, as those names may be what ended it.
         """
-        package, self._named = None if self._named else self._replaces, True
-        if package is None or self._gone or os.getpid() != self._pid:
-            return
-        own = other_names.uses(package, self._main, lambda file: self._sites.kind(file) == USER)
-        for use in itertools.islice(own, _MOST_NAMES):
-            announce(self._run, f"uses {use.name} {use.line} {use.function} {use.file}")
+        package, self._named = None if self._named else self._frontend.replaces, True
+        if package is not None and not self._gone and os.getpid() == self._pid:
+            other_names.announce_uses(self._run, package, self._description.main, self._sites)
 
     def uninstall(self) -> None:
         """Remove the wrappers, if the program outlives its capture."""
@@ -426,11 +380,6 @@ class Session:
         self._lines.end()
         self._framework.uninstall()
         self._profiler.take_back()
-
-
-def _ahead(thread: ThreadState) -> int:
-    """The step that a thread will hardly have ended when it hears which is the last."""
-    return thread.index + 1 + math.ceil(_TOLD_NS / max(thread.times.typical_ns, 1.0))
 
 
 #: The sessions of this process, awake or asleep.
