@@ -22,12 +22,13 @@ from xladoctor.tpu_check.compiler.outcome import (
     Refused,
 )
 from xladoctor.tpu_check.compiler.topology import Topology
-from xladoctor.tpu_check.graphs import Graph
 
 RESULT, MODULE = "result.json", "module.pb.gz"
 _BEGINS = b"\n"  # of HloModuleProto: its name
 _PART = 1 << 20
 _LONGEST = 300  # characters of a compiler's message
+_CUSTOM_CALL = re.compile(r"(?:Custom emitter for|custom call target:?) ['\"]?([\w.$@-]+)")
+_OPTIMIZED = re.compile(r"failed to legalize operation 'mhlo\.(\w+)'")
 _OOM = re.compile(
     r"memory required for (.*?) \(([\d.]+)([KMGT]?)\) exceeds available HBM \(([\d.]+)([KMGT]?)\)"
 )
@@ -48,7 +49,7 @@ _HOST = re.compile(r"host_\w+_size_in_bytes")
 
 
 class Result(msgspec.Struct):
-    """``result.json``; see ``child.py``."""
+    """``result.json``; see ``child/``. What the compiler has raised is judged here."""
 
     verdict: str
     kind: Kind = "failed"
@@ -63,6 +64,18 @@ class Result(msgspec.Struct):
     versions: dict[str, str] = {}
     mesh: dict[str, int] = {}
     buffers: tuple[Buffer, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.verdict != "raised":
+            return
+        self.verdict = "refused"
+        if "RESOURCE_EXHAUSTED" in self.detail and "Oom" in self.detail:
+            self.verdict = "does_not_fit"
+        elif unknown := _CUSTOM_CALL.search(self.detail):
+            self.kind = "host_callback" if "callback" in unknown[1] else "custom_call"
+            self.detail = unknown[1]
+        elif illegal := _OPTIMIZED.search(self.detail):
+            self.kind, self.detail = "optimized", illegal[1]
 
 
 def read_result(folder: Path) -> Result | None:
@@ -92,17 +105,11 @@ def _is_whole(module: Path) -> bool:
 
 
 def outcome_of(
-    result: Result,
-    folder: Path,
-    graph: Graph,
-    topology: Topology,
-    compiler: Compiler,
-    *,
-    cached: bool = False,
+    result: Result, folder: Path, topology: Topology, compiler: Compiler, *, cached: bool = False
 ) -> Outcome:
     """The outcome that a result means, with ``folder`` where the module lies."""
     if result.verdict == "refused":
-        return refused(result.kind, graph, topology, compiler, result.detail)
+        return refused(result.kind, topology, compiler, result.detail)
     found: dict[str, Any] = {
         "topology": result.topology,
         "devices": result.devices,
@@ -156,9 +163,7 @@ def _bytes(number: str, unit: str) -> int | None:
         return None
 
 
-def refused(
-    kind: Kind, graph: Graph, topology: Topology, compiler: Compiler, detail: str = ""
-) -> Refused:
+def refused(kind: Kind, topology: Topology, compiler: Compiler, detail: str = "") -> Refused:
     """A refusal in words.
 
     Args:
@@ -216,10 +221,7 @@ _WORDS: dict[Kind, tuple[str, str]] = {
         "libtpu {libtpu} does not describe {topology}: {detail}",
         "usual shapes are {shapes}",
     ),
-    "devices": (
-        "it is for {detail} devices, and {topology} has {has}",
-        "{fitting}",
-    ),
+    "devices": ("it is for {detail} devices, and {topology} has {has}", "{fitting}"),
     "lock": (
         "libtpu is in use by another process, and admits one: {detail}",
         "wait for its end, or set ALLOW_MULTIPLE_LIBTPU_LOAD=1 for it",

@@ -27,7 +27,7 @@ from xladoctor.tpu_check.compiler.outcome import Outcome, Refused
 from xladoctor.tpu_check.compiler.topology import Topology
 from xladoctor.tpu_check.graphs import Graph
 
-CHILD = Path(__file__).with_name("child.py")
+CHILD = Path(__file__).with_name("child")
 _LOOK_S = 0.1
 _TELL_S = 1.0
 _GRACE_S = 3.0  # from SIGTERM to SIGKILL
@@ -97,18 +97,18 @@ def compile_graph(
     cache = cache or Cache()
     key = key_of(graph, topology, compiler)
     if kept := cache.get(key):
-        return outcome_of(*kept, graph, topology, compiler, cached=True)
+        return outcome_of(*kept, topology, compiler, cached=True)
     tell = _Teller(progress or (lambda _: None), topology.name)
     with cache.working(tell.waiting) as work:
         if kept := cache.get(key):  # of the process that was waited for
-            return outcome_of(*kept, graph, topology, compiler, cached=True)
+            return outcome_of(*kept, topology, compiler, cached=True)
         failure = _run(work, graph, topology, compiler, limits or Limits(), tell)
         result = read_result(work)
         if failure is not None or result is None:
-            return failure or refused("no_result", graph, topology, compiler, "damaged result")
+            return failure or refused("no_result", topology, compiler, "damaged result")
         if result.verdict == "refused":
-            return outcome_of(result, work, graph, topology, compiler)
-        return outcome_of(result, cache.put(key, work), graph, topology, compiler)
+            return outcome_of(result, work, topology, compiler)
+        return outcome_of(result, cache.put(key, work), topology, compiler)
 
 
 class _Teller:
@@ -156,12 +156,7 @@ class _Teller:
 
 
 def _run(
-    work: Path,
-    graph: Graph,
-    topology: Topology,
-    compiler: Compiler,
-    limits: Limits,
-    tell: _Teller,
+    work: Path, graph: Graph, topology: Topology, compiler: Compiler, limits: Limits, tell: _Teller
 ) -> Refused | None:
     """Let a child write a result into ``work``; what happened if there may be none."""
     most = limits.memory if limits.memory is not None else memory.most()
@@ -178,20 +173,20 @@ def _run(
                 stdout=said,
             )
         except OSError as error:
-            return refused("no_result", graph, topology, compiler, str(error))
+            return refused("no_result", topology, compiler, str(error))
     tell.start()
     try:
         exceeded = _watch(child, work, limits.seconds, most, tell)
     finally:
         _end(child)
     if exceeded == "timed_out":
-        return refused("timed_out", graph, topology, compiler, duration(limits.seconds))
+        return refused("timed_out", topology, compiler, duration(limits.seconds))
     if exceeded:
         detail = f"the limit is {most / _GIB:.3g} GiB"
-        return refused("out_of_memory", graph, topology, compiler, detail)
+        return refused("out_of_memory", topology, compiler, detail)
     if (work / "result.json").exists():
         return None
-    return _death(child.returncode, output, graph, topology, compiler)
+    return _death(child.returncode, output, topology, compiler)
 
 
 def _request(work: Path, graph: Graph, topology: Topology) -> Path:
@@ -207,11 +202,7 @@ def _request(work: Path, graph: Graph, topology: Topology) -> Path:
         "donated": graph.donated,
         "replicas": graph.replicas,
         "topologies": [
-            {
-                "devices": each.devices,
-                "name": each.name,
-                "options": dict(each.kind.options),
-            }
+            {"devices": each.devices, "name": each.name, "options": dict(each.kind.options)}
             for each in topology.shaped()
         ],
     }
@@ -268,20 +259,18 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     child.wait()
 
 
-def _death(
-    status: int, output: Path, graph: Graph, topology: Topology, compiler: Compiler
-) -> Refused:
+def _death(status: int, output: Path, topology: Topology, compiler: Compiler) -> Refused:
     """What became of a child that left no result."""
     with output.open("rb") as said:
         said.seek(max(0, said.seek(0, os.SEEK_END) - _TAIL))
         text = said.read().decode(errors="replace")
     if status >= 0:
         last = (text.strip().splitlines() or ["it printed nothing"])[-1]
-        return refused("no_result", graph, topology, compiler, f"status {status}, {last}")
+        return refused("no_result", topology, compiler, f"status {status}, {last}")
     if -status == signal.SIGKILL:
         detail = "Linux killed it (SIGKILL), as it does when memory runs out"
-        return refused("out_of_memory", graph, topology, compiler, detail)
+        return refused("out_of_memory", topology, compiler, detail)
     fatal = _FATAL.search(text)
     said_last = f": {fatal[1]}" if fatal else ""
     name = signal.Signals(-status).name if -status in [*signal.Signals] else "unknown"
-    return refused("crashed", graph, topology, compiler, f"signal {-status} ({name}){said_last}")
+    return refused("crashed", topology, compiler, f"signal {-status} ({name}){said_last}")

@@ -1,132 +1,35 @@
-"""Compiles one graph for a TPU; runs in the user's interpreter, which has JAX and libtpu.
+"""Reads a graph in any of its forms as a module of MLIR, and says what it is for.
 
-It imports nothing of this package and runs on Python 3.10. ``child.py REQUEST`` reads a request and
-writes, into the request's folder, ``progress.json`` before it compiles, ``module.pb.gz`` (the
-module after optimization, as text), and at the very end ``result.json``. Whoever finds no result
-knows that the process died. Of JAX it uses names that are not public: no public function compiles
-a graph that something else made.
+Like all that runs in the user's interpreter, it imports nothing of this package.
 """
 
 from __future__ import annotations
 
-import ctypes
-import gzip
 import importlib
-import json
 import math
-import os
 import re
-import resource
-import signal
-import sys
-import time
-import traceback
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_PDEATHSIG = 1  # of prctl(2)
 _UNBOUNDED = re.compile(r"tensor<((?:[\d?]+x)*\?x[^,>]*)(?:, #stablehlo\.bounds<([^>]*)>)?")
-_CUSTOM_CALL = re.compile(r"(?:Custom emitter for|custom call target:?) ['\"]?([\w.$@-]+)")
+_CALLBACK = re.compile(r'(?:custom_call @|call_target_name = ")(\w*python\w*callback\w*)')
 _DONORS = re.compile(r"buffer_donor=\{(.*?\)) \}")
 _TILES = re.compile(r"devices=\[([\d,]+)\]")
 _MESH = re.compile(r"mesh(?: @\w+)? = #?(?:sdy\.mesh)?<\[([^\]]*)\]>")
 _OF_LIVE_TENSORS = "IrToHlo"
-_PRIVATE = (ImportError, AttributeError, TypeError)
 
 
+@dataclass(eq=False)
 class RefusalError(Exception):
     """The graph cannot be compiled: the kind of the reason, and its details."""
 
-    def __init__(self, kind: str, detail: str = "") -> None:
-        super().__init__(kind, detail)
-        self.kind = kind
-        self.detail = detail
+    kind: str
+    detail: str = ""
 
 
-def main(path: str) -> None:
-    """Answer the request in a JSON file."""
-    request = json.loads(Path(path).read_bytes())
-    folder = Path(request["folder"])
-    _end_with(request["parent"])
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is reported, not dumped
-    result: dict[str, Any] = {}
-    try:
-        _compile(request, folder, result)
-    except RefusalError as refusal:
-        result.update(verdict="refused", kind=refusal.kind, detail=refusal.detail)
-    except _PRIVATE as error:
-        text = f"{type(error).__name__}: {error}"
-        result.update(verdict="refused", kind="interface", detail=text)
-        traceback.print_exc()
-    except MemoryError:
-        result.update(verdict="refused", kind="out_of_memory", detail="")
-    except Exception as error:  # whatever the compiler raises is its verdict
-        result.update(_judged(str(error)))
-        traceback.print_exc()
-    _write(folder / "result.json", result)
-
-
-def _end_with(parent: int) -> None:
-    """Ask Linux to kill this process when its parent ends, even by SIGKILL."""
-    ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
-    try:
-        os.kill(parent, 0)
-    except ProcessLookupError:
-        sys.exit(1)
-
-
-def _write(file: Path, content: dict[str, Any]) -> None:
-    new = file.with_suffix(".new")
-    new.write_text(json.dumps(content), encoding="utf-8")
-    new.replace(file)
-
-
-def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> None:
-    import jax
-    import jaxlib
-
-    result["versions"] = {"jax": jax.__version__, "jaxlib": jaxlib.__version__}
-    module = _parsed(request)
-    _as_launched(module, request.get("donated") or [])
-    text = module.operation.get_asm(large_elements_limit=16)
-    result["operations"] = len(re.findall(r"^\s*%", text, re.MULTILINE))
-    result["mesh"] = _mesh(text)
-    with module.context:
-        result["buffers"] = _buffers(module)
-    _check(text)
-    replicas, partitions = _counts(request, module, text)
-    result["devices"] = replicas * partitions
-    name, devices = _described(request, replicas * partitions)
-    result["topology"] = name
-    result["device_kind"] = devices[0].device_kind
-    progress = {key: result[key] for key in ("operations", "topology")}
-    _write(folder / "progress.json", progress)
-    began, spent = time.monotonic(), _cpu_seconds()
-    options = _options(devices, replicas, partitions, shardy="sdy." in text)
-    if partitions > 1:
-        options.executable_build_options.allow_spmd_sharding_propagation_to_output = _free(module)
-    try:
-        executable = _executable(module, devices, options)
-    finally:
-        result["seconds"] = time.monotonic() - began
-        result["cpu_seconds"] = _cpu_seconds() - spent
-    result["memory"] = _numbers(executable.get_compiled_memory_stats())
-    optimized = executable.hlo_modules()[0].as_serialized_hlo_module_proto()
-    with gzip.open(folder / "module.pb.gz", "wb", 5) as file:
-        file.write(optimized)
-    result["verdict"] = "compiled"
-
-
-def _cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-# -- the graph -------------------------------------------------------------------------------
-
-
-def _parsed(request: dict[str, Any]) -> Any:
+def parsed(request: dict[str, Any]) -> Any:
     """The graph as a module of MLIR."""
     from jax.interpreters import mlir
     from jaxlib.mlir import ir
@@ -208,26 +111,28 @@ def _donate(module: Any, donors: list[int]) -> None:
     from jaxlib.mlir import ir
 
     function = _main(module)
-    count = len(function.regions[0].blocks[0].arguments)
-    attributes = function.attributes
-    with ir.Location.unknown():
-        known = [ir.DictAttr.get({})] * count
-        if "arg_attrs" in attributes:
-            known = list(attributes["arg_attrs"])
+    known = _of_arguments(function)
+    with module.context, ir.Location.unknown():
         for number in donors:
-            kept = {each.name: each.attr for each in known[number]}
-            kept["jax.buffer_donor"] = ir.BoolAttr.get(True)
-            known[number] = ir.DictAttr.get(kept)
-        attributes["arg_attrs"] = ir.ArrayAttr.get(known)
+            known[number]["jax.buffer_donor"] = ir.BoolAttr.get(True)
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get([*map(ir.DictAttr.get, known)])
+
+
+def _of_arguments(function: Any) -> list[dict[str, Any]]:
+    """The attributes of each argument of a function."""
+    from jaxlib.mlir import ir
+
+    if "arg_attrs" not in function.attributes:
+        return [{} for _ in function.regions[0].blocks[0].arguments]
+    given = map(ir.DictAttr, ir.ArrayAttr(function.attributes["arg_attrs"]))
+    return [{each.name: each.attr for each in one} for one in given]
 
 
 def _main(module: Any) -> Any:
     """The function that a module's run begins with."""
     from jaxlib.mlir import ir
 
-    functions = [one for one in module.body.operations if "sym_name" in one.attributes]
-    names = [ir.StringAttr(one.attributes["sym_name"]).value for one in functions]
-    return functions[names.index("main")]
+    return ir.SymbolTable(module.operation)["main"]
 
 
 def _choose(module: Any, index: int) -> None:
@@ -244,7 +149,7 @@ def _choose(module: Any, index: int) -> None:
         block.arguments[0].replace_all_uses_with(stablehlo.constant(number))
 
 
-def _as_launched(module: Any, donated: list[str]) -> None:
+def as_launched(module: Any, donated: list[str]) -> None:
     """Make a graph of all live tensors, as PyTorch/XLA lowers them for others, the one it launches.
 
     That has no results which are arguments as they are, and may overwrite some arguments.
@@ -263,11 +168,7 @@ def _as_launched(module: Any, donated: list[str]) -> None:
     end = next(each for each in block.operations if each.operation.name == "func.return")
     results = [each for each in end.operands if not isinstance(each, ir.BlockArgument)]
     types = [argument.type for argument in block.arguments]
-    known: list[Any] = [{}] * len(types)
-    if "arg_attrs" in attributes:
-        all_known = map(ir.DictAttr, ir.ArrayAttr(attributes["arg_attrs"]))
-        known = [{each.name: each.attr for each in one} for one in all_known]
-    left = Counter(donated)
+    left, donors = Counter(donated), []
     with module.context, ir.Location.unknown():
         with ir.InsertionPoint(end):
             ir.Operation.create("func.return", operands=results)
@@ -276,15 +177,13 @@ def _as_launched(module: Any, donated: list[str]) -> None:
         attributes["function_type"] = ir.TypeAttr.get(kind)
         if "res_attrs" in attributes:
             del attributes["res_attrs"]
-        for number, (whole, has) in enumerate(zip(map(str, types), known, strict=True)):
-            sharded = "devices=" in str(has.get("mhlo.sharding"))
-            part = next(
-                (one for one in left if one == whole or (sharded and _part(one, whole))), ""
-            )
-            if left[part]:
-                left -= Counter([part])
-                known[number] = {**has, "jax.buffer_donor": ir.BoolAttr.get(True)}
-        attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in known])
+    for number, (whole, has) in enumerate(zip(map(str, types), _of_arguments(entry), strict=True)):
+        sharded = "devices=" in str(has.get("mhlo.sharding"))
+        part = next((one for one in left if one == whole or (sharded and _part(one, whole))), "")
+        if left[part]:
+            left -= Counter([part])
+            donors.append(number)
+    _donate(module, donors)
 
 
 def _part(part: str, whole: str) -> bool:
@@ -301,19 +200,18 @@ def _part(part: str, whole: str) -> bool:
     )
 
 
-def _check(text: str) -> None:
+def check(text: str) -> None:
     """Refuse what would end the process, or needs the program that made it."""
     for sizes, bounds in _UNBOUNDED.findall(text):
         limits = bounds.split(", ") if bounds else []
         for number, size in enumerate(sizes.split("x")[:-1]):
             if size == "?" and (number >= len(limits) or limits[number] == "?"):
                 raise RefusalError("dynamic_shape", f"tensor<{sizes}>")
-    callback = re.search(r"custom_call @(\w*python\w*callback\w*)", text)
-    if callback or (callback := re.search(r'call_target_name = "(\w*python\w*callback\w*)"', text)):
+    if callback := _CALLBACK.search(text):
         raise RefusalError("host_callback", callback[1])
 
 
-def _counts(request: dict[str, Any], module: Any, text: str) -> tuple[int, int]:
+def counts(request: dict[str, Any], module: Any, text: str) -> tuple[int, int]:
     """Replicas and partitions, from the file, the module's attributes, or else its shardings."""
     from jaxlib.mlir import ir
 
@@ -331,14 +229,14 @@ def _counts(request: dict[str, Any], module: Any, text: str) -> tuple[int, int]:
     return replicas or 1, partitions
 
 
-def _mesh(text: str) -> dict[str, int]:
+def mesh(text: str) -> dict[str, int]:
     """The axes of the program's mesh with their sizes; empty if it has none."""
     found = _MESH.search(text)
     axes = re.findall(r'"?([\w.-]+)"?\s*=\s*(\d+)', found[1]) if found else []
     return {name: int(size) for name, size in axes}
 
 
-def _buffers(module: Any) -> list[dict[str, Any]]:
+def buffers(module: Any) -> list[dict[str, Any]]:
     """Arguments and results of the program as a whole: of all devices, without padding."""
     main = _main(module)
     buffers = []
@@ -364,79 +262,10 @@ def _buffer(role: str, number: int, type_: Any, name: str, donated: bool) -> dic
     }
 
 
-# -- compiling -------------------------------------------------------------------------------
-
-
-def _described(request: dict[str, Any], needed: int) -> tuple[str, list[Any]]:
-    """The first topology of the request with that many devices: its name, and the devices."""
-    from jax.experimental import topologies
-
-    for topology in request["topologies"]:
-        if topology["devices"] < needed:
-            continue
-        name = topology["name"]
-        try:
-            description = topologies.get_topology_desc(
-                topology_name=name, platform="tpu", **topology["options"]
-            )
-        except Exception as error:
-            kind = "lock" if "lockfile" in str(error) else "topology"
-            raise RefusalError(kind, str(error)) from error
-        if len(description.devices) >= needed:
-            return name, list(description.devices)[:needed]
-    raise RefusalError("devices", str(needed))
-
-
-def _options(devices: list[Any], replicas: int, partitions: int, *, shardy: bool) -> Any:
-    import numpy
-    from jaxlib import xla_client
-
-    options = xla_client.CompileOptions()
-    build = options.executable_build_options
-    for each in (options, build):
-        each.num_replicas, each.num_partitions = replicas, partitions
-    build.use_spmd_partitioning = partitions > 1
-    build.use_shardy_partitioner = shardy
-    numbers = numpy.array([device.id for device in devices]).reshape(replicas, partitions)
-    build.device_assignment = xla_client.DeviceAssignment.create(numbers)
-    return options
-
-
-def _free(module: Any) -> list[bool]:
+def free(module: Any) -> list[bool]:
     """For each result, whether the graph leaves its sharding to the compiler, as frameworks do."""
     function = _main(module)
     if "res_attrs" not in function.attributes:
         return [True]  # all of them
     named = ("mhlo.sharding", "sdy.sharding")
     return [not any(name in each for name in named) for each in function.attributes["res_attrs"]]
-
-
-def _executable(module: Any, devices: list[Any], options: Any) -> Any:
-    from jaxlib import xla_client
-
-    compiling = devices[0].client.compile
-    return compiling(module, xla_client.DeviceList(tuple(devices)), options)
-
-
-def _judged(message: str) -> dict[str, str]:
-    """The verdict that an error of the compiler expresses."""
-    if "RESOURCE_EXHAUSTED" in message and "Oom" in message:
-        return {"verdict": "does_not_fit", "detail": message}
-    if unknown := _CUSTOM_CALL.search(message):
-        kind = "host_callback" if "callback" in unknown[1] else "custom_call"
-        return {"verdict": "refused", "kind": kind, "detail": unknown[1]}
-    if illegal := re.search(r"failed to legalize operation 'mhlo\.(\w+)'", message):
-        return {"verdict": "refused", "kind": "optimized", "detail": illegal[1]}
-    return {"verdict": "refused", "kind": "failed", "detail": message}
-
-
-def _numbers(found: Any) -> dict[str, int]:
-    """All whole numbers among the attributes of an object."""
-    values = {name: getattr(found, name) for name in dir(found) if not name.startswith("_")}
-    return {name: value for name, value in values.items() if isinstance(value, int)}
-
-
-if __name__ == "__main__":
-    # What lies beside this file must not hide modules of the same names.
-    sys.path[:] = [each for each in sys.path if each != str(Path(__file__).resolve().parent)]
-    main(sys.argv[1])
