@@ -67,7 +67,7 @@ fuzz: $(VENV)/.xla $(VENV)/.test ## a million mutants of evidence, 5,000 of run 
 	python -m tests.hostile.cuts
 	python -m tests.hostile.beside --analyses 1000
 
-lint: $(VENV)/.xla $(VENV)/.dev ## formatting, ruff, mypy --strict, workflows, and generated files up to date
+lint: $(VENV)/.xla $(VENV)/.dev ## formatting, ruff, mypy --strict, sizes, workflows, and generated files up to date
 	pre-commit run --all-files --show-diff-on-failure
 
 docs: $(VENV)/.test ## write the files in docs/ that are made from rules, schemas and commands
