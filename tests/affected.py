@@ -66,7 +66,7 @@ def _importers() -> dict[Path, set[Path]]:
         for path in sorted((ROOT / folder).rglob("*.py"))
     }
     for file in files:
-        for imported in _imports(file, files.keys()):
+        for imported in imports(file, files.keys()):
             files[imported].add(file)
     return files
 
@@ -85,8 +85,10 @@ def _modules_of(path: Path, files: list[Path]) -> list[Path]:
     return [file for file in files if path.parts[0] in (ROOT / file).read_text(encoding="utf-8")]
 
 
-def _imports(file: Path, files: Set[Path]) -> Iterator[Path]:
-    """The files that a file imports, anywhere in it, with the packages that they lie in."""
+def imports(file: Path, files: Set[Path]) -> Iterator[Path]:
+    """Those of these files that a file imports, anywhere in it, with the packages that they lie in;
+    all are paths below the repository's root.
+    """
     for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))):
         names: list[str] = []
         if isinstance(node, ast.ImportFrom):

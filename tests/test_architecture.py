@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.affected import imports
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "xladoctor"
 PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
 FILES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+_PATHS = {PACKAGE.name / file for file in FILES}
 _INSIDE = "recording/bootstrap"
 _ENTRANCES = ("__init__", "__main__")
 
@@ -35,16 +37,10 @@ def stage_of(parts: tuple[str, ...]) -> str:
 
 def imported(file: Path) -> Iterator[tuple[str, ...]]:
     """The modules of the package that a file imports, anywhere in it, as paths."""
-    for node in ast.walk(ast.parse((PACKAGE / file).read_text(encoding="utf-8"))):
-        names: list[str] = []
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names = [f"{node.module}.{name.name}" for name in node.names]
-        elif isinstance(node, ast.Import):
-            names = [name.name for name in node.names]
-        for name in names:
-            package, *parts = name.split(".")
-            if package == PACKAGE.name and parts and parts[0] not in ("__version__", *_ENTRANCES):
-                yield tuple(parts)
+    for path in imports(PACKAGE.name / file, _PATHS):
+        parts = path.relative_to(PACKAGE.name).with_suffix("").parts
+        if parts[0] not in _ENTRANCES:
+            yield parts[:-1] if parts[-1] == "__init__" else parts
 
 
 @pytest.mark.parametrize(
