@@ -48,98 +48,16 @@ BY_COMMAND = {
     "debug_settings",
     "two_threads",
 }
-#: What each of these shows, another example or made evidence shows too; clean programs, whose
-#: recordings tests/known_good judges; programs whose rules go by time; programs that take long.
-THOROUGH = {
-    "printing",
-    "optimizer_step_without_barrier",
-    "host_work",
-    "images_in_loop",
-    "large_upload",
-    "unrolled_loop",
-    "input_bound",
-    "too_few_workers",
-    "late_warm_up",
-    "many_small_operations",
-    "missing_lowering_input",
-    "missing_lowering_loss",
-    "missing_barrier_growing",
-    "growing_cache",
-    "partial_batch",
-    "padding_collate",
-    "rolled_position",
-    "indexed_schedule",
-    "equal_scalars",
-    "growing_graph",
-    "sharding",
-    "step_context",
-    "step_trace",
-    "accumulated_batches",
-    "unrolled_cell",
-    "small_operations_loss",
-    "denoising",
-    "adversarial",
-    "trainer_callbacks",
-    "checked_norm",
-    "metric_on_host",
-    "logged_loss",
-    "waited_read",
-    "batches_sent_in_step",
-    "evaluation_without_barrier",
-    "label_around_barrier",
-    "folded_table",
-    "repeated_layers",
-    "epoch_without_steps",
-    "counting_argument",
-    "function_made_anew",
-    "loss_printed",
-    "outputs_read",
-    "waited_step",
-    "debug_print",
-    "host_callback",
-    "growing_list",
-    "several_calls",
-    "layer_drop",
-    "annealed_exponent",
-    "missing_detach",
-    "special_scalar",
-    "sequence_length",
-    "data_dependent",
-    "hand_written_update",
-    "accumulating_list",
-    "evicted",
-    "last_batch",
-    "number_as_state",
-    "unplaced_state",
-    "loss_read",
-    "changing_shapes",
-    "frequent_checkpoint",
-    "warmup_only",
-    "occasional_item",
-    "optimizer_step",
-    "debug_settings",
-    "outdated_settings",
-    "tensor_transfer",
-    "missing_lowering",
-    "extra_barriers",
-    "eager_mode",
-    "optimizer_made_first",
-    "train_and_eval",
-    "mp_device_loader",
-    "two_threads",
-    "missing_lowering_volume",
-    "barrier_per_parameter",
-    "donation",
-    "branching",
-    "step_closure",
-    "tensor_condition",
-    "left_over",
-    "scan_of_a_lambda",
-    "eager_update",
-}
-#: The healed twins that are captured each time; tests/known_good judges recordings of all.
-_HEALED = {
+#: Programs that are captured each time; the others are thorough: what they show, these or made
+#: evidence show too; or tests/known_good judges their recordings; or they go by time, or take long.
+EACH_TIME = {
+    "recompiling",
     "recompiling_healed",
+    "scalar_read",
+    "missing_barrier",
+    "dynamic_shape",
+    "input_type",
+    "fixed_shapes",
 }
 LIMIT_S = 240  # for one program; on a busy machine importing torch_xla takes ten seconds
 
@@ -231,8 +149,7 @@ def line_of(program: Path, text: str) -> int:
 
 def marks_of(program: Path) -> list[pytest.MarkDecorator]:
     """The group of the tests that share its capture, and whether they are thorough."""
-    healed = program.stem.endswith("_healed") and program.stem not in _HEALED
-    thorough = healed or program.stem in THOROUGH or program.parent.name == "third_party"
+    thorough = program.stem not in EACH_TIME
     return [pytest.mark.xdist_group(program.stem), *[pytest.mark.thorough] * thorough]
 
 

@@ -27,8 +27,6 @@ BY_TIME = {rule.id for rule in load_rules() if rule.judged_by == "time"}
 OF_A_GPU = {rule.id for rule in load_rules() if "host_op" in rule.needs}
 #: Compiled after warm-up, until the limit of eight is reached; calls after that.
 AGAIN, LATER = 5, 32
-#: Run each time; the others are thorough.
-QUICK = {"fixed_shapes"}
 
 
 @dataclass(frozen=True)
@@ -58,15 +56,7 @@ SICK = {
 
 def only(*names: str) -> pytest.MarkDecorator:
     """Parametrize the fixture ``example`` by programs of these names."""
-    marked = [
-        pytest.param(
-            program,
-            id=program.stem,
-            marks=[*marks_of(program), *[pytest.mark.thorough] * (program.stem not in QUICK)],
-        )
-        for program in PROGRAMS
-        if program.stem in names
-    ]
+    marked = [pytest.param(p, id=p.stem, marks=marks_of(p)) for p in PROGRAMS if p.stem in names]
     return pytest.mark.parametrize("example", marked, indirect=True)
 
 

@@ -156,7 +156,10 @@ def read(run: Captured) -> dict[str, list[dict[str, Any]]]:
     read_host_samples(run.process / "host_samples.json", sites, ingested.of(0))
     assert ingested.notes == []
     tables = {name: rows(columns) for name, columns in ingested.tables.items()}
-    return {**tables, "compilation": [each._asdict() | each.site.columns() for each in log.compiled]}
+    return {
+        **tables,
+        "compilation": [each._asdict() | each.site.columns() for each in log.compiled],
+    }
 
 
 def by_line(table: list[dict[str, Any]], column: str) -> Counter[int]:
