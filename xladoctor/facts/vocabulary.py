@@ -103,7 +103,9 @@ class Replacement(_Vocabulary, example="SELECT op, instead FROM replacement"):
 
 
 class ReplacedName(_Vocabulary, example="SELECT name, instead FROM replaced_name"):
-    """What takes the place of names of the package that the framework has replaced."""
+    """What takes the place of names and settings of the package that was replaced, or of earlier
+    releases.
+    """
 
-    name: Annotated[str, "the name in full"]
+    name: Annotated[str, "the name in full; the setting"]
     instead: Annotated[str, "what takes its place, or what to do without it"]

@@ -225,8 +225,8 @@ class Vocabulary(BaseModel):
         frames: what frames mean; the first match counts.
         reading_helpers: helpers of the framework and of libraries; the first match counts.
         replacements: for operators without a lowering, by name without the overload.
-        replaced: names of the package that it has replaced, as programs may still use them, each
-            with what takes its place.
+        replaced: names and settings that programs may still use, of the package that it has
+            replaced or of its earlier releases, each with what takes its place.
         reading_lines: lines of the program, or of libraries, if no helper matches; the first match
             counts.
         preparation: regular expressions for part of the path of files that decode, resize, augment
