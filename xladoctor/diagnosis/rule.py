@@ -27,6 +27,7 @@ from pydantic import (
 from xladoctor.diagnosis.case import Case, Frontend, known_frontend
 from xladoctor.diagnosis.example import Example, ExampleOrPair, of_pair
 from xladoctor.diagnosis.expression import appended
+from xladoctor.diagnosis.phrases import part_of_step, places, shares
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.allowlist import not_of_the_evidence
 from xladoctor.evidence.catalog import views
@@ -132,6 +133,9 @@ TEMPLATES.filters.update(
     above_barrier=_above_barrier,
     of_launches=_of_launches,
     since_last=_since_last,
+    part_of_step=part_of_step,
+    places=places,
+    shares=shares,
     padding_multiple=_padding_multiple,
     size_at=_size_at,
     appended=appended,

@@ -118,6 +118,11 @@ class RuleRow(BaseModel):
             "paths in it are called file"
         ),
     )
+    phrases: dict[str, str] | None = Field(
+        None,
+        description="a struct with parts of the message that the query puts into words; reports do"
+        " not have it by itself",
+    )
     consequences: list[str] | None = Field(
         None, description="a list of sentences: what else it causes"
     )

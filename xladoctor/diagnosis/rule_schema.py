@@ -54,7 +54,7 @@ KEYS = {
     "thresholds": "named numbers, used in the query as $name; users can change them",
     "query": "one SELECT over the evidence; each row is a finding",
     "message": "Jinja template over the row's columns: the values of this finding; `percent` writes"
-    " a share, `duration` seconds",
+    " a share, `duration` seconds, `places` a list of lines",
     "why": "why that is slow",
     "fix": "what to do about it",
     "fix_here": "the same for the finding's own line, a template as `message` is, which knows the"
