@@ -47,7 +47,7 @@ DUE: dict[Sickness, Due] = {
     "input": Due("XD803", {"part": "input"}, "{host} waits"),
     "feeding": Due("XD803", {"part": "input"}, "{host} waits"),
     "python": Due("XD801", {"part": "python"}, "{host} takes"),
-    "compute": Due("XD801", {"part": "compute"}, "its devices compute longer"),
+    "compute": Due("XD801", {"part": "compute"}, "computing on the device"),
     "device": Due("XD807", {"part": "compute"}, "{host} device {device} computes"),
     "throttled": Due("XD808", {"part": "compute"}, "{host} device {device} takes"),
     "compilation": Due("XD802", {"part": "compile"}, "{host} compiles"),
@@ -85,7 +85,7 @@ def test_half_of_the_hosts_or_more_are_slow(tmp_path: Path, struck: int) -> None
     assert slow.rule == "XD801"
     assert len(slow.processes) == struck
     assert f"longer than the other {8 - struck} in" in slow.message
-    assert "their devices compute longer" in slow.message
+    assert "computing on the device" in slow.message
     compared = pod(evidence)
     assert compared is not None
     assert " and 1 more compute up to " in compared.summary.replace(" 2 more", " 1 more")

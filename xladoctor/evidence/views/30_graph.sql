@@ -1,6 +1,10 @@
 -- Internal: The function that a compilation was of, by what its cause says; empty if that is none.
 CREATE MACRO compiled_function(cause_) AS regexp_extract(cause_, '^jit\((.*)\)$', 1);
 
+-- Internal: What all compilations of a process took.
+CREATE TABLE compiling_time AS
+SELECT process, sum(duration_ns) AS duration_ns FROM compilation GROUP BY process;
+
 -- How many instructions the graphs of the timeline have.
 -- * graph_hash: hash of the graph
 -- * instructions: its instructions, after optimization

@@ -42,8 +42,26 @@ CREATE MACRO processor_wait_of(process_) AS coalesce(
     (SELECT max(w.share) FROM processor_wait w WHERE w.process = process_), 0
 );
 
--- Internal: Steady steps of the timeline, with a device in it or without.
-CREATE TABLE warmed_up AS SELECT * FROM timeline_step WHERE steady;
+-- Internal: Steady steps of the timeline, with a device in it or without; `steps`: how many these are in the process,
+-- `loop_ns`: how long together.
+CREATE TABLE warmed_up AS
+SELECT *, count(*) OVER loop AS steps, sum(duration_ns) OVER loop AS loop_ns
+FROM timeline_step WHERE steady WINDOW loop AS (PARTITION BY process);
+
+-- Internal: Those with a device in it, with the time that no device had work: of several devices the least idle counts,
+-- since the others may wait for it or belong to another thread. `idle_unwaited_ns`: without waits, compiling and saving.
+CREATE TABLE idle_step AS
+SELECT t.*, d.* EXCLUDE (process, step), count(*) OVER loop AS steps, sum(t.duration_ns) OVER loop AS loop_ns
+FROM timeline_step t
+JOIN (
+    SELECT process, step, max(busy_ns) AS busy_ns, min(idle_input_ns) AS idle_input_ns,
+           min(idle_tracing_ns) AS idle_tracing_ns, min(idle_other_ns) AS idle_other_ns,
+           min(idle_dispatch_ns) AS idle_dispatch_ns, min(idle_upload_ns) AS idle_upload_ns,
+           min(idle_ns - idle_compile_ns - idle_wait_ns - idle_input_ns - idle_save_ns - coalesce(idle_collective_ns, 0))
+               AS idle_unwaited_ns
+    FROM device_step GROUP BY process, step
+) d USING (process, step)
+WHERE t.steady WINDOW loop AS (PARTITION BY t.process);
 
 -- Internal: The steps of the timeline, but what is all of one that nothing divides into steps.
 CREATE TABLE divided_step AS
@@ -75,23 +93,16 @@ SELECT TRUE AS known WHERE NOT EXISTS (SELECT 1 FROM timeline WHERE not_understo
 -- > SELECT idle_input_ns / duration_ns AS idle_for_input FROM steady_timeline
 CREATE TABLE steady_timeline AS
 SELECT
-    t.process,
+    process,
     count(*) AS steps,
-    sum(t.duration_ns)::BIGINT AS duration_ns,
-    sum(t.input_ns)::BIGINT AS input_ns,
-    sum(t.tracing_ns)::BIGINT AS tracing_ns,
-    sum(d.idle_input_ns)::BIGINT AS idle_input_ns,
-    sum(d.idle_tracing_ns)::BIGINT AS idle_tracing_ns,
-    sum(d.idle_other_ns)::BIGINT AS idle_other_ns
-FROM timeline_step t
-JOIN (
-    SELECT
-        process, step, min(idle_input_ns) AS idle_input_ns,
-        min(idle_tracing_ns) AS idle_tracing_ns, min(idle_other_ns) AS idle_other_ns
-    FROM device_step GROUP BY process, step
-) d ON d.process = t.process AND d.step = t.step
-WHERE t.steady
-GROUP BY t.process;
+    sum(duration_ns)::BIGINT AS duration_ns,
+    sum(input_ns)::BIGINT AS input_ns,
+    sum(tracing_ns)::BIGINT AS tracing_ns,
+    sum(idle_input_ns)::BIGINT AS idle_input_ns,
+    sum(idle_tracing_ns)::BIGINT AS idle_tracing_ns,
+    sum(idle_other_ns)::BIGINT AS idle_other_ns
+FROM idle_step
+GROUP BY process;
 
 -- Host samples of the loop by the user's line and by what they show: `input`, on any thread; `tracing`; `other`
 -- Python; `fallback` and `upload`, at lines that run an operator on the CPU or send tensors. All but
@@ -197,3 +208,95 @@ GROUP BY process;
 CREATE MACRO over_loop(process_, ns, steps_) AS (
     ns * greatest(1, coalesce((SELECT max(steps) FROM loop l WHERE l.process = process_), 0) / steps_)
 )::BIGINT;
+
+-- Internal: Lines with barriers in the steady steps of loops that have several in each turn, with the `turns` of their
+-- loop: how many of its steps are `fed` with new input, which came to the device or was waited for, and `updated`.
+-- `times`, `updates`: steps that the line ends, and those with an update; `due`: the line that ends most of those;
+-- `around`: the loop around its innermost; `launch_ns`: in barriers, without waiting for the device.
+CREATE TABLE repeated_barrier AS
+WITH steady AS (
+    SELECT s.*, p.barriers AS period
+    FROM steady_step s JOIN step_period p USING (process, thread)
+    WHERE p.barriers >= 2 AND s.barriers = 1
+),
+turn AS (
+    SELECT process, thread, period, count(*) AS barriers, count(*) / period AS turns,
+           count(*) FILTER (upload_ns > 0 OR input_ns > 0) AS fed,
+           count(*) FILTER (optimizer_steps > 0) AS updated
+    FROM steady GROUP BY process, thread, period
+),
+placed AS (
+    SELECT process, thread, file, line, any_value(function) AS function,
+           unnest(any_value(caller(steady))), count(*) AS times, sum(barrier_ns) AS barrier_ns,
+           count(*) FILTER (optimizer_steps > 0) AS updates
+    FROM steady GROUP BY process, thread, file, line
+),
+launching AS (
+    SELECT process, sum(dispatch_ns) / nullif(sum(dispatch_ns + wait_ns), 0) AS share
+    FROM timeline_step GROUP BY process
+),
+enclosing AS (
+    SELECT process, file, line, any_value({'file': loop_file, 'line': first_line, 'function': loop_function}) AS around
+    FROM enclosing_loop WHERE depth = 1 GROUP BY ALL
+)
+SELECT b.*, t.* EXCLUDE (process, thread), l.duration_ns AS loop_ns, e.around, b.barrier_ns * coalesce(a.share, 1) AS launch_ns,
+       first_value(site(b)) OVER (PARTITION BY b.process, b.thread ORDER BY b.updates DESC, b.file, b.line) AS due,
+       list(parse_filename(b.file) || ':' || b.line) OVER (
+           PARTITION BY b.process, b.thread ORDER BY b.file, b.line
+           ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS lines
+FROM placed b
+JOIN turn t USING (process, thread)
+LEFT JOIN steady_loop l USING (process, thread)
+LEFT JOIN launching a USING (process)
+LEFT JOIN enclosing e ON e.process = b.process AND e.file = b.file AND e.line = b.line;
+
+-- Internal: Loops with the time that Python takes to trace, as far as operators that fell back to the CPU do not, and the
+-- hottest line: of the loop's own lines if `least_share` of the samples are at these, else of all. `idle`: the share of
+-- the steps without work for a device meanwhile; `updating`: of the samples at lines that step an optimizer.
+CREATE MACRO traced_loop(least_share) AS TABLE
+WITH sampled AS (
+    SELECT process, sum(count) FILTER (kind = 'tracing') AS samples,
+           sum(count) FILTER (kind = 'tracing') / sum(count) AS tracing
+    FROM host_line WHERE kind IN ('tracing', 'fallback') GROUP BY process
+),
+hot AS (
+    SELECT DISTINCT ON (process) *, own >= least_share * of_kind AS stands_out
+    FROM (
+        SELECT *, sum(own) OVER (PARTITION BY process) AS owned
+        FROM host_line WHERE kind = 'tracing'
+    )
+    ORDER BY process, CASE WHEN owned >= least_share * of_kind THEN own ELSE count END DESC, rank
+),
+updating AS (
+    SELECT process, sum(count) / any_value(of_kind) AS share
+    FROM host_line SEMI JOIN optimizer USING (process, file, line)
+    WHERE kind = 'tracing' GROUP BY process
+)
+SELECT t.process, t.steps AS seen, s.samples,
+       s.tracing * t.tracing_ns / t.steps * (1 - processor_wait_of(t.process)) AS trace_ns,
+       s.tracing * t.idle_tracing_ns / t.duration_ns AS idle,
+       coalesce(device_is(p.device_kind, 'host'), FALSE) AS on_cpu,
+       h.file, h.line, h.function, h.stands_out, h.share AS part, top.lines, coalesce(u.share, 0) AS updating
+FROM steady_timeline t
+JOIN sampled s USING (process)
+JOIN hot h USING (process)
+JOIN hottest_lines top ON top.process = t.process AND top.kind = 'tracing'
+LEFT JOIN updating u USING (process)
+LEFT JOIN process p USING (process);
+
+-- Internal: Functions that run in several parts, as calls in a timeline alone show: where lines are recorded, by the line
+-- that the function after a break begins at.
+CREATE TABLE split_function AS
+SELECT
+    process, any_value(site(s)) AS site, max(s.count) AS count, CASE WHEN s.line IS NULL THEN s.frame END AS subject,
+    {'compiled': [coalesce(any_value(s.compiled), 'Compiled function ' || s.frame)],
+     'whole': FALSE, 'per_call': len(string_split(any_value(s.parts), ' > ')) - 1.0,
+     'frame_ms': any_value(f.frame_ns) / 1e6, 'step_ms': any_value(f.step_ns) / 1e6,
+     'parts': any_value(s.parts), 'breaks': count(*), 'between_ms': sum(s.between_ns) / 1e6,
+     'operators': sum(s.operators_ns) / nullif(sum(s.between_ns), 0), 'slight': FALSE} AS cause
+FROM (SELECT *, bool_or(line IS NOT NULL) OVER (PARTITION BY process, frame) AS placed FROM split_call) s
+LEFT JOIN frame_time f USING (process, frame)
+WHERE (s.line IS NOT NULL OR NOT s.placed)
+  AND process NOT IN (SELECT process FROM graph_break)
+  AND process NOT IN (SELECT process FROM process WHERE began_ns IS NOT NULL)
+GROUP BY process, s.frame, s.file, s.line;

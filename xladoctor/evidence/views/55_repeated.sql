@@ -53,9 +53,6 @@ WITH repeated AS (
     WHERE r.copies >= least_ AND c.duration_ns >= compile_s * 1e9
       AND r.process NOT IN (SELECT process FROM missing_barrier)
 ),
-compiling AS (
-    SELECT process, sum(duration_ns) AS duration_ns FROM compilation GROUP BY process
-),
 looping AS (
     SELECT process, max(duration_ns) AS duration_ns FROM loop GROUP BY process
 ),
@@ -93,7 +90,7 @@ SELECT
      'repeated_share': round(w.graph.part, 4), 'compile_s': round(w.duration_ns / 1e9, 3),
      'share_of_compiling': round(w.duration_ns / c.duration_ns, 4)} AS cause
 FROM worst w
-JOIN compiling c USING (process)
+JOIN compiling_time c USING (process)
 LEFT JOIN looping l USING (process)
 WHERE w.saved_ns >= saved_s * 1e9 AND w.saved_ns >= share * c.duration_ns;
 
@@ -112,7 +109,7 @@ SELECT
      'folded': TRUE} AS cause
 FROM repeated_line r
 JOIN compilation c USING (process, index)
-JOIN (SELECT process, sum(duration_ns) AS duration_ns FROM compilation GROUP BY process) a USING (process)
+JOIN compiling_time a USING (process)
 WHERE r.part * c.duration_ns >= saved_s * 1e9 AND r.part * c.duration_ns >= share * a.duration_ns
   AND c.index NOT IN (
       SELECT e.index FROM repetition q JOIN hlo_module n USING (process, program_id)
@@ -134,9 +131,9 @@ SELECT c.process, unnest(site(c)), g.copies AS count,
 FROM outgrown_weights g
 JOIN hlo_module m USING (process, program_id)
 JOIN compilation c ON c.process = m.process AND c.graph_hash = m.graph_hash
-JOIN (SELECT process, sum(duration_ns) AS all_ns FROM compilation GROUP BY process) a ON a.process = c.process
+JOIN compiling_time a ON a.process = c.process
 LEFT JOIN graph_size z ON z.process = c.process AND z.graph_hash = c.graph_hash
 LEFT JOIN step s ON s.process = c.process AND s.thread = c.thread AND s.index = c.step
 WHERE g.copies >= least_ AND c.outputs < g.weights AND c.duration_ns >= compile_s * 1e9
-  AND cost_ns >= saved_s * 1e9 AND cost_ns >= share * a.all_ns
+  AND cost_ns >= saved_s * 1e9 AND cost_ns >= share * a.duration_ns
   AND c.process NOT IN (SELECT process FROM missing_barrier);

@@ -22,6 +22,19 @@ CREATE MACRO pod_spread(value_, usual_) AS if(count(*) = 2, 0, mad(value_) FILTE
 CREATE MACRO pod_parts() AS ['input', 'compile', 'tracing', 'python', 'dispatch', 'upload', 'save', 'compute', 'exchange',
                              'waiting', 'idle'];
 
+-- Internal: A part of a step in words.
+CREATE MACRO pod_part_in_words(part_) AS CASE part_
+    WHEN 'input' THEN 'waiting for the next batch' WHEN 'compile' THEN 'compiling'
+    WHEN 'tracing' THEN 'Python records graphs' WHEN 'python' THEN 'Python on the host'
+    WHEN 'dispatch' THEN 'handing work to the device' WHEN 'upload' THEN 'sending data to the device'
+    WHEN 'save' THEN 'saving checkpoints' WHEN 'compute' THEN 'computing on the device'
+    WHEN 'exchange' THEN 'collectives, without the wait for others'
+    ELSE 'its devices are idle, and it is not recorded why'
+END;
+
+-- Internal: Names in words: eight of them, and how many more there are.
+CREATE MACRO in_words(names_) AS array_to_string(names_[:8], ', ') || if(len(names_) > 8, format(' and {} more', len(names_) - 8), '');
+
 -- Internal: The steps of a pod's processes by the pod's numbers and its clock: those that all processes have, or of
 -- which there are too few, those that most have; and that are steady in most of those. So a step in which one host
 -- compiles is among them, and warm-up is not. Where the slowest host is missing, what others wait for it would be
@@ -362,7 +375,14 @@ SELECT s.process, p.file, p.line, p.function, t.kind, t.part, t.late_steps AS co
        {'worst': (SELECT name FROM pod_process p WHERE p.process = t.worst), 'names': t.names[:8],
         'more': greatest(0, len(t.names) - 8), 'of': t.processes, 'part': t.part, 'late_steps': t.late_steps, 'steps': t.steps, 'excess_ms': round(t.excess_ns / 1e6, 3),
         'step_ms': round(t.step_ns / 1e6, 3), 'wait_ms': round(coalesce(l.waiting_ns, 0) / 1e6, 3),
-        'share': round(l.share, 4), 'collective': (SELECT hlo_op FROM pod_longest_wait), 'blameless': blameless} AS cause
+        'share': round(l.share, 4), 'collective': (SELECT hlo_op FROM pod_longest_wait), 'blameless': blameless} AS cause,
+       {'names': in_words(t.names), 'part': pod_part_in_words(t.part),
+        'longer': if(len(t.names) > 1, 'up to ', '') || format('{:.1f} ms longer', round(t.excess_ns / 1e6, 3)),
+        'most': CASE WHEN t.processes = 2 THEN 'the other process'
+                     WHEN 2 * len(t.names) < t.processes THEN format('most of the {} processes', t.processes)
+                     ELSE format('the other {}', t.processes - len(t.names)) END,
+        'others': if(t.processes > 2, 'The others wait', 'The other waits'),
+        'there': coalesce(', most of it in ' || (SELECT hlo_op FROM pod_longest_wait), '')} AS phrases
 FROM pod_straggler s JOIN together t USING (kind, part) JOIN lost l USING (kind, part)
 LEFT JOIN pod_place p ON p.process = t.worst AND p.part = t.part
 ORDER BY t.kind, t.part, s.excess_ns DESC, s.process;

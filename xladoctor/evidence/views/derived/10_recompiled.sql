@@ -38,6 +38,16 @@ CREATE MACRO for_same_types(process_, indices_) AS EXISTS (
     FROM key_change k WHERE k.process = process_ AND list_contains(indices_, k.index) AND k.what = 'same_types'
 );
 
+-- Internal: Whether nothing says what was new in these compilations, of which a text alone tells.
+CREATE MACRO no_key(process_, indices_) AS NOT EXISTS (
+    FROM key_change k WHERE k.process = process_ AND list_contains(indices_, k.index)
+) AND NOT EXISTS (SELECT 1 FROM process WHERE began_ns IS NOT NULL);
+
+-- Internal: Processes that also compile operators which are called outside of functions, and so have no guards.
+CREATE TABLE operator_compiler AS
+SELECT p.process FROM process p JOIN frontend_trait t USING (frontend)
+WHERE t.trait IN ('runs_xla', 'launches_operators') GROUP BY p.process HAVING count(*) = 2;
+
 -- Internal: the shapes that were new in some of these compilations, whatever else was; NULL if none was. The last counts.
 CREATE MACRO new_shapes(process_, indices_) AS (
     SELECT {'count': count(DISTINCT k.index), 'argument': arg_max(k.argument, k.index),
@@ -311,10 +321,14 @@ SELECT
         'reshaped': CASE WHEN kind = 'function' THEN new_shapes(r.process, indices) END,
         'same_types': for_same_types(r.process, indices),
         'explained': r.process IN (SELECT process FROM explaining_log),
-        'untold': NOT EXISTS (FROM key_change k WHERE k.process = r.process AND list_contains(indices, k.index))
-            AND NOT EXISTS (SELECT 1 FROM process WHERE began_ns IS NOT NULL),
+        'untold': no_key(r.process, indices),
         'frame_ms': frame_ns / 1e6, 'step_ms': step_ns / 1e6,
-        'changed_lines': CASE WHEN kind IN ('operations', 'growing') THEN lines[:6] END
+        'changed_lines': CASE WHEN kind IN ('operations', 'growing') THEN lines[:6] END,
+        'cut': CASE WHEN kind = 'unknown' THEN no_key(r.process, indices) AND EXISTS (
+            FROM compilation o WHERE o.process = r.process AND list_contains(indices, o.index)
+                AND o.compile_id IS NOT NULL AND o.duration_ns IS NULL AND o.end_ns IS NULL) END,
+        'operator': CASE WHEN kind = 'unknown' THEN r.process IN (FROM operator_compiler) AND NOT EXISTS (
+            FROM compilation o WHERE o.process = r.process AND list_contains(indices, o.index) AND o.compile_id IS NOT NULL) END
     } AS cause,
     kind, total, total_share, launches, unsettled, goes_on, marching, l.name IS NOT NULL AS limited,
     compiled_at.file IS NULL AS anywhere,
