@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 PROGRAMS = (
     "ci/",
     "cli/",
-    "differential/test_mutants",
+    "differential/",
     "environment/",
     "evidence_elsewhere/",
     "expectation/",

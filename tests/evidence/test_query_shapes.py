@@ -106,7 +106,7 @@ def rows_of(evidence: Evidence, names: set[str]) -> dict[str, Any]:
 def test_rows_are_those_without_shapes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evidence = load_evidence(str(path.parent))
     having = {name for name in views() if evidence.database.has_rows(name)}
-    with_shapes = rows_of(load_evidence(str(path.parent)), set(views()))
+    with_shapes = rows_of(evidence, set(views()))
     for each in (module, shapes_module):
         monkeypatch.setattr(each, "query_shapes", QueryShapes)
     shapes_module.named_by.cache_clear()
