@@ -89,17 +89,23 @@ def imports(file: Path, files: Set[Path]) -> Iterator[Path]:
     """Those of these files that a file imports, anywhere in it, with the packages that they lie in;
     all are paths below the repository's root.
     """
+    for name in _imported_names(file):
+        path = Path(*name.split("."))
+        yield from {path.with_suffix(".py"), path / "__init__.py"} & files
+
+
+@cache
+def _imported_names(file: Path) -> list[str]:
+    """What a file imports, with what it takes from there: modules, or names inside of them."""
+    names: list[str] = []
     for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))):
-        names: list[str] = []
         if isinstance(node, ast.ImportFrom):
             inside = file.parents[node.level - 1].parts if node.level else ()
             module = ".".join([*inside, *([node.module] if node.module else [])])
-            names = [module, *(f"{module}.{name.name}" for name in node.names)]
+            names += [module, *(f"{module}.{name.name}" for name in node.names)]
         elif isinstance(node, ast.Import):
-            names = [name.name for name in node.names]
-        for name in names:
-            path = Path(*name.split("."))
-            yield from {path.with_suffix(".py"), path / "__init__.py"} & files
+            names += [name.name for name in node.names]
+    return names
 
 
 if __name__ == "__main__":

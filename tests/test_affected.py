@@ -8,7 +8,7 @@ import pytest
 
 from tests.affected import affected_by
 
-pytestmark = pytest.mark.xdist_group("affected")  # the graph of imports is made once
+pytestmark = pytest.mark.xdist_group("sources")  # each file is parsed once for all of these
 
 
 def test_importers_of_importers_are_affected() -> None:

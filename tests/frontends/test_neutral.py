@@ -59,9 +59,8 @@ def allowed(file: str) -> bool:
     return own or any(file == may or file.startswith(f"{may}/") for may in MAY)
 
 
-@pytest.mark.parametrize("file", [file for file in files() if not allowed(file)])
-def test_file_names_no_framework(file: str) -> None:
-    assert naming(file) == []
+def test_files_name_no_framework() -> None:
+    assert {file: naming(file) for file in files() if not allowed(file) and naming(file)} == {}
 
 
 @pytest.mark.parametrize("may", MAY)
