@@ -55,6 +55,31 @@ PROGRAMS = (
     "tpu_check/test_run",
     "view/",
 )
+#: Tests that take seconds each, as what they generate, damage or read whole is much.
+LONG = (
+    "causes/test_derive.py::test_any_rows_have_a_reason",
+    "causes/test_derive.py::test_number_of_the_program_does_not_matter",
+    "causes/test_derive.py::test_order_of_the_rows_of_instructions_does_not_matter",
+    "chrome/test_graphs.py::test_whether_cuda_graphs_are_used_is_told_of_each_gpu",
+    "chrome/test_judged.py::test_kernels_are_called_by_what_tells_them_apart",
+    "chrome/test_judged.py::test_warm_up_is_what_shows_it",
+    "chrome/test_reader.py::test_a_trace_that_is_cut_off_anywhere",
+    "chrome/test_replayed.py",
+    "comparison/test_comparable.py::test_difference_forbids_judging_times",
+    "comparison/test_significance.py",
+    "diagnosis/test_pictures.py",
+    "evidence/test_contract.py::test_examples_run",
+    "evidence/test_query_shapes.py",
+    "ingest/test_compiled.py",
+    "ingest/test_effort.py",
+    "ingest/test_xplane.py",
+    "pods/test_rules.py",
+    "recording/test_remote_fetch.py",
+    "report/test_compilations.py::test_output_is_as_it_was",
+    "test_whole_files.py::test_killed_at_any_step",
+    "tpu_check/test_kept.py",
+    "xspace/",
+)
 #: What takes longest, the longest first: begun late, it would run on with the other worker idle.
 FIRST = (
     "live/test_determinism",
@@ -70,14 +95,14 @@ FIRST = (
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests of programs, and start long tests first."""
+    """Mark tests of the second half, and start the longest first."""
 
     def rank(item: pytest.Item) -> int:
         name = item.nodeid.removeprefix("tests/")
         return next((n for n, begin in enumerate(FIRST) if name.startswith(begin)), len(FIRST))
 
     for item in items:
-        if item.nodeid.removeprefix("tests/").startswith(PROGRAMS):
+        if item.nodeid.removeprefix("tests/").startswith((*PROGRAMS, *LONG)):
             item.add_marker("programs")
     items.sort(key=rank)
 

@@ -1,8 +1,8 @@
 """Each rule of the pack against evidence that must and must not trigger it.
 
 A case is a file ``<rule>/<name>.yaml`` in the form of docs/rule-cases.md. Its rule judges it, with
-those that it expects something of; of all tests, all rules do. Each time, the first three of each
-rule are judged.
+those that it expects something of; of all tests, all rules do. `make test` judges the first two of
+each rule, `make test-programs` the third.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from xladoctor.rule_cases.judge import judge, judged_by
 HERE = Path(__file__).parent
 CASES = sorted(HERE.glob("XD*/*.yaml"))
 RULES = load_rules()
-_EACH_TIME = 3  # cases of a rule; the others are thorough
+#: Cases of a rule that are judged each time, by the target; the others are thorough.
+_FIRST, _SECOND = 2, 3
 
 
 @cache
@@ -36,7 +37,8 @@ def _params() -> list[Any]:
     params = []
     for rule, cases in groupby(CASES, key=lambda path: path.parent.name):
         for number, path in enumerate(cases):
-            marks = [pytest.mark.thorough] * (number >= _EACH_TIME)
+            marks = [pytest.mark.thorough] * (number >= _SECOND)
+            marks += [pytest.mark.programs] * (number >= _FIRST)
             params.append(pytest.param(path, id=f"{rule}-{path.stem}", marks=marks))
     return params
 
