@@ -78,6 +78,15 @@ CASES = {
     "unknown_launches_go_by_the_period": Case(
         at(0, 20, 47, 48, launches=None), [{"count": 1}], steps=160, period=16
     ),
+    # -- what a fix saves
+    "with_one_shape_the_state_of_an_optimizer_is_compiled_for_all_the_same": Case(
+        at(0, inputs=20, outputs=44) + at(3, 4, 5, inputs=38, outputs=44),
+        [{"count": 3, "avoided": [2, 3]}],
+        kind="input_shape",
+    ),
+    "as_many_inputs_from_the_first_step": Case(
+        at(0, 3, 4, inputs=20, outputs=44), [{"count": 2, "avoided": [1, 2]}], kind="input_shape"
+    ),
     # -- outside of the loop
     "called_after_the_loop_from_elsewhere": Case(
         at(0, 10, callers="train.py:90") + at(40, 40, 40, callers="train.py:95"),
@@ -365,6 +374,8 @@ def of_process(number: int, case: Case) -> dict[str, list[Row]]:
             "user_file": None,
             "user_line": None,
             "thread": 1,
+            "inputs": None,
+            "outputs": None,
             **given,
         }
         key = {"process": number, "index": index}
@@ -380,6 +391,8 @@ def of_process(number: int, case: Case) -> dict[str, list[Row]]:
                 "user_file",
                 "user_line",
                 "thread",
+                "inputs",
+                "outputs",
             )
         }
         ordinal = row.pop("ordinal")
@@ -415,7 +428,8 @@ def judged() -> dict[int, list[Row]]:
     for kind in KINDS:
         query = "SELECT * FROM recompiled([$kind], $buckets, $phases) ORDER BY line"
         for row in database.rows(query, {"kind": kind, **THRESHOLDS}):
-            judged[row["process"]].append({**row["cause"], **row})
+            avoided = row["claim"]["compilations"]
+            judged[row["process"]].append({**row["cause"], **row, "avoided": avoided})
     return judged
 
 

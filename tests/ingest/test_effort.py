@@ -26,7 +26,7 @@ from xladoctor.ingest.console_text import read_text_file
 from xladoctor.ingest.frames import Frame, frame_in
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.xplane import space as spaces
-from xladoctor.ingest.xplane.read import read_space
+from xladoctor.ingest.xplane.read import _content, read_space
 from xladoctor.ingest.xplane.space import Space
 
 _MANY = 300_000
@@ -181,7 +181,7 @@ def test_content_larger_than_expected_is_read_to_its_end(tmp_path: Path) -> None
     path: Any = tmp_path / "file"
     path.write_bytes(bytes(range(256)) * 100)
     with Unpacked(path) as file:
-        content = spaces._content(file, 10)
+        content = _content(file, 10)
     assert np.array_equal(content, np.frombuffer(path.read_bytes(), np.uint8))
     assert not content.flags.writeable
 

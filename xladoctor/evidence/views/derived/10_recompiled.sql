@@ -206,6 +206,12 @@ CREATE MACRO trends(sizes_) AS coalesce(
 -- with a probability below 3/300, at 95% confidence, if sizes are drawn and follow no trend.
 CREATE MACRO settled_steps() AS 300;
 
+-- Internal: the first compilation of a call site with so many inputs and outputs. With shapes that stay the same it is still
+-- needed: the second step of a training has the optimizer's state among its inputs.
+CREATE TABLE first_of_its_inputs AS
+SELECT process, min(index) AS index FROM compilation WHERE inputs IS NOT NULL
+GROUP BY process, thread, file, line, via, cause, inputs, outputs;
+
 -- Internal: compilations after warm-up by call site and kind of cause and, for inputs and numbers, by their
 -- line. What is said of the change is about the line with most of them. `total`, `goes_on`, `last`
 -- and `total_share` (of the loop's time without other compiling) are of all causes of a site. `full`
@@ -213,7 +219,7 @@ CREATE MACRO settled_steps() AS 300;
 CREATE TABLE recompiled_site AS
 WITH late AS (
     SELECT process, file, line, function, user_file, user_line, user_function, via, compiled, what, place, unsettled,
-           ahead, basis, parameter, argument, hint, index, ordinal, dimension, op, pattern, seen, possible, was, now, lines,
+           ahead, (process, index) IN (FROM first_of_its_inputs) AS needed, basis, parameter, argument, hint, index, ordinal, dimension, op, pattern, seen, possible, was, now, lines,
            value, compile_id, graph_hash, launches, warmed_up, duration_ns, running_ns, steps, captured,
            CASE WHEN what IN ('input_shape', 'input_type') THEN spot
                 WHEN what = 'constant' THEN coalesce(spot, mode(spot) OVER (
@@ -250,6 +256,7 @@ grouped AS (
         list(ordinal ORDER BY index) FILTER (dimension IS NOT DISTINCT FROM varying) AS ordinals, list(now ORDER BY index) AS nows,
         max(split_part(compile_id, '/', 1)) AS frame,
         list(graph_hash) AS hashes, list(index ORDER BY index) AS indices,
+        list(index ORDER BY index) FILTER (NOT needed OR what <> 'input_shape') AS avoidable,
         max(launches) AS launches, CASE WHEN max(warmed_up) > 0 THEN greatest(count(*), max(warmed_up)) END::BIGINT AS warmed_up,
         any_value(last) AS last, any_value(total) AS total,
         count(*) AS count, sum(duration_ns)::BIGINT AS cost_ns, bool_or(unsettled OR may_go_on) AS unsettled,
@@ -293,7 +300,7 @@ SELECT
                 THEN also(collates[1], 'collated') END),
     count, count / coalesce(steps, launches) AS per_step,
     cost_ns, 'measured' AS cost_basis,
-    claim('compile_once', 'compile', compilations_ := indices) AS claim,
+    claim('compile_once', 'compile', compilations_ := coalesce(avoidable, [])) AS claim,
     CASE WHEN ahead OR coalesce(pattern = 'last_batch', FALSE)  -- each epoch ends alike
               OR (steps IS NULL AND EXISTS (FROM launch u WHERE u.process = r.process)) THEN TRUE  -- no loop repeats it
          WHEN unsettled THEN FALSE WHEN r.settled THEN TRUE END AS settled,
