@@ -84,6 +84,11 @@ CASES = {
         [{"count": 3, "avoided": [2, 3]}],
         kind="input_shape",
     ),
+    "with_one_shape_numbers_of_unrolled_loops_are_not_compiled_anew": Case(
+        [{**row, "inputs": 20 + row["ordinal"], "outputs": 44} for row in at(0, 3, 4)],
+        [{"count": 2, "avoided": [1, 2]}],
+        kind="input_shape",
+    ),
     "as_many_inputs_from_the_first_step": Case(
         at(0, 3, 4, inputs=20, outputs=44), [{"count": 2, "avoided": [1, 2]}], kind="input_shape"
     ),

@@ -206,11 +206,16 @@ CREATE MACRO trends(sizes_) AS coalesce(
 -- with a probability below 3/300, at 95% confidence, if sizes are drawn and follow no trend.
 CREATE MACRO settled_steps() AS 300;
 
--- Internal: the first compilation of a call site with so many inputs and outputs. With shapes that stay the same it is still
--- needed: the second step of a training has the optimizer's state among its inputs.
-CREATE TABLE first_of_its_inputs AS
-SELECT process, min(index) AS index FROM compilation WHERE inputs IS NOT NULL
-GROUP BY process, thread, file, line, via, cause, inputs, outputs;
+-- Internal: the first compilation of a call site with another number of inputs or outputs, where there are two: with shapes
+-- that stay the same it is still needed, as the second step of a training has the optimizer's state among its inputs.
+-- Where there are more, they come of the shapes: numbers in a loop that is unrolled are inputs.
+CREATE TABLE first_with_state AS
+SELECT process, max(begin) AS index
+FROM (
+    SELECT process, thread, file, line, via, cause, min(index) AS begin FROM compilation WHERE inputs IS NOT NULL
+    GROUP BY process, thread, file, line, via, cause, inputs, outputs
+)
+GROUP BY process, thread, file, line, via, cause HAVING count(*) = 2;
 
 -- Internal: compilations after warm-up by call site and kind of cause and, for inputs and numbers, by their
 -- line. What is said of the change is about the line with most of them. `total`, `goes_on`, `last`
@@ -219,7 +224,7 @@ GROUP BY process, thread, file, line, via, cause, inputs, outputs;
 CREATE TABLE recompiled_site AS
 WITH late AS (
     SELECT process, file, line, function, user_file, user_line, user_function, via, compiled, what, place, unsettled,
-           ahead, (process, index) IN (FROM first_of_its_inputs) AS needed, basis, parameter, argument, hint, index, ordinal, dimension, op, pattern, seen, possible, was, now, lines,
+           ahead, (process, index) IN (FROM first_with_state) AS needed, basis, parameter, argument, hint, index, ordinal, dimension, op, pattern, seen, possible, was, now, lines,
            value, compile_id, graph_hash, launches, warmed_up, duration_ns, running_ns, steps, captured,
            CASE WHEN what IN ('input_shape', 'input_type') THEN spot
                 WHEN what = 'constant' THEN coalesce(spot, mode(spot) OVER (
