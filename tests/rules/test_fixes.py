@@ -1,4 +1,4 @@
-"""What fixes of the pack tell to write at a finding's own line."""
+"""What fixes of the pack say by the cause of a finding."""
 
 from __future__ import annotations
 
@@ -51,48 +51,17 @@ def test_lengths_at_random_are_padded_to_a_multiple() -> None:
 
 def test_a_missing_barrier_comes_with_what_each_turn_would_compile() -> None:
     text = fix("XD301", given(HERE / "XD301" / "turns_of_other_shapes.yaml"))
-    assert "of the loop in line 30, below line 45 and indented one level more than line 30" in text
-    assert "wrap the loader in MpDeviceLoader" in text
-    assert "random numbers" not in text
-    assert "Each turn of the loop in line 34 reads a value" in text
-    assert "What is read only to be shown (line 44) belongs below it" in text
-    assert "Line 33 slices at another place in each turn" in text
-    assert "where batches are put together (train.py:12)" in text
-    assert "x = torch.nn.functional.pad(x, (0, -x.shape[1] % 48))" in text
+    assert "as the last line of the loop in line 30, below line 45, and of each loop within" in text
+    assert "pad to a few shapes" in text
 
 
-def test_a_missing_barrier_is_told_by_what_the_program_does() -> None:
-    case = given(HERE / "XD301" / "end_of_the_loops_body.yaml")
-    assert "loader" not in fix("XD301", case)
-    dropout = {"hash": "g0", "instructions": ["aten::bernoulli f32[8] compare @train.py:33"]}
-    compiled = [{**row, "graph_hash": "g0"} for row in case["tables"]["compilation"]]
-    tables = {**case["tables"], "compilation": compiled}
-    text = fix("XD301", {**case, "tables": tables, "graphs": [dropout]})
-    assert text.endswith("With barriers, other random numbers are drawn (dropout, multinomial).")
-
-
-def test_a_value_that_is_assigned_stays_a_tensor() -> None:
-    assert "d_x = output.mean().detach() in place of" in read_by("d_x = output.mean().item()")
-    assert "gain = goal - value.detach().squeeze()" in read_by("gain = goal - value.item()")
-
-
-def test_a_count_is_summed_in_whole_numbers() -> None:
-    count = read_by("hits += (guess == labels).sum().item()")
-    assert "hits = torch.zeros(1, dtype=torch.long).to(device)" in count
-    assert "total = torch.zeros(1).to(device)" in read_by("total += loss.item()")
+def test_a_missing_barrier_alone_is_just_that() -> None:
+    text = fix("XD301", given(HERE / "XD301" / "end_of_the_loops_body.yaml"))
+    assert "will then be compiled" not in text
 
 
 def test_a_value_that_is_returned_may_have_to_be_read() -> None:
     assert "right above line 33" in read_by("return action.item()")
-
-
-@pytest.mark.parametrize(
-    ("shape", "dimension", "size"),
-    [("f32[16,32]", 1, 32), ("(31, 32)", 0, 31), ("s64[7]", 0, 7)],
-)
-def test_a_size_is_read_from_a_shape_of_a_message(shape: str, dimension: int, size: int) -> None:
-    template = TEMPLATES.from_string("{{ shape | size_at(dimension) }}")
-    assert template.render(shape=shape, dimension=dimension) == str(size)
 
 
 @pytest.mark.parametrize(
@@ -140,52 +109,14 @@ def number_in(op: str, source: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("op", "source", "instead"),
+    ("op", "source", "text"),
     [
-        (
-            "xla::update_slice",
-            "ids[i + 1] = new[0]  # written by index",
-            "ids[torch.tensor([i + 1]).to(device)] = new[0] in place of line 38",
-        ),
-        (
-            "xla::update_slice",
-            "ids[i] = ids[i] * 2",
-            "ids[torch.tensor([i]).to(device)] = ids[i] * 2 in place",
-        ),
-        (
-            "xla::generic_slice",
-            "ids[i] = ids[i] * 2",
-            "ids[i] = ids.index_select(0, torch.tensor([i]).to(device))[0] * 2 in place",
-        ),
         ("xla::update_slice", "ids[:, i] = new", "x.index_copy_(1, torch.tensor([i]).to(device)"),
         ("xla::update_slice", "ids[a:b] = new[i]", "x[torch.arange(a, b).to(device)] = y"),
         ("xla::generic_slice", "y = ids[:, i]", "Send the number as a tensor"),
-        ("aten::mul", "y = 2 * ids[i]", "Send the number as a tensor"),
-        (
-            "aten::pow",
-            "y = x**n  # y**2",
-            "y = torch.pow(x, torch.tensor([n]).to(device)) in place",
-        ),
-        ("aten::pow", "y = x**2", "Send the number as a tensor"),  # not the one that changes
+        ("xla::generic_slice", "for time in times:", "Go through a copy on the host"),
+        ("aten::pow", "y = x**n", "Send the number as a tensor"),
     ],
 )
-def test_a_number_is_passed_as_data_where_the_operator_takes_it(
-    op: str, source: str, instead: str
-) -> None:
-    assert instead in number_in(op, source)
-
-
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("idx = torch.cat((idx, following), dim=1)", "idx, following"),
-        ("self.k = torch.cat([self.k, new[:, 0]], 2)", "self.k, new[:, 0]"),
-        ("x = torch.cat([start, x], 1)", "x, new"),
-        ("x = torch.cat([x, a, b], 1)", "x, new"),
-        ("x = torch.cat(", "x, new"),
-        pytest.param(f"x = cat([x, {'-' * 4000}y])", "x, new", id="deep"),
-    ],
-)
-def test_what_a_line_appends_is_named_as_it_names_it(source: str, names: str) -> None:
-    template = TEMPLATES.from_string("{{ source | appended | join(', ') }}")
-    assert template.render(source=source) == names
+def test_what_a_number_does_decides_how_it_becomes_data(op: str, source: str, text: str) -> None:
+    assert text in number_in(op, source)

@@ -25,12 +25,6 @@ _LOOP = """
     WHERE e.process = $process AND e.file = $file AND e.line = $line
     ORDER BY p.process IS NULL, e.depth LIMIT 1  -- the loop that a barrier is due in comes first
 """
-_PROGRAM = """
-    SELECT EXISTS (FROM loader WHERE process = $process) AS loader,
-        EXISTS (FROM hlo_instruction
-            WHERE process = $process AND regexp_matches(op_type, $drawing)) AS draws
-"""
-_DRAWING = r"(bernoulli|dropout|exponential|multinomial|normal|rand[a-z]*|uniform)_?$"
 #: Blocks that end with the barrier: a loop over a loader that ends steps, or a step as a block.
 _ENDS_ITS_BLOCK = re.compile(r"\s*(async\s+)?(for|with)\b")
 
@@ -42,8 +36,7 @@ def around(row: dict[str, Any], source: str | None, evidence: Evidence) -> dict[
         ``barrier``, the barrier's line if it is in the same function; ``below_barrier``, whether
         the row's line comes after it; ``barrier_called``, file and line of a barrier in a function
         that the loop calls; ``unbarred``, first line, last line and file of a loop without a
-        barrier, whether the program has a ``loader``, and whether it ``draws`` random numbers on
-        the device. Each is None if it is unknown or does not exist.
+        barrier. Each is None if it is unknown or does not exist.
     """
     place = {key: row.get(key) for key in ("process", "file", "line")}
     nearest = evidence.database.rows(_NEAREST, place | {"function": row.get("function")})
@@ -51,9 +44,7 @@ def around(row: dict[str, Any], source: str | None, evidence: Evidence) -> dict[
     if not nearest:
         loops = evidence.database.rows(_LOOP, place)
         if loops:
-            asked = {"process": row.get("process"), "drawing": _DRAWING}
-            (program,) = evidence.database.rows(_PROGRAM, asked)
-            facts["unbarred"] = loops[0] | program | {"file": evidence.shown(loops[0]["file"])}
+            facts["unbarred"] = loops[0] | {"file": evidence.shown(loops[0]["file"])}
         return facts
     (barrier,) = nearest
     if not barrier["here"]:

@@ -11,7 +11,6 @@ from typing import Any
 
 from xladoctor.diagnosis import barriers, ranking, third_party
 from xladoctor.diagnosis.construct import deciding
-from xladoctor.diagnosis.expression import Expression, expression
 from xladoctor.diagnosis.finding import NO_SAVING, Cost, CostBasis, Finding, Location, Saving
 from xladoctor.diagnosis.fingerprint import distinct, fingerprint
 from xladoctor.diagnosis.interface import TimeSpent
@@ -21,6 +20,7 @@ from xladoctor.diagnosis.rule_row import ROW_COLUMNS
 from xladoctor.diagnosis.same_call import by_call, joined
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.source_line import without_comment
+from xladoctor.diagnosis.span import span
 from xladoctor.diagnosis.whatif import Fix, claims_of
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.source import source_line
@@ -172,7 +172,7 @@ def _severity(
 def _with_own_fixes(
     rule: Rule, groups: list[list[Row]], found: list[Finding], evidence: Evidence
 ) -> list[Finding]:
-    """The findings, each with the fix for its line, if the rule has one."""
+    """The findings, each with the fix for its cause, if the rule has one."""
     if not rule.fix_here:
         return found
     values = [
@@ -190,35 +190,13 @@ def _with_own_fixes(
 
 
 def _fix_values(row: Row, locations: list[Location], evidence: Evidence) -> Row:
-    """The values that a fix for a line can use."""
+    """The values that a fix by cause can use."""
     source = locations[0].source if locations else None
     return {
         **_message_values(row, evidence),
         **barriers.around(row, source, evidence),
-        "code": _meant(row, source) if source else None,
         "source": without_comment(source or "").strip(),
     }
-
-
-def _meant(row: Row, source: str) -> Expression | None:
-    """The expression in the line that the finding is about, by the names in its cause."""
-    named = expression(source, _names(row))
-    reads = _named_values(row).get("kinds")
-    return named if named or reads else expression(source, ())
-
-
-def _named_values(row: Row) -> Mapping[str, Any]:
-    """The cause's named values; empty if the cause is just a word."""
-    cause = row.get("cause")
-    return cause if isinstance(cause, Mapping) else {}
-
-
-def _names(row: Row) -> list[str]:
-    """The names of what the line calls: kinds of reads, or an operator."""
-    cause = _named_values(row)
-    operator = str(cause.get("op") or "").rpartition("::")[2]
-    called = re.findall(r"\b(\w+)\(", cause.get("call") or "")
-    return [*(cause.get("kinds") or []), *([operator] if operator else []), *called]
 
 
 def _effect(rule: Rule, row: Row) -> Fix:
@@ -309,8 +287,19 @@ def _decided(rule: Rule, row: Row, locations: list[Location], evidence: Evidence
 
 
 def _span(row: Row, source: str | None) -> tuple[int, int] | None:
-    meant = _meant(row, source) if source and _names(row) else None
-    return meant.span if meant else None
+    """The expression in the line that the finding is about, by the names in its cause: kinds of
+    reads, or an operator.
+    """
+    cause = row.get("cause")
+    if not source or not isinstance(cause, Mapping):
+        return None
+    kinds = cause.get("kinds") or []
+    operator = str(cause.get("op") or "").rpartition("::")[2]
+    called = re.findall(r"\b(\w+)\(", cause.get("call") or "")
+    names = [*kinds, *filter(None, [operator]), *called]
+    if not names:
+        return None
+    return span(source, names) or (None if kinds else span(source, ()))
 
 
 def _message_values(row: Row, evidence: Evidence) -> Row:

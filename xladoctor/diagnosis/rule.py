@@ -26,7 +26,6 @@ from pydantic import (
 
 from xladoctor.diagnosis.case import Case, Frontend, known_frontend
 from xladoctor.diagnosis.example import Example, ExampleOrPair, of_pair
-from xladoctor.diagnosis.expression import appended
 from xladoctor.diagnosis.phrases import part_of_step, places, shares
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.allowlist import not_of_the_evidence
@@ -116,11 +115,6 @@ def _padding_multiple(sizes: Sequence[int]) -> int:
     return 8 * -(-longest // 8) if longest <= 2 * min(sizes) else 32 * -(-longest // 128)
 
 
-def _size_at(shape: str, dimension: int) -> int:
-    """A dimension's size in a shape's text: 16 for ``f32[16,32]`` or ``(16, 32)`` at 0."""
-    return int(shape.rsplit("[", maxsplit=1)[-1].strip("()]").split(",")[dimension])
-
-
 #: Sandboxed: a third-party rule's message can only produce text.
 _WORDS = "{{ words."
 TEMPLATES = ImmutableSandboxedEnvironment(
@@ -137,8 +131,6 @@ TEMPLATES.filters.update(
     places=places,
     shares=shares,
     padding_multiple=_padding_multiple,
-    size_at=_size_at,
-    appended=appended,
 )
 
 

@@ -57,10 +57,10 @@ KEYS = {
     " a share, `duration` seconds, `places` a list of lines",
     "why": "why that is slow",
     "fix": "what to do about it",
-    "fix_here": "the same for the finding's own line, a template as `message` is, which knows the"
-    " line as `code`, the line of its barrier as `barrier` and whether it is `below_barrier`, the"
-    " place of one in a function that the loop calls as `barrier_called`, and a loop without any as"
-    " `unbarred`; where it is empty, reports have `fix`",
+    "fix_here": "the same by the finding's cause, a template as `message` is, which knows the"
+    " line's code as `source`, the line of its barrier as `barrier` and whether it is"
+    " `below_barrier`, the place of one in a function that the loop calls as `barrier_called`, and"
+    " a loop without any as `unbarred`; where it is empty, reports have `fix`",
     "fix_by": "kinds of `xladoctor fix` that can follow the fix, in the order in which they are"
     " tried (docs/fixes.md)",
     "untried": "why no test follows the fix and measures what it saves, if none can",

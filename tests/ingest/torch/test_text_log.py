@@ -463,8 +463,8 @@ def test_several_arguments_are_all_named(tmp_path: Path, parameter_first: bool) 
     assert "self._parameters['w'] changed shape, last from size 64" in finding.message
     assert "mask changed shape, last from size 30 of dimension 1 to size 20" in finding.message
     assert "PyTorch suggests: consider using torch._dynamo.config" in finding.message
-    assert finding.fix.startswith("self._parameters['w']: before the first call")
-    assert " mask: by default" in finding.fix
+    assert finding.fix.startswith("Before the first call: torch._dynamo.config.force_parameter")
+    assert "mark it before the call" in finding.fix
 
 
 def test_sizes_of_layers_in_a_record_that_is_followed_by_a_cut_one(tmp_path: Path) -> None:

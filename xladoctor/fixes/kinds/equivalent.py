@@ -7,9 +7,9 @@ import ast
 import libcst as cst
 
 from xladoctor.fixes.case import Case
+from xladoctor.fixes.equivalent import equivalent
 from xladoctor.fixes.interface import Change, Edit, Refused
 from xladoctor.fixes.source import Source
-from xladoctor.frontends.equivalent import equivalent
 
 _FUNCTIONAL = "torch.nn.functional"
 #: Methods that give another type of element, in which others compute.
