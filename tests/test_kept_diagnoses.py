@@ -14,7 +14,7 @@ import pytest
 from xladoctor import doctor
 from xladoctor.configuration.interface import Configuration, Configured
 from xladoctor.configuration.selection import Selection
-from xladoctor.diagnosis.examination import Examination
+from xladoctor.diagnosis.examination import Examination, Extras
 from xladoctor.kept_diagnoses import KeptDiagnosis
 
 SAMPLE = Path(__file__).parents[1] / "sample_traces" / "scalar_read"
@@ -62,6 +62,17 @@ def test_what_is_kept_is_not_read_again(
     monkeypatch.setattr(doctor, "_load_alone", lambda *_: pytest.fail("read again"))
     second = doctor.examine(str(run), chosen)
     assert second.diagnosis == first.diagnosis
+
+
+def test_patches_are_kept_and_shown_only_where_they_are_asked_for(
+    run: Path, chosen: Selection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time.sleep(0.05)
+    plain = doctor.examine(str(run), chosen).diagnosis
+    planned = doctor.examine(str(run), chosen, extras=Extras(patches=True)).diagnosis
+    monkeypatch.setattr(doctor, "_load_alone", lambda *_: pytest.fail("read again"))
+    assert doctor.examine(str(run), chosen, extras=Extras(patches=True)).diagnosis == planned
+    assert doctor.examine(str(run), chosen).diagnosis == plain
 
 
 def test_the_evidence_is_read_when_it_is_needed(run: Path, chosen: Selection) -> None:

@@ -20,7 +20,7 @@ from xladoctor.storage.address import is_url
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
     from xladoctor.configuration.selection import Selection
-    from xladoctor.diagnosis.examination import Examination
+    from xladoctor.diagnosis.examination import Examination, Extras
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.diagnosis.rule import Rule
     from xladoctor.evidence.interface import Evidence, Origin, Period
@@ -170,12 +170,13 @@ def examine(
     *,
     session: str | None = None,
     progress: Progress | None = None,
-    pictures: bool = False,
+    extras: Extras | None = None,
     where: Where | None = None,
 ) -> Examination:
     """Load a path, and diagnose it; arguments and errors as above.
 
     Args:
+        extras: what formats show besides; nothing by default.
         where: where many hosts are reduced; by default in processes of this machine.
 
     Raises:
@@ -190,7 +191,7 @@ def examine(
         return examine_pod(pod, selection, total_steps, where, progress)
     load = cache(partial(_load_alone, path, session, progress))
     kept = KeptDiagnosis(path, selection, total_steps, session)
-    return _examined(kept, load, selection, total_steps, pictures=pictures)
+    return _examined(kept, load, selection, total_steps, extras)
 
 
 def examine_joined(
@@ -202,11 +203,12 @@ def examine_joined(
     pictures: bool = False,
 ) -> Examination:
     """As :func:`examine`; of many hosts, what is kept of each is judged as if it were of one."""
+    from xladoctor.diagnosis.examination import Extras
     from xladoctor.kept_diagnoses import KeptDiagnosis
 
     load = cache(partial(load_evidence, path, session, progress))
     kept = KeptDiagnosis(path, selection, None, session)
-    return _examined(kept, load, selection, None, pictures=pictures)
+    return _examined(kept, load, selection, None, Extras(pictures=pictures))
 
 
 def _examined(
@@ -214,17 +216,20 @@ def _examined(
     load: Callable[[], Evidence],
     selection: Selection,
     total_steps: int | None,
-    *,
-    pictures: bool,
+    extras: Extras | None = None,
 ) -> Examination:
     """The diagnosis that is kept, else a new one."""
-    from xladoctor.diagnosis.examination import Examination
+    from xladoctor.diagnosis.examination import Examination, Extras
+    from xladoctor.fixes.suggest import with_patches
 
-    diagnosis = kept.read()
+    extras = extras or Extras()
+    diagnosis = kept.read(patches=extras.patches)
     if diagnosis is None:
         diagnosis = diagnose(load(), selection, total_steps)
-        kept.keep(diagnosis, load())
-    if pictures:
+        if extras.patches:
+            diagnosis = with_patches(diagnosis, load())
+        kept.keep(diagnosis, load(), patches=extras.patches)
+    if extras.pictures:
         from xladoctor.diagnosis.pictures import make
 
         diagnosis = replace(diagnosis, pictures=make.pictures(load(), diagnosis))
@@ -238,24 +243,27 @@ def examine_run(
     *,
     progress: Progress | None = None,
     lost: tuple[str, ...] = (),
-    pictures: bool = False,
+    extras: Extras | None = None,
 ) -> Examination:
     """Load and diagnose a run directory, and keep the diagnosis there if it can be written."""
-    from xladoctor.diagnosis.examination import Examination
+    from xladoctor.diagnosis.examination import Examination, Extras
+    from xladoctor.fixes.suggest import with_patches
     from xladoctor.kept_diagnoses import KeptDiagnosis
     from xladoctor.report.output import say
     from xladoctor.report.run_files import write_diagnosis
 
-    path = str(from_here(run.path))
+    path, extras = str(from_here(run.path)), extras or Extras()
     kept = KeptDiagnosis(path, selection, total_steps)
     evidence = _load_alone(path, progress=progress, lost=lost)
-    diagnosis = diagnose(evidence, selection, total_steps, pictures=pictures)
+    diagnosis = diagnose(evidence, selection, total_steps, pictures=extras.pictures)
     try:
         write_diagnosis(run, diagnosis)
     except OSError as error:
         say(f"cannot write {run.diagnosis}: {error.strerror}")
+    if extras.patches:
+        diagnosis = with_patches(diagnosis, evidence)
     if not lost:
-        kept.keep(diagnosis, evidence)
+        kept.keep(diagnosis, evidence, patches=extras.patches)
     return Examination(diagnosis, lambda: evidence)
 
 
@@ -263,8 +271,7 @@ def examine_outcome(
     outcome: RunOutcome,
     selection: Selection,
     total_steps: int | None = None,
-    *,
-    pictures: bool = False,
+    extras: Extras | None = None,
 ) -> Iterator[Examination]:
     """The examination of each program that a command ran, in order.
 
@@ -282,9 +289,7 @@ def examine_outcome(
                 "something removed it while the program ran",
             )
         try:
-            examination = examine_run(
-                run, selection, total_steps, lost=outcome.lost, pictures=pictures
-            )
+            examination = examine_run(run, selection, total_steps, lost=outcome.lost, extras=extras)
         except IngestError as error:
             raise IngestError([*error.what.splitlines(), *outcome.lost], error.hint) from error
         yield examination
@@ -357,24 +362,10 @@ def plan_fixes(
             "run the program with `xladoctor run`",
         )
     kept = KeptDiagnosis(path, selection, None)
-    examination = _examined(kept, load, selection, None, pictures=False)
+    examination = _examined(kept, load, selection, None)
     evidence, diagnosis = examination.evidence, examination.diagnosis
     made = plan(evidence, diagnosis, root or Path(evidence.root or ""))
     return diagnosis, replace(made, held=held(made.patches, evidence))
-
-
-def with_suggestions(examination: Examination) -> Diagnosis:
-    """The diagnosis of a run with its safe patches, as suggestions."""
-    from xladoctor.fixes.plan import plan
-    from xladoctor.fixes.suggest import with_suggestions
-
-    diagnosis = examination.diagnosis
-    if is_url(diagnosis.run.path):  # of a program whose files are elsewhere
-        return diagnosis
-    evidence = examination.evidence
-    if evidence.manifest is None or evidence.root is None:
-        return diagnosis
-    return with_suggestions(diagnosis, evidence, plan(evidence, diagnosis, Path(evidence.root)))
 
 
 def add_ignores(examinations: Sequence[Examination]) -> list[str]:

@@ -59,6 +59,7 @@ class _Entry:
             there.
         frontend: of the evidence.
         pack: the ids of the rules that apply to it.
+        patches: whether patches were planned for its findings.
     """
 
     evidence: dict[str, Stamp]
@@ -67,6 +68,7 @@ class _Entry:
     excerpts: dict[str, list[tuple[int, str]]]
     frontend: str
     pack: list[str]
+    patches: bool
 
 
 class KeptDiagnosis:
@@ -89,8 +91,12 @@ class KeptDiagnosis:
             [selection.digest, selection.notes, total_steps, session],
         )
 
-    def read(self) -> Diagnosis | None:
-        """The diagnosis, if it is kept and nothing changed since."""
+    def read(self, *, patches: bool = False) -> Diagnosis | None:
+        """The diagnosis, if it is kept and nothing changed since.
+
+        Args:
+            patches: whether it is to have patches; else it has none.
+        """
         file = _DIAGNOSES.get(self._key) if self._places else None
         if file is None:
             return None
@@ -102,9 +108,15 @@ class KeptDiagnosis:
         except (OSError, ValueError):
             return None
         changed = entry.evidence != self._stamps() or entry.sources != _stamps_of(entry.sources)
-        return None if changed else self._complete(entry)
+        if changed or (patches and not entry.patches):
+            return None
+        diagnosis = self._complete(entry)
+        if patches:
+            return diagnosis
+        findings = [replace(finding, suggestion=None) for finding in diagnosis.findings]
+        return replace(diagnosis, findings=findings)
 
-    def keep(self, diagnosis: Diagnosis, evidence: Evidence) -> None:
+    def keep(self, diagnosis: Diagnosis, evidence: Evidence, *, patches: bool = False) -> None:
         """Keep the diagnosis, unless a file changed meanwhile, or another try may show more."""
         stamps, sources = self._stamps(), _stamps_of(evidence.consulted)
         if not stamps or diagnosis.pictures is None or _is_passing(diagnosis):
@@ -114,7 +126,7 @@ class KeptDiagnosis:
         if any(stamp and max(stamp[1:3]) >= self._began_ns for stamp in (*read, *sources.values())):
             return
         excerpts, pack = diagnosis.pictures.excerpts, list(diagnosis.pack)
-        entry = _Entry(stamps, sources, diagnosis, excerpts, evidence.frontend, pack)
+        entry = _Entry(stamps, sources, diagnosis, excerpts, evidence.frontend, pack, patches)
         undrawn = replace(diagnosis, pictures=Pictures(excerpts=excerpts))
         try:
             content = _adapter().dump_json(entry)
@@ -131,7 +143,8 @@ class KeptDiagnosis:
         rules = {rule.id: rule for rule in self._selection.rules}
         own = {name: rules[name].for_frontend(entry.frontend) for name in entry.pack}
         pack = {name: rule for name, rule in own.items() if rule}
-        return replace(entry.diagnosis, pack=pack, pictures=Pictures(excerpts=entry.excerpts))
+        pictures = Pictures(excerpts=entry.excerpts)
+        return replace(entry.diagnosis, pack=pack, pictures=pictures)
 
     def _stamps(self) -> dict[str, Stamp]:
         """The stamps of what was named; empty if that is too much."""

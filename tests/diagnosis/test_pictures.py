@@ -12,6 +12,7 @@ import pytest
 from tests.support import evidence, step
 from xladoctor import doctor
 from xladoctor.configuration.selection import Selection
+from xladoctor.diagnosis.examination import Extras
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.pictures import steps as module
@@ -28,7 +29,7 @@ SAMPLES = Path(__file__).parents[2] / "sample_traces"
 @cache
 def diagnosed(name: str) -> Diagnosis:
     selection = Selection(load_rules(), [], [], {})
-    return doctor.examine(str(SAMPLES / name), selection, pictures=True).diagnosis
+    return doctor.examine(str(SAMPLES / name), selection, extras=Extras(pictures=True)).diagnosis
 
 
 def pictures(name: str) -> Pictures:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.fixes.harness import case
-from xladoctor.fixes import plan
+from xladoctor.fixes import plan, registry
+from xladoctor.fixes.files import Files
 from xladoctor.fixes.interface import Change, Edit, Patch, Plan, Position, Refused, Unsuited
 
 
@@ -31,3 +32,10 @@ def test_the_reason_of_a_kind_that_serves_the_finding_is_given(
     refusals: list[Refused], reason: str
 ) -> None:
     assert plan.most_telling(refusals).reason == reason
+
+
+def test_a_kind_that_fails_is_a_reason_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "kind", lambda _: lambda _: 1 // 0)
+    files = Files(Path("/project"), lambda _: True)
+    with pytest.raises(Refused, match="without_print failed: ZeroDivisionError"):
+        plan._patch_by("without_print", case("x = 1  #!"), files)

@@ -111,6 +111,18 @@ def test_evidence_that_names_no_files_of_this_machine_is_an_error(tmp_path: Path
     assert "is not a run of `xladoctor run`" in done.stderr
 
 
+def test_a_report_shows_the_patch_as_long_as_the_file_is_as_it_ran(project: Path) -> None:
+    analyze = (sys.executable, "-m", "xladoctor", "analyze", "out")
+    shown = run(*analyze, cwd=project).stdout
+    assert "fix  End each iteration of the loop in line" in shown
+    assert "\n    +    torch_xla.sync()\n" in shown
+    assert "xladoctor fix out --verify" in shown
+    (project / "train.py").write_text(f"{PROGRAM}print('more')\n")
+    changed = run(*analyze, cwd=project).stdout
+    assert "+    torch_xla.sync()" not in changed
+    assert "fix  Add torch_xla.sync()" in changed
+
+
 def test_the_gate_suggests_safe_patches(project: Path, tmp_path: Path) -> None:
     sarif, page = tmp_path / "gate.sarif", tmp_path / "gate.md"
     formats = ("--format", f"sarif={sarif}", "--format", f"markdown={page}")

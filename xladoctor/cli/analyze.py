@@ -16,7 +16,7 @@ from xladoctor.cli.output import (
     SessionOption,
     TotalStepsOption,
     add_ignores,
-    draws,
+    extras,
 )
 from xladoctor.cli.progress_bar import progress_bar
 
@@ -86,7 +86,7 @@ def analyze(
             total_steps,
             session=session,
             progress=bar,
-            pictures=draws(outputs),
+            extras=extras(outputs),
             where=hosts.where(),
         )
     report.deliver(examination.diagnosis, outputs)

@@ -11,7 +11,7 @@ from xladoctor import doctor
 from xladoctor.cli.configured import ConfigOptions
 from xladoctor.cli.destination import CaptureOutputOption, Destination
 from xladoctor.cli.groups import grouped
-from xladoctor.cli.output import ReportOptions, TotalStepsOption, draws
+from xladoctor.cli.output import ReportOptions, TotalStepsOption, extras
 from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.report.output import say
 
@@ -92,7 +92,7 @@ def capture(
     destination.finish(directory.path, quiet=True)
     with progress_bar() as bar:
         examination = doctor.examine_run(
-            directory, chosen, total_steps, progress=bar, pictures=draws(outputs)
+            directory, chosen, total_steps, progress=bar, extras=extras(outputs)
         )
     report.deliver(examination.diagnosis, outputs)
     destination.finish(directory.path, quiet=quiet)

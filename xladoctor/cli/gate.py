@@ -16,7 +16,7 @@ from xladoctor.cli.configured import ConfigOptions, FailOnOption, configured
 from xladoctor.cli.destination import Destination, directory_of
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.judging import decided, delivered, policy_of
-from xladoctor.cli.output import AddIgnoresOption, QuietOption, ReportOptions, add_ignores, draws
+from xladoctor.cli.output import AddIgnoresOption, QuietOption, ReportOptions, add_ignores, extras
 from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.cli.request import ProgramOptions, after_dashes
 from xladoctor.cli.tpu_check import CompilingOptions, checked_on_tpus
@@ -27,7 +27,7 @@ from xladoctor.repository import from_here
 
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
-    from xladoctor.diagnosis.examination import Examination
+    from xladoctor.diagnosis.examination import Examination, Extras
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.gate.programs import Policy, Program
     from xladoctor.recording.interface import RunOutcome
@@ -154,7 +154,7 @@ class WriteOptions:
         bool,
         typer.Option(
             "--suggest",
-            help="Add safe patches to reports in SARIF (which GitHub shows), Markdown and JSON.",
+            help="Add patches to reports; to SARIF (which GitHub shows) only safe ones.",
         ),
     ] = False
     adds_ignores: AddIgnoresOption = False
@@ -192,13 +192,13 @@ def gate(
 
         configuration = judging.configured(config)
         policy = policy_of(configuration, _named(judging.baseline, new=writing.update_baseline))
-    words, pictures = arguments or [], draws(outputs)
+    words, shown = arguments or [], replace(extras(outputs), patches=writing.suggests)
     runs: Iterable[Sequence[Examination]]
     if after_dashes(words) and words:
-        runs = _runs(words, command, configuration, quiet=quiet, pictures=pictures)
+        runs = _runs(words, command, configuration, quiet=quiet, shown=shown)
     else:
         command.refuse_without_command()
-        runs = [[_of_directory(words, configuration, pictures=pictures)]]
+        runs = [[_of_directory(words, configuration, shown)]]
     diagnoses, examined = _diagnosed(runs, writing)
     judged = programs(diagnoses, command.script)
     if writing.update_baseline:
@@ -223,12 +223,7 @@ def _diagnosed(
     kept: dict[str, Examination] = {}
     for run in runs:
         with launcher.signals_kept():
-            diagnoses.append(
-                [
-                    doctor.with_suggestions(each) if writing.suggests else each.diagnosis
-                    for each in run
-                ]
-            )
+            diagnoses.append([each.diagnosis for each in run])
         if writing.adds_ignores:
             kept |= {each.diagnosis.run.path: each for each in run}
     return diagnoses, kept
@@ -249,7 +244,7 @@ def _runs(
     configuration: Configured,
     *,
     quiet: bool,
-    pictures: bool,
+    shown: Extras,
 ) -> Iterator[list[Examination]]:
     """Run the command under capture, as often as asked; one that fails is not judged."""
     from xladoctor import hang
@@ -277,7 +272,7 @@ def _runs(
             if compiling is not None:
                 for run in outcome.runs:
                     write_tpu_check(run.tpu_check, checked_on_tpus(run.path, compiling))
-            made = doctor.examine_outcome(outcome, selection, pictures=pictures)
+            made = doctor.examine_outcome(outcome, selection, extras=shown)
             examined = list(made)
             output.finish(directory_of(outcome), quiet=quiet)
         yield examined
@@ -313,9 +308,7 @@ def _with_python(command: tuple[str, ...]) -> tuple[str, ...]:
     return (sys.executable, *command) if is_script else command
 
 
-def _of_directory(
-    words: Sequence[str], configuration: Configured, *, pictures: bool
-) -> Examination:
+def _of_directory(words: Sequence[str], configuration: Configured, shown: Extras) -> Examination:
     if len(words) > 1:
         raise typer.BadParameter(
             f"expected one run, or -- and a command: -- {quoted(*words)}", param_hint="RUN"
@@ -329,7 +322,7 @@ def _of_directory(
             words[0] if words else "last",
             doctor.selection(configuration),
             progress=bar,
-            pictures=pictures,
+            extras=shown,
         )
 
 

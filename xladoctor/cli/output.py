@@ -18,13 +18,20 @@ from xladoctor.report.detail import USUAL, Detail
 from xladoctor.report.output import Color, Format, Output, deliver, say
 
 if TYPE_CHECKING:
-    from xladoctor.diagnosis.examination import Examination
+    from xladoctor.diagnosis.examination import Examination, Extras
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.evidence.interface import Evidence
 
 
 #: The section of a command's help about its report.
 REPORT = "Report"
+_WITH_PATCHES = (
+    Format.terminal,
+    Format.html,
+    Format.markdown,
+    Format.github_summary,
+    Format.json,
+)
 
 
 class PlainFormat(StrEnum):
@@ -194,6 +201,13 @@ def parse_outputs(
 def draws(outputs: Sequence[Output]) -> bool:
     """Whether a format is asked for that draws pictures."""
     return any(output.format is Format.html for output in outputs)
+
+
+def extras(outputs: Sequence[Output]) -> Extras:
+    """What the formats show besides the diagnosis."""
+    from xladoctor.diagnosis.examination import Extras
+
+    return Extras(draws(outputs), any(output.format in _WITH_PATCHES for output in outputs))
 
 
 def _output(word: str, known: Sequence[Format]) -> Output:

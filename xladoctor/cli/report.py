@@ -10,7 +10,7 @@ import typer
 from xladoctor import doctor
 from xladoctor.cli.configured import ConfigOptions
 from xladoctor.cli.groups import grouped
-from xladoctor.cli.output import SessionOption, ShowIgnoredOption, TotalStepsOption
+from xladoctor.cli.output import SessionOption, ShowIgnoredOption, TotalStepsOption, extras
 from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.report.detail import Detail
 from xladoctor.report.output import Color, Format, Output, deliver
@@ -38,9 +38,9 @@ def report(
     from xladoctor.report.interface import Report
 
     chosen = config.selection()
+    page = Output(Format.html, html, Detail(show_ignored))
     with progress_bar() as bar:
         examination = doctor.examine(
-            paths, chosen, total_steps, session=session, progress=bar, pictures=True
+            paths, chosen, total_steps, session=session, progress=bar, extras=extras([page])
         )
-    page = Output(Format.html, html, Detail(show_ignored))
     deliver([Report(examination.diagnosis)], [page], Color.auto)

@@ -16,7 +16,7 @@ from xladoctor.cli.configured import ConfigOptions, configured
 from xladoctor.cli.destination import Destination, directory_of
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.judging import decided, delivered, policy_of
-from xladoctor.cli.output import ReportOptions, RunReportOptions, add_ignores, draws
+from xladoctor.cli.output import ReportOptions, RunReportOptions, add_ignores, extras
 from xladoctor.cli.request import ProgramOptions, after_dashes
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import quoted
@@ -204,7 +204,7 @@ def _reported(
 ) -> int:
     """Diagnose what was captured, report and keep it; returns the exit status."""
     selection, directory = doctor.selection(configuration), directory_of(outcome)
-    made = doctor.examine_outcome(outcome, selection, report.total_steps, pictures=draws(outputs))
+    made = doctor.examine_outcome(outcome, selection, report.total_steps, extras(outputs))
     examined: list[Examination] = []
     diagnoses = (_diagnosis(each, examined if report.adds_ignores else None) for each in made)
     reports = _judged(diagnoses, None if outcome.status else policy, report, outputs)

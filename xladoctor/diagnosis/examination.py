@@ -10,6 +10,19 @@ from xladoctor.evidence.interface import Evidence
 
 
 @dataclass(frozen=True, slots=True)
+class Extras:
+    """What formats show besides the diagnosis.
+
+    Attributes:
+        pictures: whether one draws.
+        patches: whether one shows the patches for findings.
+    """
+
+    pictures: bool = False
+    patches: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Examination:
     """What was found in a path.
 

@@ -184,18 +184,22 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A patch that does not change what the program computes (``gate --suggest``).
+    """A patch as reports show it.
 
     Attributes:
-        title: what it does.
+        title: what it does, as an imperative.
         file: as in the finding's locations.
-        diff: as a unified diff.
+        diff: as a unified diff, without secrets.
+        behaviour: how the program behaves differently afterwards; empty if it computes the same.
+        relies_on: what it takes for granted.
     """
 
     title: str
     file: str
     replacements: list[Replacement]
     diff: str
+    behaviour: str = ""
+    relies_on: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +217,7 @@ class Finding:
         about: what it judges. Findings about the run (settings, the capture) have no line, and not
             always a cost. Findings about the results mean that these are wrong, and come first.
         tried: a patch for it that was tried, if one was.
-        suggestion: a safe patch for it, where patches were asked for.
+        suggestion: a patch for it, where patches were asked for and one can be made.
         fingerprint: computed from the rule, the file, the function and the line's code, so that it
             stays the same if the line moves.
     """

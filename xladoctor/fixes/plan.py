@@ -12,7 +12,7 @@ from xladoctor.diagnosis import barriers
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.evidence.interface import Evidence
-from xladoctor.evidence.source import is_unchanged
+from xladoctor.evidence.source import is_as_it_ran, is_unchanged
 from xladoctor.fixes import registry
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.compose import applied, compatible
@@ -25,14 +25,17 @@ from xladoctor.repository import installed
 _LINES = ("caller", "guilty", "made", "used", "loop", "compiled", "due")
 
 
-def plan(evidence: Evidence, diagnosis: Diagnosis, root: Path) -> Plan:
+def plan(evidence: Evidence, diagnosis: Diagnosis, root: Path, *, for_report: bool = False) -> Plan:
     """What can be done about the findings of a run.
 
     Args:
         root: the project; files outside of it are never changed.
+        for_report: whether a report, which is passed on, will show code of the files: then only
+            those count that such code may be of.
     """
     made = Plan(root)
-    files = Files(root, lambda file: is_unchanged(evidence, str(file)))
+    can_be_used = is_as_it_ran if for_report else is_unchanged
+    files = Files(root, lambda file: can_be_used(evidence, str(file)))
     for finding in diagnosis.findings:
         found = _patch(finding, diagnosis, files, evidence)
         if isinstance(found, Patch):
@@ -103,7 +106,12 @@ def _patch_by(name: str, case: Case, files: Files) -> Patch:
     if name not in registry.names():
         raise Refused(f"there is no kind of fix {name}")
     file = case.source.path
-    change = registry.kind(name)(case)
+    try:
+        change = registry.kind(name)(case)
+    except (Refused, MemoryError):
+        raise
+    except Exception as error:  # of one kind must not lose what others do, or a report
+        raise Refused(f"{name} failed: {error!r}") from error
     _check(change, case.source.text, file)
     return Patch(case.finding, name, file, files.sha256(file), change)
 
@@ -169,11 +177,12 @@ def patched(patches: Sequence[Patch]) -> dict[Path, str]:
     return texts
 
 
-def diff(patch: Patch, root: Path, before_it: Sequence[Patch] = ()) -> list[str]:
+def diff(patch: Patch, root: Path, before_it: Sequence[Patch] = (), context: int = 2) -> list[str]:
     """The change as a unified diff, which ``git apply`` takes at the project's root.
 
     Args:
         before_it: patches that are made before this one.
+        context: lines that stay, around each change.
     """
     earlier = [each for each in before_it if each.file == patch.file]
     after = patched([*earlier, patch])[patch.file]
@@ -181,7 +190,7 @@ def diff(patch: Patch, root: Path, before_it: Sequence[Patch] = ()) -> list[str]
     inside = patch.file.is_relative_to(root.resolve())
     path = patch.file.relative_to(root.resolve()) if inside else patch.file
     lines = difflib.unified_diff(
-        _lines(before), _lines(after), f"a/{path}", f"b/{path}", n=2, lineterm="\n"
+        _lines(before), _lines(after), f"a/{path}", f"b/{path}", n=context, lineterm="\n"
     )
     return [part for line in lines for part in _ended(line)]
 

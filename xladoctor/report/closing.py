@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import PurePath
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.foreign import quoted
-from xladoctor.recording.interface import RUNS
 from xladoctor.report.interface import Style
 from xladoctor.report.next_command import next_command
 from xladoctor.report.text import Hanging, plain
-from xladoctor.report.words import ignored_ones, outcomes, unjudged, unjudged_in_short
+from xladoctor.report.words import ignored_ones, known_as, outcomes, unjudged, unjudged_in_short
 
 
 def is_brief(diagnosis: Diagnosis, style: Style) -> bool:
@@ -43,19 +41,13 @@ def closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
     return Group(*rows)
 
 
-def _named(path: str) -> str:
-    """What commands know evidence by: a kept run by its name, which is shorter than its path."""
-    own = PurePath(path)
-    return quoted(own.name if own.parent == PurePath(RUNS) else path)
-
-
 def _commands(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Iterator[str]:
     path, ours = quoted(raw.run.path), diagnosis.run.kind in ("run", "remote")
     if ours:
         yield f"run directory: {path}"
     if diagnosis.run.kind not in ("files", "graphs"):
         if is_brief(diagnosis, style):
-            yield f"in full: xladoctor analyze {_named(raw.run.path)} -v"
+            yield f"in full: xladoctor analyze {known_as(raw.run.path)} -v"
         elif style.detail.verbose:
             yield f"this report again: xladoctor analyze {path}"
             if any(finding.compilations for finding in diagnosis.findings):

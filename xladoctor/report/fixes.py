@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-from rich.cells import chop_cells
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
@@ -19,6 +18,7 @@ from xladoctor.foreign import clean
 from xladoctor.quantities import duration
 from xladoctor.report.interface import Style
 from xladoctor.report.output import Format
+from xladoctor.report.patches import diff_line
 from xladoctor.report.text import plain, write
 from xladoctor.report.words import gain_of
 
@@ -110,13 +110,6 @@ def _patch(
         yield from _proof(proof, style)
 
 
-def _folded(line: str, indentation: str, style: Style) -> Text:
-    """A line of code or output, broken where the terminal ends, as terminals do themselves."""
-    pieces = chop_cells(plain(line, style), style.width - len(indentation))
-    text = "\n".join(f"{indentation}{piece}" for piece in pieces)
-    return Text(text, style={"+": "green", "-": "red", "@": "cyan"}.get(line[:1], ""))
-
-
 def _labelled(label: str, text: str, style: Style) -> RenderableType:
     return Padding(Text(f"{label}: {plain(text, style)}"), (0, 0, 0, 2))
 
@@ -133,7 +126,7 @@ def _proof(proof: Proof, style: Style) -> Iterator[RenderableType]:
     if proof.new:
         yield Text(f"  new findings: {', '.join(proof.new)}", style="yellow")
     for line in proof.differs:
-        yield _folded(line, "    ", style)
+        yield Padding(diff_line(line, style), (0, 0, 0, 4))
 
 
 def _verdict(proof: Proof, more: str, style: Style) -> Iterator[RenderableType]:

@@ -16,6 +16,7 @@ from xladoctor.report.gate import headline
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.markup import block, code, element, inline, prose, table
 from xladoctor.report.next_command import next_command
+from xladoctor.report.patches import described
 from xladoctor.report.places import path_shown
 from xladoctor.report.text import plain, printable
 from xladoctor.report.words import (
@@ -193,12 +194,12 @@ def _finding(alert: Alert, finding: Finding, diagnosis: Diagnosis, opened: bool)
     for location in alert.locations:
         yield _location(location, diagnosis)
     yield f"**Why** {prose(finding.why)}"
-    yield f"**Fix** {prose(finding.fix)}"
+    patch = finding.suggestion
+    yield f"**Fix** {prose(described(patch) if patch else finding.fix)}"
+    if patch:
+        yield block(patch.diff, "diff")
     if finding.tried:
         yield f"**Tried** {prose(tried(finding))}"
-    if finding.suggestion:
-        yield f"**Suggestion** {prose(finding.suggestion.title)}"
-        yield block(finding.suggestion.diff, "diff")
     yield "</details>"
 
 

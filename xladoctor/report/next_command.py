@@ -6,6 +6,7 @@ from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pod import Pod
 from xladoctor.foreign import quoted
 from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
+from xladoctor.report.words import known_as
 
 _OURS = ("run", "remote")
 _COMPILING = ("warmup_compile", "compile")
@@ -43,9 +44,13 @@ def next_command(diagnosis: Diagnosis) -> tuple[str, str] | None:
 
 
 def _next_of_ours(diagnosis: Diagnosis) -> tuple[str, str]:
+    run = known_as(diagnosis.run.path)
     if diagnosis.run.kind in _OURS and _is_mostly_compiling(diagnosis):
-        return "for what was compiled", f"xladoctor compilations {quoted(diagnosis.run.path)}"
-    return "for an example of the fix", f"xladoctor explain {diagnosis.findings[0].rule}"
+        return "for what was compiled", f"xladoctor compilations {run}"
+    first = diagnosis.findings[0]
+    if first.suggestion:
+        return "to try the patch", f"xladoctor fix {run} --verify"
+    return "for an example of the fix", f"xladoctor explain {first.rule}"
 
 
 def _is_mostly_compiling(diagnosis: Diagnosis) -> bool:

@@ -119,9 +119,9 @@ def _bare(text: str) -> str:
 
 
 def sarif_fixes(alert: Alert, run: RunFacts) -> list[dict[str, Any]]:
-    """The suggestion for a finding, as changes that an editor can make."""
+    """The patch for a finding that computes the same, as changes that an editor can make."""
     suggestion = alert.finding and alert.finding.suggestion
-    if not suggestion:
+    if not suggestion or suggestion.behaviour:
         return []
     replacements = [
         {

@@ -18,13 +18,14 @@ from xladoctor.diagnosis.interface import Diagnosis, TimeParts
 from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.quantities import duration, percent
-from xladoctor.report import devices, gate, labels, pods, tpu_graphs
+from xladoctor.report import devices, gate, labels, patches, pods, tpu_graphs
 from xladoctor.report.alike import Alike, alike
 from xladoctor.report.closing import closing, is_brief
 from xladoctor.report.excerpt import excerpt
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
 from xladoctor.report.links import link
+from xladoctor.report.patches import described
 from xladoctor.report.step_times import scale, step_times
 from xladoctor.report.text import FittedText, Hanging, breakable, plain, printable, write
 from xladoctor.report.words import (
@@ -154,16 +155,8 @@ def _time(diagnosis: Diagnosis, parts: TimeParts, style: Style) -> Group:
     rows: list[RenderableType] = [_bar(spent, style), _legend(spent, diagnosis, style)]
     device, waited = diagnosis.time.device_s, parts.read_s + parts.barrier_s
     if device is not None and waited >= _WORTH_SAYING * diagnosis.time.whole_s:
-        rows.append(
-            Text(
-                plain(
-                    f"the device worked for {duration(device)} of the time that"
-                    " the host waited for it",
-                    style,
-                ),
-                style="dim",
-            )
-        )
+        said = f"the device worked for {duration(device)} of the time that the host waited for it"
+        rows.append(Text(plain(said, style), style="dim"))
     return Group(*rows)
 
 
@@ -216,16 +209,18 @@ def _legend(spent: Spent, diagnosis: Diagnosis, style: Style) -> Text:
 
 
 def _group(group: Alike, report: Report, style: Style) -> RenderableType:
-    """Findings with the same fix: each with its cost and line, and the fix once, at the end."""
+    """Findings with the same fix: each with its cost and line, and its patch; the fix once, at the
+    end of those without a patch.
+    """
     first = group.first
     head = Text(f"{group.number:>2}  ").append(first.severity, style=_SEVERITY[first.severity])
     head.append(f"  {first.rule}  ", style="bold")
-    *others, last = group.findings
-    bodies = [_finding(replace(finding, fix=""), report, style) for finding in others]
-    return Group(
-        _titled(head, group.title, style),
-        *(indented(body, style) for body in [*bodies, _finding(last, report, style)]),
-    )
+    unpatched = [each for each in group.findings if not each.suggestion]
+    bodies = [
+        _finding(each if each in unpatched[-1:] else replace(each, fix=""), report, style)
+        for each in group.findings
+    ]
+    return Group(_titled(head, group.title, style), *(indented(body, style) for body in bodies))
 
 
 def _finding(finding: Finding, report: Report, style: Style) -> list[RenderableType]:
@@ -264,8 +259,11 @@ def explained(
         rows.append(Text(plain(place, style), style="bold cyan" if finding.place else "dim"))
     rows.append(_labelled("why", finding.message, style))
     rows += [_labelled("also", text + ".", style) for text in finding.consequences]
-    if finding.fix:
-        rows.append(_labelled("fix", " ".join(finding.fix.split()), style))
+    patch = finding.suggestion
+    if fix := described(patch) if patch else " ".join(finding.fix.split()):
+        rows.append(_labelled("fix", fix, style))
+    if patch and diagnosis:
+        rows += patches.excerpt(patch, finding, diagnosis, style)
     if finding.tried:
         rows.append(_labelled("test", tried(finding), style))
     for location in finding.locations:

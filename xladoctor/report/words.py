@@ -14,6 +14,7 @@ from xladoctor.diagnosis.verdict import LIMITS, NOTHING
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import quoted
 from xladoctor.quantities import duration, first_few, percent
+from xladoctor.recording.interface import RUNS
 
 #: The role of a location in its finding, in words; empty for the guilty line.
 ROLES = {
@@ -316,6 +317,12 @@ def saving_of(finding: Finding, diagnosis: Diagnosis) -> str | None:
     if saving.projected_s is not None:
         text += f"; {duration(saving.projected_s)} in {diagnosis.total_steps} steps"
     return f"{text}; then {then}" if then else text
+
+
+def known_as(path: str) -> str:
+    """The name by which commands find evidence: of a kept run, which is shorter than its path."""
+    own = PurePath(path)
+    return quoted(own.name if own.parent == PurePath(RUNS) else path)
 
 
 def tried(finding: Finding) -> str:

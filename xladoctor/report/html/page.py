@@ -30,6 +30,7 @@ from xladoctor.report.html.effect import effect, effects
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
 from xladoctor.report.next_command import next_command
+from xladoctor.report.patches import described
 from xladoctor.report.text import printable
 
 _HERE = Path(__file__).parent
@@ -121,6 +122,7 @@ def _environment() -> Environment:
         "spent": spent,
         "saves": saves,
         "before": before,
+        "described": described,
         "effect": effect,
         "effects": effects,
         "is_much": is_much,

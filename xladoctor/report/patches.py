@@ -1,0 +1,55 @@
+"""A finding's patch in a report, in place of its rule's fix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.cells import chop_cells
+from rich.console import RenderableType
+from rich.text import Text
+
+from xladoctor.diagnosis.finding import Finding, Suggestion
+from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.report.interface import Style
+from xladoctor.report.text import FittedText, plain
+from xladoctor.report.words import known_as
+
+_MOST = 10  # lines of a diff
+_LEFT = 3  # lines that are not worth leaving out
+_HEADER = 2  # lines of a diff with the names of its file
+_LOOKS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def described(patch: Suggestion) -> str:
+    """What a patch does, what is different afterwards, and what it relies on, in sentences."""
+    text = f"{patch.title[:1].upper()}{patch.title[1:]}."
+    if patch.behaviour:
+        text += f" Afterwards, {patch.behaviour}."
+    if patch.relies_on:
+        text += f" It relies on this: {'; '.join(patch.relies_on)}."
+    return text
+
+
+def excerpt(
+    patch: Suggestion, finding: Finding, diagnosis: Diagnosis, style: Style
+) -> Iterator[RenderableType]:
+    """The first lines of a patch, or all of them where everything is to be shown; the file is named
+    if it is not the finding's.
+    """
+    lines = patch.diff.rstrip().splitlines()
+    if finding.locations and finding.locations[0].file == patch.file:
+        lines = lines[_HEADER:]
+    left = [] if style.detail.verbose else lines[_MOST:]
+    if len(left) <= _LEFT:
+        left = []
+    for line in lines[: len(lines) - len(left)]:
+        yield diff_line(line, style)
+    if left:
+        command = f"xladoctor fix {known_as(diagnosis.run.path)}"
+        yield Text(plain(f"… {len(left)} more lines: {command}", style), style="dim")
+
+
+def diff_line(line: str, style: Style) -> RenderableType:
+    """A line of a diff, broken where the space ends, as terminals do themselves."""
+    shown, look = plain(line, style), _LOOKS.get(line[:1], "")
+    return FittedText(lambda width: Text("\n".join(chop_cells(shown, width)), look))
