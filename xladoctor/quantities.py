@@ -31,6 +31,11 @@ def first_few(names: Sequence[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + more
 
 
+def counted(number: int, noun: str) -> str:
+    """As ``1 step``, ``2,000 steps``."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 def nanoseconds(seconds: float) -> int:
     """Seconds in ns; infinity is a number larger than any table holds."""
     return round(min(seconds * 1e9, 2.0**63))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -16,10 +16,11 @@ from xladoctor.cli.output import ColorOption, EvidenceArgument, SessionOption, l
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import as_json
 from xladoctor.quantities import whole_number
-from xladoctor.report.output import Color, emit, say, style_for
+from xladoctor.report.output import Color, emit, say, show
 
 if TYPE_CHECKING:
     from xladoctor.evidence.interface import Evidence
+    from xladoctor.report.interface import Style
 
 Row = dict[str, Any]
 
@@ -80,14 +81,12 @@ def compilations(
         _compare(evidence, rows, choice.diff, layout, limit, color)
         return
     rows = _of_site(rows, choice.site) if choice.site else rows
-    sites, style = _sites_of(rows, report.call_sites(evidence)), style_for(sys.stdout, color)
+    sites = _sites_of(rows, report.call_sites(evidence))
     if layout is Layout.json:
-        record = {"compilations": rows, "call_sites": sites}
-        emit(as_json(record, ascii_only=not style.unicode))
+        show(partial(_record, {"compilations": rows, "call_sites": sites}), color)
         return
-    text, shown = io.StringIO(), len(rows[:limit] if limit else rows)
-    report.render(rows, shown, sites, text, style)
-    emit(text.getvalue(), colored=style.color)
+    shown = len(rows[:limit] if limit else rows)
+    show(partial(report.render, rows, shown, sites), color)
     if shown < len(rows):
         emit(f"… {len(rows):,} compilations; {shown:,} shown (--limit 0 for all)\n", sys.stderr)
 
@@ -149,11 +148,11 @@ def _compare(
             f"choose one with --process: {', '.join(map(str, processes))}",
         )
     compared = difference(evidence.database, processes[0], *pair)
-    style = style_for(sys.stdout, color)
     if layout is Layout.json:
-        record = graph_diff.record(compared, evidence)
-        emit(as_json(record, ascii_only=not style.unicode))
-        return
-    text = io.StringIO()
-    graph_diff.render(compared, evidence, limit, text, style)
-    emit(text.getvalue(), colored=style.color)
+        show(partial(_record, graph_diff.record(compared, evidence)), color)
+    else:
+        show(partial(graph_diff.render, compared, evidence, limit), color)
+
+
+def _record(content: Any, output: TextIO, style: Style) -> None:
+    output.write(as_json(content, ascii_only=not style.unicode))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from xladoctor.cli.output import ColorOption, PlainFormat, PlainOption
 from xladoctor.environment.interface import TIMEOUT_S
-from xladoctor.report.output import Color, emit, style_for
+from xladoctor.report.output import Color, show
 
 
 def env(
@@ -37,11 +37,8 @@ def env(
 
     with _progress() as tell:
         examination = examine(timeout, tell)
-    text, style = io.StringIO(), style_for(sys.stdout, color)
-    (report.render_json if output_format is PlainFormat.json else report.render)(
-        examination, text, style
-    )
-    emit(text.getvalue(), colored=style.color)
+    render = report.render_json if output_format is PlainFormat.json else report.render
+    show(partial(render, examination), color)
     raise SystemExit(0 if examination.ok else 1)
 
 

@@ -21,7 +21,7 @@ from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.cli.request import ProgramOptions, after_dashes
 from xladoctor.cli.tpu_check import CompilingOptions, checked_on_tpus
 from xladoctor.foreign import clean, quoted
-from xladoctor.quantities import duration
+from xladoctor.quantities import counted, duration
 from xladoctor.report.output import Output, deliver, emit
 from xladoctor.repository import from_here
 
@@ -342,9 +342,7 @@ def _written(policy: Policy, judged: Sequence[Program], reports: Sequence[Report
 
     scripts = policy.baseline.scripts
     counts = {program.entry: len(scripts[program.entry].findings) for program in judged}
-    lines = [
-        f"  {clean(name)}: {count} finding{'s' * (count != 1)}\n" for name, count in counts.items()
-    ]
+    lines = [f"  {clean(name)}: {counted(count, 'finding')}\n" for name, count in counts.items()]
     lines += [
         f"{clean(line)}\n"
         for report in reports

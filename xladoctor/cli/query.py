@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
@@ -27,7 +28,7 @@ from xladoctor.cli.output import (
 )
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import csv_lines, harmless, json_text
-from xladoctor.report.output import Color, emit, say, style_for
+from xladoctor.report.output import Color, emit, say, show, style_for
 from xladoctor.storage.address import is_url, local_path, parse_address
 from xladoctor.whole_files import replacing
 
@@ -216,6 +217,4 @@ def _describe(words: list[str], session: str | None, color: Color) -> None:
             raise XladoctorError(
                 f"{word}: no such table, view or macro", f"there is: {', '.join(alike)}"
             )
-    text, style = io.StringIO(), style_for(sys.stdout, color)
-    schema.render(words, available, text, style)
-    emit(text.getvalue(), colored=style.color)
+    show(partial(schema.render, words, available), color)

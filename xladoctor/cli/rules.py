@@ -15,6 +15,7 @@ from xladoctor.cli.configured import PackOptions
 from xladoctor.cli.groups import grouped
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import as_json
+from xladoctor.quantities import counted
 from xladoctor.report.output import emit, say
 from xladoctor.whole_files import write_text
 
@@ -105,7 +106,6 @@ def check(
     faults, 1 faults, 2 there is no such file.
     """
     from xladoctor.diagnosis.rule_schema import schema
-    from xladoctor.report.compilations import counted
     from xladoctor.rule_cases.check import check as faults_of
     from xladoctor.rule_cases.check import rule_files
 

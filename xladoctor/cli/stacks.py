@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import sys
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from xladoctor.cli.boundary import complain
 from xladoctor.cli.output import ColorOption, PlainFormat, PlainOption
 from xladoctor.foreign import as_json
-from xladoctor.report.output import Color, emit, style_for
+from xladoctor.report.output import Color, emit, show
 
 if TYPE_CHECKING:
+    from xladoctor.report.interface import Style
     from xladoctor.stacks.interface import Stacks
 
 
@@ -45,12 +45,20 @@ def stacks(
     pauses for a moment. Exit status: 0 shown, 2 the stacks cannot be read.
     """
     processes = _read(pid, native, children)
-    if output_format is PlainFormat.json:
-        from xladoctor.report.stacks import record
+    from xladoctor.report.stacks import record
 
+    if output_format is PlainFormat.json:
         emit(as_json({"processes": [record(each) for each in processes]}, ascii_only=True))
-        return
-    _show(processes, everything, color)
+    else:
+        show(partial(_render, processes, everything), color)
+
+
+def _render(processes: list[Stacks], everything: bool, output: TextIO, style: Style) -> None:
+    from xladoctor.report.stacks import render
+
+    for number, each in enumerate(processes):
+        output.write("\n" if number else "")
+        render(each, output, style, everything)
 
 
 def _read(pid: int, native: bool, children: bool) -> list[Stacks]:
@@ -67,13 +75,3 @@ def _read(pid: int, native: bool, children: bool) -> list[Stacks]:
     for error in errors:
         complain(error)
     return [each for each in processes if not isinstance(each, StacksError)]
-
-
-def _show(processes: list[Stacks], everything: bool, color: Color) -> None:
-    from xladoctor.report.stacks import render
-
-    text, style = io.StringIO(), style_for(sys.stdout, color)
-    for number, each in enumerate(processes):
-        text.write("\n" if number else "")
-        render(each, text, style, everything)
-    emit(text.getvalue(), colored=style.color)

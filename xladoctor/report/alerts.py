@@ -16,7 +16,7 @@ from xladoctor.report.gate import explaining
 from xladoctor.report.interface import Report
 from xladoctor.report.levels import LEVELS, Level, judgements, level
 from xladoctor.report.places import path_shown, primary
-from xladoctor.report.words import COUNTS, STATES, amount, cost_of, name_of, saving_of
+from xladoctor.report.words import COUNTS, STATES, amount, cost_of, name_of, saving_of, sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def missing(report: Report) -> Iterator[Alert]:
             "missing",
             "error" if outcome.status == "missing" else "warning",
             "Could not be judged",
-            [_said(missed.reason)],
+            [sentence(missed.reason)],
             None,
             digest("missing", missed.name, outcome.script),
             name_of(report.diagnosis.run),
@@ -100,7 +100,7 @@ def missing(report: Report) -> Iterator[Alert]:
 def _of_finding(finding: Finding, judgement: Judgement | None, diagnosis: Diagnosis) -> Alert:
     gain = saving_of(finding, diagnosis)
     said = (*finding.consequences, cost_of(finding, diagnosis))
-    text = [finding.message, *map(_said, filter(None, said))]
+    text = [finding.message, *map(sentence, filter(None, said))]
     text += [f"Fixed: {gain}."] if gain else []
     decided = f"; gate: {STATES[judgement.state]}, {judgement.reason}" if judgement else ""
     text.append(f"Severity: {finding.severity}{decided}.")
@@ -142,8 +142,8 @@ def _over(report: Report) -> Iterator[Alert]:
 def budget_text(budget: BudgetOutcome, diagnosis: Diagnosis) -> list[str]:
     """A budget's value and limit, and the lines that contribute most, in sentences."""
     value, limit = amount(budget.count, budget.found), amount(budget.count, budget.limit)
-    text = [_said(f"{COUNTS[budget.count][0]}: {value}, at most {limit} allowed")]
-    text += [_said(budget.reason)] if budget.reason else []
+    text = [sentence(f"{COUNTS[budget.count][0]}: {value}, at most {limit} allowed")]
+    text += [sentence(budget.reason)] if budget.reason else []
     if budget.consumers:
         shown = [consumer_text(budget, consumer, diagnosis) for consumer in budget.consumers]
         text.append(f"Most of it: {', '.join(shown)}.")
@@ -157,7 +157,3 @@ def consumer_text(budget: BudgetOutcome, consumer: Consumer, diagnosis: Diagnosi
     at = consumer.location
     place = f"{path_shown(at.file, diagnosis.run)}:{at.line}" if at else "an unknown line"
     return f"{place} ({consumer.what}) {amount(budget.count, consumer.value)}"
-
-
-def _said(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from xladoctor.foreign import as_json
+from xladoctor.quantities import counted
 from xladoctor.report.gate import summary
 from xladoctor.report.interface import Report, Style
 
@@ -29,5 +30,5 @@ def _of(report: Report) -> tuple[str, str]:
         return color, "passed" if outcome.status == "passed" else summary(outcome)
     findings = sum(finding.severity != "info" for finding in report.diagnosis.findings)
     if findings:
-        return _YELLOW, f"{findings} finding{'s' * (findings != 1)} to fix"
+        return _YELLOW, f"{counted(findings, 'finding')} to fix"
     return _GREEN, "nothing to fix"

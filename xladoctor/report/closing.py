@@ -11,7 +11,7 @@ from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.foreign import quoted
 from xladoctor.report.interface import Style
 from xladoctor.report.next_command import next_command
-from xladoctor.report.text import Hanging, plain
+from xladoctor.report.text import Hanging, styled
 from xladoctor.report.words import ignored_ones, known_as, outcomes, unjudged, unjudged_in_short
 
 
@@ -35,8 +35,8 @@ def closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
         skipped = [rule for rule in skipped if rule.failed]
     said = unjudged(skipped) if style.detail.verbose else unjudged_in_short(skipped)
     said += ignored_ones(diagnosis.ignored) if style.detail.ignored else []
-    rows += [Hanging(Text(plain(text, style), style="dim")) for text in said]
-    rows += [Hanging(Text(plain(f"note: {w}", style), style="yellow")) for w in diagnosis.warnings]
+    rows += [Hanging(styled(text, style, "dim")) for text in said]
+    rows += [Hanging(styled(f"note: {w}", style, "yellow")) for w in diagnosis.warnings]
     rows += [Text(f"  {text}", overflow="fold") for text in _commands(diagnosis, raw, style)]
     return Group(*rows)
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -27,7 +26,7 @@ from xladoctor.diagnosis.interface import CountName
 from xladoctor.quantities import duration
 from xladoctor.report import tpu_graphs
 from xladoctor.report.interface import Style
-from xladoctor.report.text import plain, write
+from xladoctor.report.text import FOLDED, NUMBERS, grid, inset, plain, styled, write
 from xladoctor.report.words import COUNTS, framework, number, times
 
 ADVICE = (
@@ -56,7 +55,7 @@ def render(comparison: Comparison, output: TextIO, style: Style) -> None:
     """Write the whole comparison: verdict, whether comparable, findings, counts, step time."""
     parts: list[RenderableType] = [
         _heading(comparison, style),
-        Text(plain(comparison.verdict.text, style), style=_VERDICT[comparison.verdict.outcome]),
+        styled(comparison.verdict.text, style, _VERDICT[comparison.verdict.outcome]),
         _differences(comparison, style),
         _findings(comparison, style),
         *([_counts(comparison.counts, style)] if comparison.counts else []),
@@ -65,7 +64,7 @@ def render(comparison: Comparison, output: TextIO, style: Style) -> None:
         *(_tpu_graph(change, style) for change in comparison.tpu_graphs),
     ]
     spaced = [line for part in parts for line in (part, Text())][:-1]
-    notes = [Text(plain(f"  note: {w}", style), style="yellow") for w in comparison.warnings]
+    notes = [styled(f"  note: {w}", style, "yellow") for w in comparison.warnings]
     write([*spaced, *notes], output, style)
 
 
@@ -75,14 +74,11 @@ def _heading(comparison: Comparison, style: Style) -> Group:
     common = [fact for fact in described[0] if fact in described[1]]
     head = Text("xladoctor compare  ", style="bold")
     head.append(plain(" · ".join(common), style), style="dim")
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=1)
-    grid.add_column(overflow="fold")
+    rows = []
     for name, run, its in (("A", comparison.a, described[0]), ("B", comparison.b, described[1])):
-        text = Text(plain(run.run.path, style))
-        own = "".join(f" · {fact}" for fact in its if fact not in common)
-        grid.add_row(Text(name, style="bold"), text.append(plain(own, style), style="dim"))
-    return Group(head, grid)
+        own = styled("".join(f" · {fact}" for fact in its if fact not in common), style, "dim")
+        rows.append((Text(name, style="bold"), styled(run.run.path, style).append_text(own)))
+    return Group(head, grid(rows, {"width": 1}, FOLDED, gap=1))
 
 
 def facts(run: RunSummary) -> list[str]:
@@ -134,28 +130,23 @@ def _stopped(stopping: Sequence[Difference], *, timed: bool) -> str:
 
 
 def _differences(comparison: Comparison, style: Style) -> Group:
-    rows: list[RenderableType] = [Text(plain(comparability(comparison), style))]
+    rows: list[RenderableType] = [styled(comparability(comparison), style)]
     shown = [difference for difference in comparison.differences if difference.what != "unknown"]
     if shown:
-        grid = Table.grid(padding=(0, 2))
-        grid.add_column(min_width=9)
-        grid.add_column(ratio=1, overflow="fold")
-        grid.add_column(ratio=1, overflow="fold")
-        grid.add_row("", Text("A", style="dim"), Text("B", style="dim"))
+        cells: list[Sequence[RenderableType]] = [("", Text("A", "dim"), Text("B", "dim"))]
         for difference in shown:
             stops = difference.forbids != "nothing" and not difference.accepted
-            words = [
-                Text(plain(value or "unknown", style)) for value in (difference.a, difference.b)
-            ]
-            grid.add_row(Text(difference.what, style="yellow" if stops else ""), *words)
-        rows.append(Padding(grid, (0, 0, 0, 2)))
+            words = [styled(value or "unknown", style) for value in (difference.a, difference.b)]
+            cells.append([Text(difference.what, style="yellow" if stops else ""), *words])
+        side = {"ratio": 1, **FOLDED}
+        rows.append(inset(grid(cells, {"min_width": 9}, side, side)))
     return Group(*rows)
 
 
 def _findings(comparison: Comparison, style: Style) -> Group:
     rows: list[RenderableType] = [Text("Findings", style="bold")]
     changed = [finding for finding in comparison.findings if finding.state != "same"]
-    rows += [Padding(_finding(finding, style), (0, 0, 0, 2)) for finding in changed]
+    rows += [inset(_finding(finding, style)) for finding in changed]
     same = [finding for finding in comparison.findings if finding.state == "same"]
     if same:
         names = ", ".join(sorted({finding.rule for finding in same}))
@@ -165,8 +156,8 @@ def _findings(comparison: Comparison, style: Style) -> Group:
     if not comparison.findings:
         rows.append(Text("  none in either run", style="dim"))
     if comparison.not_judged:
-        text = Text(plain(missing(comparison), style), style="yellow")
-        rows.append(Padding(text, (0, 0, 0, 2)))
+        text = styled(missing(comparison), style, "yellow")
+        rows.append(inset(text))
     return Group(*rows)
 
 
@@ -180,7 +171,7 @@ def _finding(finding: FindingChange, style: Style) -> Group:
     head = Text(f"{finding.state:<7}  ", style=_STATE[finding.state])
     head.append(f"{finding.severity:<7}  ", style="none").append(f"{finding.rule}  ")
     head.append(plain(finding.title, style))
-    return Group(head, Padding(Text(plain(details(finding), style), style="dim"), (0, 0, 0, 9)))
+    return Group(head, inset(styled(details(finding), style, "dim"), 9))
 
 
 def details(finding: FindingChange) -> str:
@@ -202,22 +193,16 @@ def details(finding: FindingChange) -> str:
 
 def _counts(counts: Sequence[CountChange], style: Style) -> Group:
     """A table of the counts that both runs have, and why the others are unknown."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(overflow="fold")
-    for _ in range(3):
-        grid.add_column(justify="right", no_wrap=True)
-    grid.add_column(no_wrap=True)
-    head = [Text(text, style="dim") for text in ("A", "B", "change")]
     known = [count for count in counts if count.direction != "unknown"]
-    grid.add_row(Text("Counts", style="bold"), *(head if known else ()))
+    heads = [Text(text, style="dim") for text in ("A", "B", "change") if known]
+    rows: list[Sequence[RenderableType]] = [[Text("Counts", style="bold"), *heads]]
     for count in known:
         word = "" if count.direction == "same" else count.direction
         cells = [plain(text, style) for text in values(count)]
-        grid.add_row(f"  {counted(count.name)}", *cells, Text(word, style=_STATE[count.direction]))
+        rows.append([f"  {counted(count.name)}", *cells, Text(word, style=_STATE[count.direction])])
+    table = grid(rows, FOLDED, NUMBERS, NUMBERS, NUMBERS, {"no_wrap": True})
     text = unknown_counts(counts)
-    return Group(
-        grid, *([Padding(Text(plain(text, style), style="dim"), (0, 0, 0, 2))] * bool(text))
-    )
+    return Group(table, *([inset(styled(text, style, "dim"))] * bool(text)))
 
 
 def counted(name: CountName) -> str:
@@ -244,16 +229,12 @@ def values(count: CountChange) -> tuple[str, str, str]:
 
 
 def _times(comparison: Comparison, style: Style) -> Table:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(overflow="fold")
-    for _ in range(2):
-        grid.add_column(justify="right", no_wrap=True)
-    grid.add_column(overflow="fold")
-    head = [Text(text, style="dim") for text in ("A", "B")]
-    grid.add_row(Text("Times", style="bold"), *head)
-    for name, *cells in time_rows(comparison):
-        grid.add_row(f"  {name}", *(plain(cell, style) for cell in cells))
-    return grid
+    head = [Text("Times", style="bold"), *(Text(text, style="dim") for text in ("A", "B"))]
+    rows = [
+        [f"  {name}", *(plain(cell, style) for cell in cells)]
+        for name, *cells in time_rows(comparison)
+    ]
+    return grid([head, *rows], FOLDED, NUMBERS, NUMBERS, FOLDED)
 
 
 def time_rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
@@ -275,7 +256,7 @@ def has_steps(comparison: Comparison) -> bool:
 
 def _tpu_graph(change: TpuChange, style: Style) -> Group:
     name = change.b.name if change.a.name == change.b.name else f"{change.a.name}, {change.b.name}"
-    head = Text(plain(f"{name} on a TPU", style), style="bold")
+    head = styled(f"{name} on a TPU", style, "bold")
     return Group(head, tpu_graphs.beside([change.a, change.b], style, ["A", "B"]))
 
 
@@ -284,7 +265,7 @@ def _step(comparison: Comparison, style: Style) -> Group:
     head.append(plain(step_line(comparison), style), style=_STEP.get(comparison.step.verdict, ""))
     rows: list[RenderableType] = [head]
     if below := step_notes(comparison):
-        rows.append(Padding(Text(plain(below, style), style="dim"), (0, 0, 0, 2)))
+        rows.append(inset(styled(below, style, "dim")))
     return Group(*rows)
 
 

@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any, TextIO
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from xladoctor.evidence.interface import Evidence
+from xladoctor.quantities import counted
 from xladoctor.report.interface import Style
-from xladoctor.report.text import FittedText, plain, write
+from xladoctor.report.text import FittedText, inset, plain, shortened, styled, write
 
 Row = dict[str, Any]
 _NARROW = 64  # columns; below them a cause stands under its compilation
@@ -68,11 +68,6 @@ def seconds(value: float | None) -> str:
     return "?" if value is None else f"{value:.3f}"
 
 
-def counted(number: int, noun: str) -> str:
-    """As ``1 call site``, ``2 call sites``."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
 def place(row: Row, room: int, style: Style) -> str:
     """A line as ``train.py:41``, with the user's line where it is a library's.
 
@@ -80,18 +75,10 @@ def place(row: Row, room: int, style: Style) -> str:
     """
     if not row["file"]:
         return "an unknown line"
-    text = _shortened(f"{row['file']}:{row['line']}", room - bool(row["user_file"]), style)
+    text = shortened(f"{row['file']}:{row['line']}", room - bool(row["user_file"]), style)
     if row["user_file"]:
         caller = f"{row['user_file']}:{row['user_line']}"
-        text += f", called from {_shortened(caller, room - len('called from '), style)}"
-    return text
-
-
-def _shortened(text: str, room: int, style: Style) -> str:
-    parts, dots = text.split("/"), "…/" if style.unicode else ".../"
-    while len(text) > room and len(parts) > 1:
-        del parts[0]
-        text = dots + "/".join(parts)
+        text += f", called from {shortened(caller, room - len('called from '), style)}"
     return text
 
 
@@ -129,9 +116,9 @@ def _cells(row: Row, several: bool) -> list[str]:
 def _cause(row: Row, room: int, style: Style) -> Text:
     """The phrase and its line, on one line where there is room."""
     if row["cause"] is None:
-        return Text(plain(f"first at {place(row, room - len('first at '), style)}", style))
+        return styled(f"first at {place(row, room - len('first at '), style)}", style)
     what, where = phrase(row["cause"]), _where(row["cause"], room, style)
-    text = Text(plain(what, style))
+    text = styled(what, style)
     if where and len(what) + len(where) + len(" ()") <= room:
         text.append(plain(f" ({where})", style), style="dim")
     elif where:
@@ -145,7 +132,7 @@ def _listed(
     """Columns of numbers, then one of texts; a text goes below its numbers where it is narrow."""
     rows = list(zip(cells, texts, strict=True))
     if style.width < _NARROW:
-        pairs = ((_labelled(names, row), Padding(text, (0, 0, 0, 4))) for row, text in rows)
+        pairs = ((_labelled(names, row), inset(text, 4)) for row, text in rows)
         return [part for pair in pairs for part in pair]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for name in names:
@@ -184,7 +171,7 @@ def _sites(sites: list[Row], several: bool, style: Style) -> list[RenderableType
 
 def _site(site: Row, room: int, style: Style) -> Text:
     via = f" ({site['via']})" if site["via"] else ""
-    text = Text(plain(place(site, room - len(via), style), style))
+    text = styled(place(site, room - len(via), style), style)
     text.append(plain(via, style), style="dim")
     for kind, count in site["kinds"].items():
         name = _KINDS.get(kind, kind.replace("_", " "))

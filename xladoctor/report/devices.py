@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from xladoctor.diagnosis.device_use import DeviceOp, DeviceUse
 from xladoctor.facts.parts import IDLE_FOR
-from xladoctor.quantities import percent
+from xladoctor.quantities import counted, percent
 
 _TOP = 3
 _MOST_OF_NAME = 60
@@ -38,7 +38,7 @@ def describe(devices: list[DeviceUse]) -> list[str]:
     if not least.steps:
         part = "from its first operation in the timeline to its last"
     if (without := len(devices) - len(recorded)) > 0:
-        part += f" (without {without} device{'s' * (without > 1)} that ran nothing in it)"
+        part += f" (without {counted(without, 'device')} that ran nothing in it)"
     text = f"{whose} busy {percent(least.busy)} {part}"
     reasons = sorted(least.idle.items(), key=lambda item: -item[1])
     named = [

@@ -7,14 +7,13 @@ from dataclasses import asdict
 from typing import TextIO
 
 from rich.console import RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from xladoctor.environment.interface import SCHEMA_VERSION, Check, Examination
 from xladoctor.foreign import as_json
+from xladoctor.quantities import counted
 from xladoctor.report.interface import Style
-from xladoctor.report.text import plain, write
+from xladoctor.report.text import FOLDED, grid, inset, plain, styled, write
 
 #: Status -> its mark, the mark where only ASCII goes, and its colour.
 _MARKS = {
@@ -48,31 +47,19 @@ def _check(check: Check, room: int, style: Style) -> list[RenderableType]:
     text = f"not checked: {check.found}" if skipped else check.found
     tone = "dim" if skipped else ""
     name = Text().append(mark if style.unicode else ascii_mark, style=color).append(" ")
-    line = Table.grid(padding=(0, 2, 0, 0))
-    line.add_column(width=room + 2)
-    line.add_column(overflow="fold")
-    line.add_row(name.append(check.name, style=tone), Text(plain(text, style), style=tone))
+    cells = name.append(check.name, style=tone), styled(text, style, tone)
+    line = grid([cells], {"width": room + 2}, FOLDED)
     if not check.advice:
         return [line]
-    return [line, Padding(plain(check.advice, style, lines=True), (0, 0, 0, 4))]
+    return [line, inset(plain(check.advice, style, lines=True), 4)]
 
 
 def _summary(examination: Examination) -> Text:
     counts = Counter(check.status for check in examination.checks)
     skipped = f", {counts['skipped']} not checked" if counts["skipped"] else ""
     if not counts["warning"] and not counts["failure"]:
-        return Text(
-            f"No problems found: {_counted(counts['ok'], 'check')} ok{skipped}.", style="bold"
-        )
-    text = ", ".join(
-        [
-            f"{counts['ok']} ok",
-            _counted(counts["warning"], "warning"),
-            _counted(counts["failure"], "failure"),
-        ]
-    )
-    return Text(f"{text}{skipped}", style="bold red" if counts["failure"] else "bold")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
+        text = f"No problems found: {counted(counts['ok'], 'check')} ok{skipped}."
+        return Text(text, style="bold")
+    faults = ", ".join(counted(counts[status], status) for status in ("warning", "failure"))
+    text = f"{counts['ok']} ok, {faults}{skipped}"
+    return Text(text, style="bold red" if counts["failure"] else "bold")

@@ -5,22 +5,23 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any, TextIO
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.fixes.interface import Patch, Plan, Skip
 from xladoctor.fixes.plan import diff
 from xladoctor.fixes.proof.interface import Proof
 from xladoctor.foreign import clean
-from xladoctor.quantities import duration
+from xladoctor.quantities import counted, duration, first_few
 from xladoctor.report.interface import Style
 from xladoctor.report.output import Format
 from xladoctor.report.patches import diff_line
-from xladoctor.report.text import plain, write
-from xladoctor.report.words import gain_of
+from xladoctor.report.text import inset, plain, styled, write
+from xladoctor.report.words import gain_of, sentence
 
 SCHEMA_VERSION = 1
 _FEW = 5  # names in a line
@@ -43,20 +44,11 @@ def render(
     if name is Format.json:
         output.write(json.dumps(record(plan, proofs), indent=1, ensure_ascii=False) + "\n")
         return
-    pending: list[RenderableType] = []
     for part in _parts(plan, proofs, style):
         if isinstance(part, list):
-            _flush(pending, output, style)
             output.writelines(f"{_exact(line, style)}\n" for line in part)
         else:
-            pending.append(part)
-    _flush(pending, output, style)
-
-
-def _flush(pending: list[RenderableType], output: TextIO, style: Style) -> None:
-    if pending:
-        write([*pending], output, style)
-        pending.clear()
+            write([part], output, style)
 
 
 def _exact(line: str, style: Style) -> str:
@@ -111,47 +103,37 @@ def _patch(
 
 
 def _labelled(label: str, text: str, style: Style) -> RenderableType:
-    return Padding(Text(f"{label}: {plain(text, style)}"), (0, 0, 0, 2))
+    return inset(Text(f"{label}: {plain(text, style)}"))
 
 
 def _proof(proof: Proof, style: Style) -> Iterator[RenderableType]:
     timed = proof.times and proof.before_s and proof.after_s
     yield from _verdict(proof, f": {_times(proof)}" if timed else "", style)
     if proof.note:
-        yield Padding(Text(_sentence(proof.note)), (0, 0, 0, 2))
+        yield inset(Text(sentence(proof.note)))
     if proof.same:
-        yield _labelled("same", _some(proof.same), style)
+        yield _labelled("same", first_few(proof.same, _FEW), style)
     for name, was, now in proof.counts:
-        yield Text(plain(f"  {name.replace('_', ' ')}: {was:g} → {now:g}", style))
+        yield styled(f"  {name.replace('_', ' ')}: {was:g} → {now:g}", style)
     if proof.new:
         yield Text(f"  new findings: {', '.join(proof.new)}", style="yellow")
     for line in proof.differs:
-        yield Padding(diff_line(line, style), (0, 0, 0, 4))
+        yield inset(diff_line(line, style), 4)
 
 
 def _verdict(proof: Proof, more: str, style: Style) -> Iterator[RenderableType]:
     text = Text(proof.outcome, style=f"bold {_OUTCOMES[proof.outcome]}")
     together = f", together with {_titles(proof)}" if proof.others else ""
     text.append(plain(f"{together}{more}", style), style="not bold default")
-    yield Padding(text, (0, 0, 0, 2))
+    yield inset(text)
     if proof.reason:
-        yield Padding(Text(_sentence(proof.reason)), (0, 0, 0, 2))
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+        yield inset(Text(sentence(proof.reason)))
 
 
 def _titles(proof: Proof) -> str:
     """The patches that were tried with one."""
-    return _some(
-        [f"{each.finding.rule} line {each.finding.locations[0].line}" for each in proof.others]
-    )
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _FEW
-    return ", ".join(names[:_FEW]) + f" and {more} more" * (more > 0)
+    lines = [f"{each.finding.rule} line {each.finding.locations[0].line}" for each in proof.others]
+    return first_few(lines, _FEW)
 
 
 def _times(proof: Proof) -> str:
@@ -172,11 +154,9 @@ def _times(proof: Proof) -> str:
 def _skip(skip: Skip, style: Style) -> Iterator[RenderableType]:
     finding = skip.finding
     at = f" {finding.locations[0].file}:{finding.locations[0].line}" if finding.locations else ""
-    yield Padding(
-        Text(f"{finding.rule}{plain(at, style)}: {plain(skip.reason, style)}"), (0, 0, 0, 2)
-    )
+    yield inset(Text(f"{finding.rule}{plain(at, style)}: {plain(skip.reason, style)}"))
     if skip.instead:
-        yield Padding(Text(f"by hand: {plain(skip.instead, style)}"), (0, 0, 0, 4))
+        yield inset(Text(f"by hand: {plain(skip.instead, style)}"), 4)
 
 
 def _summary(plan: Plan, proofs: Sequence[Proof] | None) -> str:
@@ -185,7 +165,7 @@ def _summary(plan: Plan, proofs: Sequence[Proof] | None) -> str:
         return "no findings, so nothing to fix"
     text = f"{count} patch{'es' * (count != 1)}"
     if left:
-        text += f", {left} finding{'s' * (left != 1)} without one"
+        text += f", {counted(left, 'finding')} without one"
     if proofs is None:
         it = "it" if count == 1 else "them"
         return f"{text}; --verify tries {it}, --write makes what holds" if count else text
@@ -201,23 +181,19 @@ def record(plan: Plan, proofs: Sequence[Proof] | None) -> dict[str, Any]:
         "root": str(plan.root),
         "patches": [_patch_record(patch, plan, by_patch.get(id(patch))) for patch in plan.patches],
         "skips": [
-            {
-                **_finding_record(skip.finding),
-                "reason": skip.reason,
-                "instead": skip.instead or None,
-            }
+            _named(skip.finding) | {"reason": skip.reason, "instead": skip.instead or None}
             for skip in plan.skips
         ],
     }
 
 
-def _finding_record(finding: Any) -> dict[str, Any]:
+def _named(finding: Finding) -> dict[str, Any]:
     return {"rule": finding.rule, "fingerprint": finding.fingerprint}
 
 
 def _patch_record(patch: Patch, plan: Plan, proof: Proof | None) -> dict[str, Any]:
     return {
-        **_finding_record(patch.finding),
+        **_named(patch.finding),
         "kind": patch.kind,
         "title": patch.change.title,
         "effect": patch.effect,
@@ -225,14 +201,7 @@ def _patch_record(patch: Patch, plan: Plan, proof: Proof | None) -> dict[str, An
         "relies_on": list(patch.change.relies_on),
         "file": str(patch.file),
         "sha256": patch.sha256,
-        "edits": [
-            {
-                "begin": {"line": edit.begin.line, "column": edit.begin.column},
-                "end": {"line": edit.end.line, "column": edit.end.column},
-                "text": edit.text,
-            }
-            for edit in sorted(patch.change.edits)
-        ],
+        "edits": [asdict(edit) for edit in sorted(patch.change.edits)],
         "diff": "\n".join(diff(patch, plan.root)) + "\n",
         "predicted_s": patch.finding.saving.seconds,
         "proof": None if proof is None else _proof_record(proof),

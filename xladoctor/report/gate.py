@@ -9,7 +9,6 @@ from pathlib import PurePath
 from typing import Literal
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from xladoctor.diagnosis.finding import Finding
@@ -18,7 +17,7 @@ from xladoctor.foreign import quoted
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome, Judgement, Repeated
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
-from xladoctor.report.text import plain
+from xladoctor.report.text import inset, plain, styled
 from xladoctor.report.words import COUNTS, STATES, amount, number
 
 _VERDICTS: dict[str, tuple[str, str]] = {
@@ -105,7 +104,7 @@ def passed_by(report: Report, style: Style) -> list[RenderableType]:
             place = finding.locations[0] if finding.locations else None
             where = f"  {place.file}:{place.line}" if place else ""
             text = f"{STATES[made.state]}  {finding.rule}{where}: {made.reason}"
-            rows.append(Text(plain(text, style), style="dim"))
+            rows.append(styled(text, style, "dim"))
     return rows
 
 
@@ -122,7 +121,7 @@ def decision(outcome: GateOutcome, style: Style) -> RenderableType:
     """The verdict, then budgets, and what is missing or gone."""
     rows = [*_budgets(outcome, style), *_texts(outcome, style), *_runs(outcome.runs, style)]
     look = _VERDICTS[outcome.status][1]
-    said = Text(plain(verdict(outcome), style), style=look)
+    said = styled(verdict(outcome), style, look)
     return Group(said, *([Text(), *rows] if rows else []))
 
 
@@ -178,9 +177,9 @@ def _budgets(outcome: GateOutcome, style: Style) -> Iterator[RenderableType]:
         if budget.reason:
             text += f" ({budget.reason})"
         look: Literal["bold red", "dim"] = "bold red" if budget.state == "over" else "dim"
-        yield Text(plain(text, style), style=look)
+        yield styled(text, style, look)
         for consumer in budget.consumers:
-            yield Padding(Text(plain(consumed(budget, consumer), style)), (0, 0, 0, 4))
+            yield inset(styled(consumed(budget, consumer), style), 4)
 
 
 def consumed(budget: BudgetOutcome, consumer: Consumer) -> str:
@@ -193,20 +192,20 @@ def consumed(budget: BudgetOutcome, consumer: Consumer) -> str:
 
 def _texts(outcome: GateOutcome, style: Style) -> Iterator[RenderableType]:
     for missing in outcome.missing:
-        yield Text(plain(f"not judged  {missing.name}: {missing.reason}", style), style="yellow")
+        yield styled(f"not judged  {missing.name}: {missing.reason}", style, "yellow")
     for gone in outcome.gone:
         where = f"  {gone.file}: {gone.code}" if gone.file else ""
         then = "no longer occurs" if gone.certain else "unknown: its rule was not judged"
-        yield Text(plain(f"gone  {gone.rule}{where}  {then}", style), style="dim")
+        yield styled(f"gone  {gone.rule}{where}  {then}", style, "dim")
     for note in outcome.notes:
-        yield Text(plain(f"note: {note}", style), style="yellow")
+        yield styled(f"note: {note}", style, "yellow")
 
 
 def _runs(runs: list[Repeated], style: Style) -> Iterator[RenderableType]:
     for repeated in runs:
         values = ", ".join(amount(repeated.name, value) for value in repeated.values)
         text = f"runs  {repeated.name}: {values}; median {amount(repeated.name, repeated.median)}"
-        yield Text(plain(text, style), style="dim")
+        yield styled(text, style, "dim")
 
 
 def what_to_do(report: Report, outcome: GateOutcome, style: Style) -> Iterator[RenderableType]:
@@ -269,4 +268,4 @@ def _block(what: str, lines: list[str], style: Style) -> RenderableType:
         Text(plain(f"  {line}", style), style="dim", no_wrap=True, overflow="ignore")
         for line in lines
     ]
-    return Group(Text(plain(what, style), style="dim"), *copied)
+    return Group(styled(what, style, "dim"), *copied)

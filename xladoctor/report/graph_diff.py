@@ -7,7 +7,6 @@ from dataclasses import fields, is_dataclass
 from typing import Any, TextIO
 
 from rich.console import Group, OverflowMethod, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -21,9 +20,10 @@ from xladoctor.causes.difference import (
 from xladoctor.causes.interface import Place
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.source import source_line
-from xladoctor.report.compilations import counted, place, seconds
+from xladoctor.quantities import counted
+from xladoctor.report.compilations import place, seconds
 from xladoctor.report.interface import Style
-from xladoctor.report.text import plain, write
+from xladoctor.report.text import FOLDED, grid, inset, plain, styled, write
 
 _WIDE = 100  # columns, from which the two sides stand beside each other
 _MOST = 4  # instructions of one operation that are shown of each side
@@ -77,11 +77,9 @@ def _compiled(name: str, graph: Compiled, evidence: Evidence, style: Style) -> R
     counts = [counted(graph.instructions, "instruction"), counted(graph.inputs, "input"), outputs]
     what = f"compilation {graph.index}{step}, {seconds(graph.seconds)} s at "
     site = {"file": evidence.shown(graph.file), "line": graph.line, "user_file": None}
-    text = Text(plain(what + place(site, style.width - 5 - len(what), style), style))
+    text = styled(what + place(site, style.width - 5 - len(what), style), style)
     text.append(f"\n{graph.graph_hash}  {', '.join(counts)}", style="dim")
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_row(Text(name, style=_COLORS[name[0]]), text)
-    return grid
+    return grid([(Text(name, style=_COLORS[name[0]]), text)])
 
 
 def _inputs(
@@ -94,20 +92,15 @@ def _inputs(
     for group in lines.values():
         known = "made at " if group[0].sent else "first used at "
         yield from _place(known, "without a Python line", group[0].place, evidence, style)
-        grid = Table.grid(padding=(0, 2, 0, 0))
-        for change in group:
-            mark = " " if change.a and change.b else "-" if change.a else "+"
-            text = (
-                f"{change.a} → {change.b}" if change.a and change.b else str(change.a or change.b)
-            )
-            grid.add_row(
-                *(
-                    Text(plain(cell, style), style=_COLORS[mark])
-                    for cell in (f"{mark} parameter {change.parameter}", text)
-                )
-            )
-        yield Padding(grid, (0, 0, 0, 4))
+        yield inset(grid(_input(change, style) for change in group), 4)
     yield from _more(len(inputs) - limit if limit else 0, "inputs", style)
+
+
+def _input(change: InputChange, style: Style) -> list[Text]:
+    mark = " " if change.a and change.b else "-" if change.a else "+"
+    text = f"{change.a} → {change.b}" if change.a and change.b else str(change.a or change.b)
+    cells = (f"{mark} parameter {change.parameter}", text)
+    return [styled(cell, style, _COLORS[mark]) for cell in cells]
 
 
 def _lines(
@@ -118,7 +111,7 @@ def _lines(
         yield from [Text()] * (number > 0)
         yield from _place("", _NO_LINE, line.place, evidence, style)
         for operation in line.operations:
-            yield Padding(_operation(operation, style), (0, 0, 0, 4))
+            yield inset(_operation(operation, style), 4)
     yield from _more(len(diff.lines) - limit if limit else 0, "lines", style)
     yield from _more(diff.left_out, "kinds of instructions, lowered later", style)
 
@@ -142,27 +135,23 @@ def _place(
 
 
 def _operation(operation: OperationChange, style: Style) -> RenderableType:
-    name = Text(plain(operation.op or "other instructions", style))
+    name = styled(operation.op or "other instructions", style)
     if operation.a_count != operation.b_count and operation.a_count and operation.b_count:
         name.append(plain(f"  {operation.a_count} → {operation.b_count}", style), style="dim")
     sides = [_side(mark, texts, style) for mark, texts in (("-", operation.a), ("+", operation.b))]
     if style.width < _WIDE:
-        return Group(name, *(Padding(side, (0, 0, 0, 2)) for side in sides))
-    grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
-    grid.add_column(ratio=2, overflow="fold")
-    for _ in sides:
-        grid.add_column(ratio=3)
-    grid.add_row(name, *sides)
-    return grid
+        return Group(name, *(inset(side) for side in sides))
+    side = {"ratio": 3}
+    table = grid([(name, *sides)], {"ratio": 2, **FOLDED}, side, side)
+    table.expand = True
+    return table
 
 
 def _side(mark: str, texts: Sequence[str], style: Style) -> Table:
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    grid.add_column(width=1)
-    grid.add_column(overflow="fold")
-    for text in _first(texts):
-        grid.add_row(mark, plain(text, style), style=_COLORS[mark])
-    return grid
+    rows = [(mark, plain(text, style)) for text in _first(texts)]
+    table = grid(rows, {"width": 1}, FOLDED, gap=1)
+    table.row_styles = [_COLORS[mark]]
+    return table
 
 
 def _first(texts: Sequence[str]) -> list[str]:
@@ -174,13 +163,13 @@ def _first(texts: Sequence[str]) -> list[str]:
 
 def _more(number: int, what: str, style: Style) -> Iterator[RenderableType]:
     if number > 0:
-        yield Text(plain(f"  … and {number:,} more {what}", style), style="dim")
+        yield styled(f"  … and {number:,} more {what}", style, "dim")
 
 
 def _placement(changes: Sequence[PlacementChange], style: Style) -> RenderableType:
-    grid = Table.grid(padding=(0, 2, 0, 0))
+    rows = []
     for change in changes:
         a, b = (", ".join(_first(side)) or "none" for side in (change.a, change.b))
         name = "donated inputs" if change.name == "donated" else change.name
-        grid.add_row(Text(f"  {name}"), Text(plain(f"{a} → {b}", style)))
-    return grid
+        rows.append((Text(f"  {name}"), styled(f"{a} → {b}", style)))
+    return grid(rows)

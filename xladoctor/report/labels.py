@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rich.console import Group, OverflowMethod, RenderableType
-from rich.table import Table
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from xladoctor.diagnosis.device_use import LabelTime
 from xladoctor.quantities import duration
 from xladoctor.report.interface import Style
-from xladoctor.report.text import plain
+from xladoctor.report.text import grid, styled
 
 _MOST = 12  # lines
 _NARROW = 60
@@ -36,21 +35,19 @@ def table(labels: Sequence[LabelTime], style: Style) -> RenderableType:
         for name, column in _COLUMNS.items()
         if style.width >= _NARROW or name in _ALWAYS
     }
-    overflow: OverflowMethod = "ellipsis" if style.unicode else "crop"
     widths = [
         max(len(name), *(len(cell(label)) for label in longest)) for name, cell in columns.items()
     ]
     rest = style.width - sum(width + _BETWEEN for width in widths)
-    grid = Table.grid(padding=(0, _BETWEEN))
-    grid.add_column(overflow=overflow, no_wrap=True, max_width=max(1, rest))
-    for width in widths:
-        grid.add_column(justify="right", no_wrap=True, overflow=overflow, width=width)
-    grid.add_row(Text("labels", style="bold"), *(Text(name, style="dim") for name in columns))
+    shape = {"no_wrap": True, "overflow": "ellipsis" if style.unicode else "crop"}
+    rows = [[Text("labels", style="bold"), *(Text(name, style="dim") for name in columns)]]
     for label in (label for label in labels if label in longest):
         *outer, name = label.path.split(_WITHIN)
         cells = ["  " * (len(outer) + 1) + name, *(cell(label) for cell in columns.values())]
-        grid.add_row(*(Text(plain(text, style)) for text in cells))
+        rows.append([styled(text, style) for text in cells])
+    numbers = [{"justify": "right", "width": width, **shape} for width in widths]
+    table = grid(rows, {"max_width": max(1, rest), **shape}, *numbers, gap=_BETWEEN)
     others = len(labels) - len(longest)
     more = [Text(f"  and {others} shorter ones: table region", style="dim")] if others else []
     meaning = [Text(_MEANING, style="dim")] if style.width >= _NARROW else []
-    return Group(grid, *more, *meaning)
+    return Group(table, *more, *meaning)

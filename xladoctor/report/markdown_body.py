@@ -10,6 +10,7 @@ from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pod import Pod
 from xladoctor.diagnosis.tpu_graph import TpuGraph
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome
+from xladoctor.quantities import counted
 from xladoctor.report import pods, tpu_graphs
 from xladoctor.report.alerts import Alert, alerts, consumer_text
 from xladoctor.report.gate import headline
@@ -62,7 +63,7 @@ def fitted(blocks: Sequence[Block], limit: int, size: Callable[[str], int]) -> s
 def _left_out(left: Sequence[Block], limit: int) -> Iterator[str]:
     findings = sum(block_.finding for block_ in left)
     parts = [(findings, "finding"), (len(left) - findings, "section")]
-    words = [f"{count} {name}{'s' * (count != 1)}" for count, name in parts if count]
+    words = [counted(count, name) for count, name in parts if count]
     if words:
         yield (
             f"**Left out: {' and '.join(words)}**, as this text is limited to {limit:,};"

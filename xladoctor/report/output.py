@@ -145,6 +145,13 @@ def write_each(
             _write(output.path, harmless(text.getvalue(), commands=commands))
 
 
+def show(render: Callable[[TextIO, Style], object], color: Color) -> None:
+    """Write to standard output what ``render`` writes, which is no report on a run."""
+    text, style = io.StringIO(), style_for(sys.stdout, color)
+    render(text, style)
+    emit(text.getvalue(), colored=style.color)
+
+
 def _write(path: Path, text: str) -> None:
     """Replace the file; a job's summary, to which each of its programs adds, is continued."""
     continued = str(path) == os.environ.get("GITHUB_STEP_SUMMARY")

@@ -11,8 +11,8 @@ from rich.text import Text
 from xladoctor.diagnosis.finding import Finding, Suggestion
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.report.interface import Style
-from xladoctor.report.text import FittedText, plain
-from xladoctor.report.words import known_as
+from xladoctor.report.text import FittedText, plain, styled
+from xladoctor.report.words import known_as, sentence
 
 _MOST = 10  # lines of a diff
 _LEFT = 3  # lines that are not worth leaving out
@@ -22,7 +22,7 @@ _LOOKS = {"+": "green", "-": "red", "@": "cyan"}
 
 def described(patch: Suggestion) -> str:
     """What a patch does, what is different afterwards, and what it relies on, in sentences."""
-    text = f"{patch.title[:1].upper()}{patch.title[1:]}."
+    text = sentence(patch.title)
     if patch.behaviour:
         text += f" Afterwards, {patch.behaviour}."
     if patch.relies_on:
@@ -46,7 +46,7 @@ def excerpt(
         yield diff_line(line, style)
     if left:
         command = f"xladoctor fix {known_as(diagnosis.run.path)}"
-        yield Text(plain(f"… {len(left)} more lines: {command}", style), style="dim")
+        yield styled(f"… {len(left)} more lines: {command}", style, "dim")
 
 
 def diff_line(line: str, style: Style) -> RenderableType:

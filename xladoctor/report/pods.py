@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from xladoctor.diagnosis.pod import Pod, PodGroup, name_of_slice
 from xladoctor.quantities import duration, first_few
 from xladoctor.report.interface import Style
-from xladoctor.report.text import Hanging, plain
+from xladoctor.report.text import FOLDED, NUMBERS, Hanging, grid, headed, plain, styled
 
 #: Share of a step; parts that no group spends more on are not shown.
 _SHOWN = 0.02
@@ -110,38 +109,24 @@ def sections(pod: Pod | None, style: Style) -> list[RenderableType]:
     """The section of a report on a terminal, if there is one."""
     if pod is None:
         return []
-    head = Text("pod", style="bold").append(
-        plain("".join(f" · {fact}" for fact in facts(pod)), style), style="not bold dim"
-    )
-    rows: list[RenderableType] = [head, Text(plain(pod.summary, style)), Text(), _table(pod, style)]
+    head = headed("pod", facts(pod), style)
+    parts: list[RenderableType] = [head, styled(pod.summary, style), Text(), _table(pod, style)]
     if (drawn := heat_map(pod, style.width - _LABEL - 4)) is not None:
-        rows += [Text(), *_drawn(drawn, style)]
-    rows += [Hanging(Text(plain(f"left out: {text}", style))) for text in pod.left_out]
-    return [Group(*rows)]
+        parts += [Text(), *_drawn(drawn, style)]
+    parts += [Hanging(styled(f"left out: {text}", style)) for text in pod.left_out]
+    return [Group(*parts)]
 
 
 def _table(pod: Pod, style: Style) -> RenderableType:
-    parts, shown = parts_of(pod), groups_of(pod)
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(overflow="fold")
-    for _ in parts:
-        grid.add_column(justify="right", no_wrap=True)
-    grid.add_row(Text("ms a step", style="dim"), *(Text(part, style="dim") for part in parts))
-    for group in shown:
-        grid.add_row(
-            Text(plain(name_of(group), style), style="bold" if group.differs else ""),
-            *(
-                Text(
-                    f"{group.parts[part]:.1f}",
-                    style="bold yellow" if part in group.differs else "",
-                )
-                for part in parts
-            ),
-        )
-    if rest := len(pod.groups) - len(shown):
-        count = sum(len(group.processes) for group in pod.groups[_MOST_GROUPS:])
-        grid.add_row(Text(f"{count} in {rest} more groups", style="dim"))
-    return grid
+    parts = parts_of(pod)
+    shown = [[Text(text, style="dim") for text in ("ms a step", *parts)]]
+    for name, texts, differs in rows(pod):
+        looks = ["bold yellow" if part in differs else "" for part in parts]
+        shown.append([styled(name, style, "bold" if differs else ""), *map(Text, texts, looks)])
+    if rest := pod.groups[_MOST_GROUPS:]:
+        count = sum(len(group.processes) for group in rest)
+        shown.append([Text(f"{count} in {len(rest)} more groups", style="dim")])
+    return grid(shown, FOLDED, *[NUMBERS] * len(parts))
 
 
 def _drawn(drawn: Map, style: Style) -> Iterator[RenderableType]:

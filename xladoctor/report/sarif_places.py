@@ -13,7 +13,7 @@ from xladoctor.diagnosis.finding import Location
 from xladoctor.diagnosis.interface import RunFacts
 from xladoctor.report.alerts import Alert
 from xladoctor.report.places import path_in_repository, path_shown
-from xladoctor.report.words import ROLES
+from xladoctor.report.words import ROLES, sentence
 from xladoctor.repository import installed
 
 #: The order in which a cause leads to its consequence, and what happens at each line.
@@ -139,5 +139,4 @@ def sarif_fixes(alert: Alert, run: RunFacts) -> list[dict[str, Any]]:
         "artifactLocation": _artifact(suggestion.file, run),
         "replacements": replacements,
     }
-    title = f"{suggestion.title[:1].upper()}{suggestion.title[1:]}."
-    return [{"description": {"text": title}, "artifactChanges": [change]}]
+    return [{"description": {"text": sentence(suggestion.title)}, "artifactChanges": [change]}]

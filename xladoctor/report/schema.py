@@ -6,15 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TextIO
 
 from rich.console import RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from xladoctor.evidence.catalog import macro_heads, public_macros, public_views, views
 from xladoctor.evidence.reference import examples, view_columns
 from xladoctor.evidence.schema import EVIDENCE_VERSION, STABLE, TABLES, Column
 from xladoctor.report.interface import Style
-from xladoctor.report.text import plain, write
+from xladoctor.report.text import grid, inset, styled, write
 
 UNITS = (
     "Instants are nanoseconds of the wall clock, durations nanoseconds, sizes bytes, unless a"
@@ -34,11 +32,11 @@ def render(
     """
     known = examples()
     if not names:
-        write([_indented(Text(f"Version {EVIDENCE_VERSION}. {UNITS}")), Text()], output, style)
+        write([inset(Text(f"Version {EVIDENCE_VERSION}. {UNITS}")), Text()], output, style)
     for number, name in enumerate(names or [*TABLES, *public_views(), *public_macros()]):
         parts = _described(name, available, style)
-        example = [_indented(Text(f"e.g. {known[name]}"))] if name in known else []
-        write([Text()] * (number > 0) + parts + example, output, style)
+        example = [inset(Text(f"e.g. {known[name]}"))] if name in known else []
+        write([*[Text()] * (number > 0), *parts, *example], output, style)
 
 
 def _described(name: str, available: Collection[str] | None, style: Style) -> list[RenderableType]:
@@ -47,16 +45,16 @@ def _described(name: str, available: Collection[str] | None, style: Style) -> li
         text = f"{TABLES[name].text}; from: {TABLES[name].source}"
         return [
             Text(f"{name}{_stable(name)}{mark}"),
-            _description(text, style),
+            inset(styled(text, style)),
             _grid(TABLES[name].columns, style),
         ]
     if name in views():
         view = views()[name]
         grid = [_grid(view_columns()[name], style)] if view.is_public else []
-        return [Text(f"{name}  (view){_stable(name)}"), _description(view.text, style), *grid]
+        return [Text(f"{name}  (view){_stable(name)}"), inset(styled(view.text, style)), *grid]
     macro = macro_heads()[name]
     head = f"{macro.call}  ({'macro, a table' if macro.gives_rows else 'macro'})"
-    return [Text(head), _description(macro.text, style)]
+    return [Text(head), inset(styled(macro.text, style))]
 
 
 def _stable(name: str) -> str:
@@ -64,15 +62,7 @@ def _stable(name: str) -> str:
 
 
 def _grid(columns: Mapping[str, Column], style: Style) -> RenderableType:
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    for column, meaning in columns.items():
-        grid.add_row(column, meaning.type, Text(plain(meaning.text, style)))
-    return _indented(grid)
-
-
-def _description(text: str, style: Style) -> RenderableType:
-    return _indented(Text(plain(text, style)))
-
-
-def _indented(part: RenderableType) -> RenderableType:
-    return Padding(part, (0, 0, 0, 2))
+    rows = [
+        (column, meaning.type, styled(meaning.text, style)) for column, meaning in columns.items()
+    ]
+    return inset(grid(rows))

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
 from xladoctor.report.interface import Style
-from xladoctor.report.text import plain, write
+from xladoctor.report.text import inset, plain, shortened, styled, write
 from xladoctor.repository import installed
 from xladoctor.stacks.interface import Frame, Kind, Stacks, Thread, Verdict
 from xladoctor.stacks.verdict import of_process, of_thread, symbol
@@ -28,10 +27,7 @@ def render(stacks: Stacks, output: TextIO, style: Style, everything: bool = Fals
     pairs = [(thread, of_thread(thread, stacks)) for thread in stacks.threads]
     shown = [pair for pair in pairs if everything or _is_informative(*pair, stacks)]
     parts: list[RenderableType] = [_heading(stacks, style), _verdict(of_process(stacks), style)]
-    parts += [
-        Padding(Text(plain(f"note: {note}", style), style="dim"), (0, 0, 0, 2))
-        for note in stacks.notes
-    ]
+    parts += [inset(styled(f"note: {note}", style, "dim")) for note in stacks.notes]
     for thread, verdict in shown:
         parts += [Text(), _thread(thread, verdict, style)]
     waiting = [thread.name for thread, _ in pairs if not thread.own]
@@ -87,12 +83,12 @@ def _heading(stacks: Stacks, style: Style) -> Text:
 def _verdict(verdict: Verdict, style: Style) -> Group:
     color = "bold red" if verdict.kind is Kind.deadlock else "bold"
     lines: list[RenderableType] = [_phrase(verdict, style, color)]
-    lines += [Text(plain(hint, style)) for hint in verdict.hints]
-    return Group(*(Padding(line, (0, 0, 0, 2)) for line in lines))
+    lines += [styled(hint, style) for hint in verdict.hints]
+    return Group(*(inset(line) for line in lines))
 
 
 def _phrase(verdict: Verdict, style: Style, color: str) -> Text:
-    text = Text(plain(verdict.text, style), style=color)
+    text = styled(verdict.text, style, color)
     if verdict.frame is not None:
         text.append(f" at {_place(verdict.frame, style.width - 5, style)}")
         function = _cut(verdict.frame.function, style.width - 5, style)
@@ -101,7 +97,7 @@ def _phrase(verdict: Verdict, style: Style, color: str) -> Text:
 
 
 def _thread(thread: Thread, verdict: Verdict, style: Style) -> Group:
-    title = Text(plain(thread.name, style), style="bold")
+    title = styled(thread.name, style, "bold")
     title.append(plain(f" ({thread.id}) {verdict.text}", style), style="not bold")
     title.append(" and holds the GIL" if thread.holds_gil else "", style="not bold")
     return Group(title, *(_frame(frame, frame is verdict.frame, style) for frame in thread.frames))
@@ -121,13 +117,8 @@ def _place(frame: Frame, room: int, style: Style) -> str:
     """As ``train.py:41``, or the library's name; a long path loses its first folders."""
     if frame.native:
         return _cut(Path(frame.file).name, room, style)
-    parts = plain(f"{_short(frame.file)}:{frame.line}", style).split("/")
-    dots = "…" if style.unicode else "..."
-    text = "/".join(parts)
-    while len(text) > room and len(parts) > 1:
-        del parts[0]
-        text = "/".join([dots, *parts])
-    return _cut(text, room, style)
+    text = plain(f"{_short(frame.file)}:{frame.line}", style)
+    return _cut(shortened(text, room, style), room, style)
 
 
 def _short(file: str) -> str:

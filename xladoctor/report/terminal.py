@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 from rich.cells import cell_len
 from rich.console import Group, OverflowMethod, RenderableType
 from rich.padding import Padding
 from rich.style import Style as RichStyle
-from rich.table import Table
 from rich.text import Text
 
 from xladoctor.diagnosis.finding import Finding, Location
@@ -27,7 +26,17 @@ from xladoctor.report.levels import judgements
 from xladoctor.report.links import link
 from xladoctor.report.patches import described
 from xladoctor.report.step_times import scale, step_times
-from xladoctor.report.text import FittedText, Hanging, breakable, plain, printable, write
+from xladoctor.report.text import (
+    FOLDED,
+    FittedText,
+    Hanging,
+    breakable,
+    grid,
+    plain,
+    printable,
+    styled,
+    write,
+)
 from xladoctor.report.words import (
     ROLES,
     STATES,
@@ -107,7 +116,7 @@ def _evidence(diagnosis: Diagnosis, style: Style) -> Iterator[RenderableType]:
     if is_brief(diagnosis, style):
         return
     if used := devices.describe(diagnosis.devices):
-        yield Group(*(Text(plain(text, style), style="dim") for text in used))
+        yield Group(*(styled(text, style, "dim") for text in used))
     if diagnosis.labels:
         yield labels.table(diagnosis.labels, style)
 
@@ -156,7 +165,7 @@ def _time(diagnosis: Diagnosis, parts: TimeParts, style: Style) -> Group:
     device, waited = diagnosis.time.device_s, parts.read_s + parts.barrier_s
     if device is not None and waited >= _WORTH_SAYING * diagnosis.time.whole_s:
         said = f"the device worked for {duration(device)} of the time that the host waited for it"
-        rows.append(Text(plain(said, style), style="dim"))
+        rows.append(styled(said, style, "dim"))
     return Group(*rows)
 
 
@@ -166,9 +175,9 @@ def _steps(diagnosis: Diagnosis, style: Style) -> Group | None:
         return None
     said, course = steps_of(diagnosis.steps), step_times(diagnosis.step_groups, style)
     if course is None:
-        return Group(Text(plain("; ".join(said), style), style="dim"))
+        return Group(styled("; ".join(said), style, "dim"))
     said.append(scale(diagnosis.step_groups, style))
-    summary = Text(plain("; ".join(said), style), style="dim")
+    summary = styled("; ".join(said), style, "dim")
     if len(course) + 2 + len(summary) <= style.width:
         return Group(course.append("  ").append_text(summary))
     return Group(course, summary)
@@ -225,12 +234,12 @@ def _group(group: Alike, report: Report, style: Style) -> RenderableType:
 
 def _finding(finding: Finding, report: Report, style: Style) -> list[RenderableType]:
     cost = cost_of(finding, report.diagnosis)
-    body: list[RenderableType] = [Text(plain(cost, style))] if cost else []
+    body: list[RenderableType] = [styled(cost, style)] if cost else []
     if (made := judgements(report).get(finding.fingerprint)) is not None:
-        body.insert(0, Text(plain(f"{STATES[made.state]}: {made.reason}", style), style="red"))
+        body.insert(0, styled(f"{STATES[made.state]}: {made.reason}", style, "red"))
     gain = saving_of(finding, report.diagnosis)
     if gain:
-        body.append(Text(plain(f"fixed: {gain}", style)))
+        body.append(styled(f"fixed: {gain}", style))
     return body + explained(finding, style, report.diagnosis)
 
 
@@ -238,9 +247,7 @@ def _titled(head: Text, title: str, style: Style) -> RenderableType:
     """A title that goes on below its beginning."""
     if style.width < _NARROW:
         return head.append(title, style="bold")
-    grid = Table.grid()
-    grid.add_row(head, Text(title, style="bold"))
-    return grid
+    return grid([(head, Text(title, style="bold"))], gap=0)
 
 
 def explained(
@@ -256,7 +263,7 @@ def explained(
         if location.role in _WHERE:
             rows += _location(location, style, diagnosis, around=True)
     if not finding.locations and (place := place_of(finding)):
-        rows.append(Text(plain(place, style), style="bold cyan" if finding.place else "dim"))
+        rows.append(styled(place, style, "bold cyan" if finding.place else "dim"))
     rows.append(_labelled("why", finding.message, style))
     rows += [_labelled("also", text + ".", style) for text in finding.consequences]
     patch = finding.suggestion
@@ -277,9 +284,9 @@ def _basis(finding: Finding, style: Style) -> list[RenderableType]:
     values = [
         f"{name}: {value}" for name, value in finding.cause.items() if value not in (None, [], "")
     ]
-    rows: list[RenderableType] = [Hanging(Text(plain(text, style), style="dim")) for text in values]
+    rows: list[RenderableType] = [Hanging(styled(text, style, "dim")) for text in values]
     example = finding.example.rstrip().splitlines()
-    rows += [Text(plain(f"  {line}", style), style="dim") for line in example]
+    rows += [styled(f"  {line}", style, "dim") for line in example]
     return rows
 
 
@@ -297,28 +304,24 @@ def ranking(groups: Sequence[Alike], style: Style) -> RenderableType:
         max(len(group.first.rule) for group in listed),
     ]
     places = [_end_of(place, widths[0], style) for place in places]
-    ends: OverflowMethod = "ellipsis" if style.unicode else "crop"
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=2, justify="right")
-    for width in names:
-        grid.add_column(no_wrap=True, width=width)
     room = style.width - 7 - sum(names) - sum(widths)
-    grid.add_column(overflow="fold", max_width=max(1, room))
-    grid.add_column(no_wrap=True, overflow=ends, width=widths[0])
-    grid.add_column(no_wrap=True, overflow=ends, width=widths[1], justify="right")
-    grid.add_row(*[""] * 5, Text(_SAVES, style="dim"))
+    ends = {"no_wrap": True, "overflow": "ellipsis" if style.unicode else "crop"}
+    columns: list[dict[str, Any]] = [
+        {"width": 2, "justify": "right"},
+        *({"width": width, "no_wrap": True} for width in names),
+        {"max_width": max(1, room), **FOLDED},
+        {"width": widths[0], **ends},
+        {"width": widths[1], "justify": "right", **ends},
+    ]
+    rows = [[*[Text()] * 5, Text(_SAVES, style="dim")]]
     for group, place, gain in zip(listed, places, gains, strict=True):
-        grid.add_row(
-            Text(str(group.number)),
-            Text(group.first.severity, style=_SEVERITY[group.first.severity]),
-            Text(group.first.rule, style="bold"),
-            Text(group.title),
-            Text(place, style="cyan"),
-            Text(gain),
-        )
+        severity = Text(group.first.severity, style=_SEVERITY[group.first.severity])
+        rule, title = Text(group.first.rule, style="bold"), Text(group.title)
+        number, at = Text(str(group.number)), Text(place, style="cyan")
+        rows.append([number, severity, rule, title, at, Text(gain)])
     more = len(groups) - _LISTED
     rest = [Text(f"   and {more} more", style="dim")] if more > 0 else []
-    return Group(grid, *rest)
+    return Group(grid(rows, *columns, gap=1), *rest)
 
 
 def _end_of(place: str, width: int, style: Style) -> str:
@@ -385,12 +388,7 @@ def _caret(source: str, span: tuple[int, int], code: str, margin: str, style: St
 def _labelled(label: str, text: str, style: Style) -> RenderableType:
     if style.width < _NARROW:
         return Text(f"{label}: ", style="bold").append(plain(text, style), style="not bold")
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=4)
-    grid.add_column(ratio=1, overflow="fold")
     shown = plain(text, style)
-    grid.add_row(
-        Text(label, style="bold green" if label == "fix" else "bold"),
-        FittedText(lambda width: Text(breakable(shown, width), overflow="fold")),
-    )
-    return grid
+    said = FittedText(lambda width: Text(breakable(shown, width), overflow="fold"))
+    name = Text(label, style="bold green" if label == "fix" else "bold")
+    return grid([(name, said)], {"width": 4}, {"ratio": 1, **FOLDED}, gap=1)

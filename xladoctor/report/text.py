@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TextIO, TypeVar, cast
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
+from rich.padding import Padding
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from xladoctor.foreign import clean
@@ -35,6 +37,10 @@ _CALLS = re.compile(r"(?<=[)\]])(?=\.)")
 _OF_LINES = {"why", "fix", "example", "diff"}
 #: Fields that are code to insert: exact, for formats that escape what they hold.
 _EXACT = {"new_text"}
+
+#: Columns of a grid: of texts, of numbers.
+FOLDED: Mapping[str, Any] = {"overflow": "fold"}
+NUMBERS: Mapping[str, Any] = {"justify": "right", "no_wrap": True}
 
 Value = TypeVar("Value")
 
@@ -95,6 +101,15 @@ class Hanging:
             yield Text("    " if number else "  ").append_text(line)
 
 
+def shortened(path: str, room: int, style: Style) -> str:
+    """A path, without its first folders where it is longer than there is room."""
+    parts, dots = path.split("/"), "…/" if style.unicode else ".../"
+    while len(path) > room and len(parts) > 1:
+        del parts[0]
+        path = dots + "/".join(parts)
+    return path
+
+
 def breakable(text: str, width: int) -> str:
     """The text with spaces before some dots of words that are wider: code stays code with them."""
     return " ".join(_broken(word, width) for word in text.split(" "))
@@ -121,6 +136,39 @@ def plain(text: str, style: Style, *, lines: bool = False) -> str:
     for special, ascii_text in _PLAIN:
         text = text.replace(special, ascii_text)
     return text.encode("ascii", "backslashreplace").decode()
+
+
+def styled(text: str, style: Style, look: str = "") -> Text:
+    """The text made plain, in a look as rich names it."""
+    return Text(plain(text, style), look)
+
+
+def headed(title: str, facts: Iterable[str], style: Style) -> Text:
+    """A heading, and what else there is to say on its line."""
+    beside = styled("".join(f" · {fact}" for fact in facts), style, "not bold dim")
+    return styled(title, style, "bold").append_text(beside)
+
+
+def inset(part: RenderableType, by: int = 2) -> Padding:
+    """A part that begins so many columns to the right."""
+    return Padding(part, (0, 0, 0, by))
+
+
+def grid(
+    rows: Iterable[Sequence[RenderableType]], *columns: Mapping[str, Any], gap: int = 2
+) -> Table:
+    """Rows of cells below each other, without lines.
+
+    Args:
+        columns: how each is set, as rich's ``add_column`` takes it; by default each as it fits.
+        gap: columns of space between two.
+    """
+    table = Table.grid(padding=(0, gap))
+    for column in columns:
+        table.add_column(**column)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def printable(value: Value, style: Style) -> Value:

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from xladoctor.diagnosis.tpu_graph import TpuCollective, TpuGraph, TpuLine
 from xladoctor.quantities import binary_size, duration, percent
 from xladoctor.report.interface import Style
-from xladoctor.report.text import Hanging, plain
+from xladoctor.report.text import FOLDED, Hanging, grid, headed, plain, styled
 
 #: Said once, below all graphs.
 HONESTY = (
@@ -123,7 +122,7 @@ def sections(graphs: Sequence[TpuGraph], style: Style) -> list[RenderableType]:
     """A section for each graph, and what all of that is worth."""
     if not graphs:
         return []
-    last = [Hanging(Text(plain(HONESTY, style), style="dim"))] if decided(graphs) else []
+    last = [Hanging(styled(HONESTY, style, "dim"))] if decided(graphs) else []
     return [*(_section(each, style) for each in groups(graphs)), *last]
 
 
@@ -134,11 +133,8 @@ def decided(graphs: Sequence[TpuGraph]) -> bool:
 
 def _section(graphs: Sequence[TpuGraph], style: Style) -> Group:
     name, *facts = heading(graphs)
-    head = Text(plain(name, style), style="bold").append(
-        plain("".join(f" · {fact}" for fact in facts), style), style="not bold dim"
-    )
-    rows: list[RenderableType] = [head, beside(graphs, style)]
-    rows += [Hanging(Text(plain(text, style))) for text in reasons(graphs)]
+    rows: list[RenderableType] = [headed(name, facts, style), beside(graphs, style)]
+    rows += [Hanging(styled(text, style)) for text in reasons(graphs)]
     if style.detail.verbose:
         for graph in graphs:
             rows += _lists(graph, style, several=len(graphs) > 1)
@@ -152,16 +148,11 @@ def beside(graphs: Sequence[TpuGraph], style: Style, names: Sequence[str] = ()) 
         names: what each is called, in front of what it was compiled for.
     """
     heads, rows = matrix(graphs, names)
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(min_width=_LABEL, overflow="fold")
-    for _ in graphs:
-        grid.add_column(overflow="fold")
     looks = [_LOOKS[graph.verdict] for graph in graphs]
-    grid.add_row(Text(""), *map(Text, (plain(head, style) for head in heads), looks))
+    shown = [[Text(""), *map(Text, (plain(head, style) for head in heads), looks)]]
     for label, *texts in rows:
-        cells_ = (Text(plain(text, style)) for text in texts)
-        grid.add_row(Text(plain(label, style), style="dim"), *cells_)
-    return grid
+        shown.append([styled(label, style, "dim"), *(styled(text, style) for text in texts)])
+    return grid(shown, {"min_width": _LABEL, **FOLDED}, *[FOLDED] * len(graphs))
 
 
 def matrix(
@@ -183,8 +174,8 @@ def matrix(
 def _lists(graph: TpuGraph, style: Style, *, several: bool) -> Iterator[RenderableType]:
     for title, lines in lists(graph):
         where = f" for {graph.compiled_for}" if several else ""
-        yield Text(plain(f"{title}{where}", style), style="dim")
+        yield styled(f"{title}{where}", style, "dim")
         for line in lines:
             text = Text(f"{binary_size(line.bytes):>10}  ")
             yield text.append(plain(line_text(line), style), style="cyan" * bool(line.location))
-            yield Text(plain(f"{'':12}{line.largest}", style), style="dim")
+            yield styled(f"{'':12}{line.largest}", style, "dim")

@@ -13,7 +13,7 @@ from xladoctor.diagnosis.interface import CountName, Diagnosis, RunFacts, Steps,
 from xladoctor.diagnosis.verdict import LIMITS, NOTHING
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import quoted
-from xladoctor.quantities import duration, first_few, percent
+from xladoctor.quantities import counted, duration, first_few, percent
 from xladoctor.recording.interface import RUNS
 
 #: The role of a location in its finding, in words; empty for the guilty line.
@@ -153,7 +153,7 @@ def unexplained_in_short(time: TimeSpent) -> str:
 
 def steps_of(steps: Steps) -> list[str]:
     """How many steps, and how long they took."""
-    text = f"{steps.count:,} step{'s' * (steps.count != 1)}"
+    text = counted(steps.count, "step")
     if steps.warmup:
         text += f", {steps.warmup} of them warm-up"
     if steps.ends:
@@ -171,11 +171,11 @@ def outcomes(diagnosis: Diagnosis) -> str:
     """How many rules had which outcome."""
     rules = diagnosis.rules
     text = (
-        f"{len(rules.fired)} rule{'s' * (len(rules.fired) != 1)} fired, {len(rules.clear)} clear,"
+        f"{counted(len(rules.fired), 'rule')} fired, {len(rules.clear)} clear,"
         f" {len(rules.not_evaluated)} not evaluated"
     )
     if ignored := len(diagnosis.ignored):
-        text += f", {ignored} finding{'s' * (ignored != 1)} ignored"
+        text += f", {counted(ignored, 'finding')} ignored"
     return f"{text}, {len(rules.off)} switched off" if rules.off else text
 
 
@@ -337,4 +337,9 @@ def tried(finding: Finding) -> str:
             f": the loop took {duration(trial.before_s)} without it and"
             f" {duration(trial.after_s)} with it ({trial.times_as_fast:.3g} times as fast{least})"
         )
+    return sentence(text)
+
+
+def sentence(text: str) -> str:
+    """A phrase as a sentence."""
     return f"{text[:1].upper()}{text[1:]}."

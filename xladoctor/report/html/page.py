@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
@@ -111,35 +111,12 @@ def _environment() -> Environment:
         "prose": _prose,
         "code": _code,
     }
-    made.globals |= {
-        "words": words,
-        "gate": gate,
-        "devices": devices,
-        "pods": pods,
-        "tpu_graphs": tpu_graphs,
-        "judgements": judgements,
-        "next_command": next_command,
-        "spent": spent,
-        "saves": saves,
-        "before": before,
-        "described": described,
-        "effect": effect,
-        "effects": effects,
-        "is_much": is_much,
-        "is_long": is_long,
-        "explained": explained,
-        "drawing": drawing,
-        "excerpt": excerpt,
-        "compiled": compiled,
-        "summary": summary,
-        "phrase": phrase,
-        "place": place,
-        "share_of": share_of,
-        "longest": longest,
-        "shown_parts": shown_parts,
-        "heat": heat,
-        "headings": headings,
-    }
+    functions: list[Callable[..., Any]] = [judgements, next_command, described, excerpt]
+    functions += [phrase, place, effect, effects, spent, explained, saves, is_much, is_long, before]
+    functions += [drawing, compiled, shown_parts, heat, headings, summary, share_of, longest]
+    modules = {"words": words, "gate": gate, "devices": devices, "pods": pods}
+    made.globals |= {function.__name__: function for function in functions}
+    made.globals |= modules | {"tpu_graphs": tpu_graphs}
     return made
 
 
