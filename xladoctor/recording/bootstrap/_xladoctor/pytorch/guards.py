@@ -11,7 +11,7 @@ of the program. The line that needs the guard follows it; since torch 2.13 with 
 from __future__ import annotations
 
 import re
-from typing import Any, Iterable, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
 from ..redaction import redact_text
 
@@ -28,7 +28,6 @@ _HINT = re.compile(
     r"|If this is unexpected, (?P<backend>[^.]*\.[^.]*\.)",
     re.MULTILINE,
 )
-_BACKEND = re.compile(r"BACKEND_MATCH failure: ")
 _TRACED = re.compile(r'^[ \t]*File "(.+?)", line (\d{1,9}), in (.+)$', re.MULTILINE)
 _AT = re.compile(r"(\S[^#]*?):(\d{1,9}) in (<[^>]*>|\S+)")
 #: Folders of torch, with which guards name its own files.
@@ -48,9 +47,6 @@ _OF_TENSOR = {
     "stride": ("type", "stride {0} of dimension {1}"),
     "index": ("sharding", "device {0}"),
 }
-_GRADIENT = re.compile(r"tensor '(.*?)' requires_grad mismatch")
-_NO_TENSOR = re.compile(r"expected type of '(.*?)' to be a tensor type, ' but found (.*)")
-_STATE = re.compile(r"GLOBAL_STATE changed: (.*)")
 _NUMBER_OF = re.compile(
     r"len\((.+?)\) [=!<>]=? (.+)|list\((.+?)\.keys\(\)\) == (.+)|"
     r"(?:not )?___dict_contains\(.*, (.+)\)()"
@@ -63,10 +59,6 @@ _CLASS = re.compile(r"<class '(?:\w+\.)*(\w+)'>")
 _TYPE = re.compile(f"type={_CLASS.pattern}")
 #: Expressions that belong to a module at hand, not to the call itself.
 _MEMBER = re.compile(r"(?!G\[)(?:self\[|\w+(?:\[[^\]]*\])*\.)")
-_SIZE = re.compile(r"(?<![\w.\[\]'])([\w.\[\]']+?)\.size\(\)\[(\d+)\]")
-_OFFSET = re.compile(r"([\w.\[\]']+)\.storage_offset\(\) == (\d{1,18})")
-_NUMBER = re.compile(r"___as_tensor\((.+?)\)\.item\(\) == (.+)")
-_EQUALS = re.compile(r"(.+?) (==|is) (.+)")
 _STEP = re.compile(r"\.(\w+)|\[(?:'([^']*)'|(\d+))\]")
 _GLOBAL = re.compile(r"G\['([^']+)'\]")
 _PLAIN = (int, float, bool, str, type(None))
@@ -202,9 +194,9 @@ def change(reason: str, frame: Frame) -> Change:
     """The difference that the failed guard shows."""
     text = _PREFIX.sub("", reason, count=1)
     guard = _END.split(text)[0].strip()
-    for read in _READERS:
-        if known := read(guard, frame):
-            what, argument, was, now = known
+    for matches, read in _READERS:
+        if match := matches(guard):
+            what, argument, was, now = read(match, frame)
             return Change(what, _variable(reason) or _named(argument), _short(was), _short(now))
     return Change("guard", "", _short(guard), "")
 
@@ -215,26 +207,17 @@ def _variable(reason: str) -> str:
     return match["variable"] + match["path"] if match and match["variable"] else ""
 
 
-def _gradient(guard: str, frame: Frame) -> _Texts | None:
-    match = _GRADIENT.match(guard)
-    if match is None:
-        return None
+def _gradient(match: re.Match[str], frame: Frame) -> _Texts:
     texts = "requires a gradient", "requires no gradient"
-    return "type", match[1], *(texts if "requires_grad=1" in guard else texts[::-1])
+    return "type", match[1], *(texts if "requires_grad=1" in match.string else texts[::-1])
 
 
-def _no_tensor(guard: str, frame: Frame) -> _Texts | None:
-    match = _NO_TENSOR.match(guard)
-    if match is None:
-        return None
+def _no_tensor(match: re.Match[str], frame: Frame) -> _Texts:
     found = _CLASS.sub(lambda of: "None" if of[1] == "NoneType" else f"a {of[1]}", match[2])
     return "structure", match[1], "a tensor", _type_of(frame.value(match[1]), found)
 
 
-def _tensor(guard: str, frame: Frame) -> _Texts | None:
-    match = _TENSOR.match(guard)
-    if match is None:
-        return None
+def _tensor(match: re.Match[str], frame: Frame) -> _Texts:
     name, kind, index, expected, actual = match.groups()
     value = frame.value(name)
     if kind == "size" and value is not _MISSING:
@@ -247,24 +230,13 @@ def _tensor(guard: str, frame: Frame) -> _Texts | None:
     return what, name, of.format(expected.lower(), index), of.format(actual.lower(), index)
 
 
-def _number(guard: str, frame: Frame) -> _Texts | None:
+def _number(match: re.Match[str], frame: Frame) -> _Texts:
     """A change of a float; ``___stack0`` is a result of the code before a graph break."""
-    match = _NUMBER.match(guard)
-    if match is None:
-        return None
     name = "" if match[1].startswith("___") else match[1]
     return "static", name, match[2], _type_of(frame.value(match[1]), "")
 
 
-def _state(guard: str, frame: Frame) -> _Texts | None:
-    match = _STATE.match(guard)
-    return ("configuration", match[1].strip(), "", "") if match else None
-
-
-def _number_of(guard: str, frame: Frame) -> _Texts | None:
-    match = _NUMBER_OF.match(guard)
-    if match is None:
-        return None
+def _number_of(match: re.Match[str], frame: Frame) -> _Texts:
     name = match[1] or match[3] or match[5]
     value = frame.value(name)
     now = f"{len(value)} entries" if type(value) in (list, tuple, dict) else ""
@@ -272,63 +244,56 @@ def _number_of(guard: str, frame: Frame) -> _Texts | None:
     return "structure", name, was, now
 
 
-def _object(guard: str, frame: Frame) -> _Texts | None:
-    match = _OBJECT.match(guard)
-    if match is None:
-        return None
+def _object(match: re.Match[str], frame: Frame) -> _Texts:
     name = (match[1] or match[2] or match[3]).removesuffix(".__code__")
     owned = _MEMBER.match(name) and not frame.again
     kind = "member" if owned else "structure" if match[3] else "function"
-    type_ = _TYPE.search(guard) if match[3] else None
+    type_ = _TYPE.search(match.string) if match[3] else None
     return kind, name, type_[1] if type_ else "", _type_of(frame.value(name), "")
 
 
-def _backend(guard: str, frame: Frame) -> _Texts | None:
-    return ("function", "the backend", "", "") if _BACKEND.match(guard) else None
-
-
-def _offset(guard: str, frame: Frame) -> _Texts | None:
+def _offset(match: re.Match[str], frame: Frame) -> _Texts:
     """A view at another place of its storage: backends that compile views have such guards."""
-    match = _OFFSET.fullmatch(guard)
-    if match is None:
-        return None
     value = frame.value(match[1])
     now = "" if value is _MISSING else str(value.storage_offset())
     return "offset", match[1], match[2], now
 
 
-def _size(guard: str, frame: Frame) -> _Texts | None:
-    match = _SIZE.search(guard)
-    if match is None:
-        return None
+def _size(match: re.Match[str], frame: Frame) -> _Texts:
     shape = getattr(frame.value(match[1]), "shape", None)
     now = "" if shape is None else f"[{','.join(map(str, shape))}]"
-    return "shape", match[1], f"sizes for which {guard}", now
+    return "shape", match[1], f"sizes for which {match.string}", now
 
 
-def _equals(guard: str, frame: Frame) -> _Texts | None:
-    match = _EQUALS.fullmatch(guard)
-    if match is None or not re.match(r"[\w.\[\]']+$", match[1]):
-        return None
+def _equals(match: re.Match[str], frame: Frame) -> _Texts:
     value = frame.value(match[1])
     plain = match[2] == "==" and (value is _MISSING or isinstance(value, _PLAIN))
     kind = "static" if plain else "structure"
     return kind, match[1], match[3], _type_of(value, "")
 
 
-#: The first reader that can parse a guard gives the change.
-_READERS = (
-    _gradient,
-    _no_tensor,
-    _tensor,
-    _number,
-    _state,
-    _number_of,
-    _object,
-    _backend,
-    _offset,
-    _size,
-    _equals,
+#: The first pattern that a guard matches has the reader that gives its change.
+_READERS: tuple[tuple[Callable[[str], re.Match[str] | None], Callable[..., _Texts]], ...] = (
+    (re.compile(r"tensor '(.*?)' requires_grad mismatch").match, _gradient),
+    (
+        re.compile(r"expected type of '(.*?)' to be a tensor type, ' but found (.*)").match,
+        _no_tensor,
+    ),
+    (_TENSOR.match, _tensor),
+    (re.compile(r"___as_tensor\((.+?)\)\.item\(\) == (.+)").match, _number),
+    (
+        re.compile(r"GLOBAL_STATE changed: (.*)").match,
+        lambda match, _: ("configuration", match[1].strip(), "", ""),
+    ),
+    (_NUMBER_OF.match, _number_of),
+    (_OBJECT.match, _object),
+    (
+        re.compile(r"BACKEND_MATCH failure: ").match,
+        lambda *_: ("function", "the backend", "", ""),
+    ),
+    (re.compile(r"([\w.\[\]']+)\.storage_offset\(\) == (\d{1,18})").fullmatch, _offset),
+    (re.compile(r"(?<![\w.\[\]'])([\w.\[\]']+?)\.size\(\)\[(\d+)\]").search, _size),
+    (re.compile(r"([\w.\[\]']+) (==|is) (.+)").fullmatch, _equals),
 )
 
 
