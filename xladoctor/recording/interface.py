@@ -44,46 +44,34 @@ class RunRequest:
     stop_after_s: float | None = None
 
 
+class _File(str):
+    """The name of a file in a run directory; of one, its path."""
+
+    __slots__ = ()
+
+    def __get__(self, run: RunDirectory, _: type[RunDirectory]) -> Path:
+        return run.path / self
+
+
 @dataclass(frozen=True, slots=True)
 class RunDirectory:
     """The folder that a captured run leaves on disk; anything later works from it alone."""
 
     path: Path
-
-    @property
-    def manifest(self) -> Path:
-        """``run.json``: command, versions, how it ended."""
-        return self.path / "run.json"
-
-    @property
-    def unwritten_manifest(self) -> Path:
-        """Stands until ``run.json`` is written; whoever creates it owns the directory."""
-        return self.path / "run.json.new"
-
-    @property
-    def diagnosis(self) -> Path:
-        """``diagnosis.json``: the last diagnosis, as the JSON report."""
-        return self.path / "diagnosis.json"
-
-    @property
-    def report(self) -> Path:
-        """``report.txt``: the last report, if ``--report-every`` asks for reports."""
-        return self.path / "report.txt"
-
-    @property
-    def sources(self) -> Path:
-        """``sources.json``: the text of lines that the first diagnosis read from their files."""
-        return self.path / "sources.json"
-
-    @property
-    def fixes(self) -> Path:
-        """``fixes.json``: the patches that ``xladoctor fix --verify`` tried last."""
-        return self.path / "fixes.json"
-
-    @property
-    def tpu_check(self) -> Path:
-        """``tpu-check.json``: what ``xladoctor tpu-check`` found last."""
-        return self.path / "tpu-check.json"
+    #: ``run.json``: command, versions, how it ended.
+    manifest = _File("run.json")
+    #: Stands until ``run.json`` is written; whoever creates it owns the directory.
+    unwritten_manifest = _File("run.json.new")
+    #: ``diagnosis.json``: the last diagnosis, as the JSON report.
+    diagnosis = _File("diagnosis.json")
+    #: ``report.txt``: the last report, if ``--report-every`` asks for reports.
+    report = _File("report.txt")
+    #: ``sources.json``: the text of lines that the first diagnosis read from their files.
+    sources = _File("sources.json")
+    #: ``fixes.json``: the patches that ``xladoctor fix --verify`` tried last.
+    fixes = _File("fixes.json")
+    #: ``tpu-check.json``: what ``xladoctor tpu-check`` found last.
+    tpu_check = _File("tpu-check.json")
 
     def stacks(self) -> list[Path]:
         """Where the threads of a program stood that took too long: a file for each process."""

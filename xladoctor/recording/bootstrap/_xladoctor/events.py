@@ -11,6 +11,7 @@ from typing import Any, Callable
 
 from . import clock
 from .call_site import CallSites
+from .facts import Outlier
 from .framework import Framework, Probe, SourceLines
 from .recorder import Recorder
 from .step import ThreadState
@@ -165,7 +166,16 @@ class Events:
         if self._outliers < _MOST_OUTLIERS:
             self._outliers += 1
             looked = self._timeline.outlier()
-            self._recorder.outlier(state, duration, state.times.typical_ns, looked)
+            self._recorder.log_fact(
+                Outlier(
+                    thread=state.id,
+                    step=state.index - 1,
+                    end_ns=clock.time_ns(),
+                    duration_ns=duration,
+                    typical_ns=int(state.times.typical_ns),
+                    traced=looked,
+                )
+            )
 
     def enough(self, state: ThreadState) -> bool:
         """Whether the program has run the requested number of steps, or time."""

@@ -29,7 +29,7 @@ from . import clock
 from .call_site import CallSites
 from .compilation_log import CompilationLog
 from .compilations import Compilations, ReportedCompilations
-from .facts import EmptyPass, Fact, IdleOptimizer, Loader, Optimizer, Outlier, Transfer, as_line
+from .facts import Fact, Optimizer, Transfer, as_line
 from .frontend import Counters
 from .growth import Growth
 from .step import Step, ThreadState
@@ -69,7 +69,7 @@ class Recorder:
         self.off = False
         self.looking = threading.Lock()  # held while the sampler holds frames of the program
         self._optimizers: dict[int, int] = {}  # identity -> number
-        self._logged_once: set[Any] = set()  # what :meth:`_log_once` has
+        self._logged_once: set[Any] = set()  # what :meth:`log_once` has
         self._shapes: set[Any] = set()  # site, shape and type of what was sent
         self._shapes_of: dict[int | None, int] = {}  # how many, of each site
         self.shapes = 0  # how many in all
@@ -281,36 +281,11 @@ class Recorder:
             self.compilations.settle(state)  # those of the backward pass belong above the cut
             self._cut(state, None, now)
 
-    def idle_optimizer(self, state: ThreadState) -> None:
-        """An optimizer has stepped several times, and had no parameter to update."""
-        self.log_fact(IdleOptimizer(thread=state.id, site=self._sites.here(5)))
-
-    def loader(self, loader: Loader) -> None:
-        """A loader was made; logged once for each line and sizes of batches."""
-        sizes = loader.batch_size, loader.last_batch
-        self._log_once(loader, loader.site, *sizes, loader.drop_last)
-
-    def empty_pass(self, empty: EmptyPass) -> None:
-        """A pass over a loader that was made at the site gave no batch."""
-        self._log_once(empty, empty.site, empty.batch_size, empty.drop_last)
-
-    def _log_once(self, fact: Fact, *key: Any) -> None:
+    def log_once(self, fact: Fact, *key: Any) -> None:
+        """Log a fact, unless one of its kind with the same key was logged."""
         if (type(fact), *key) not in self._logged_once:
             self._logged_once.add((type(fact), *key))
             self.log_fact(fact)
-
-    def outlier(self, state: ThreadState, duration: int, typical: float, traced: bool) -> None:
-        """A step took much longer than usual."""
-        self.log_fact(
-            Outlier(
-                thread=state.id,
-                step=state.index - 1,
-                end_ns=clock.time_ns(),
-                duration_ns=duration,
-                typical_ns=int(typical),
-                traced=traced,
-            )
-        )
 
     # -- closing a step --------------------------------------------------------------------
 

@@ -12,6 +12,11 @@ from typing import Callable, Iterable
 
 _HIDDEN = "…"
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 #: Words that make a name that of a secret, wherever they stand in it, even at the end of another
 #: word (``mypassword``).
 _STRONG = re.compile(
@@ -23,144 +28,30 @@ _STRONG = re.compile(
 #: Words that do so only at a name's end: ``--key-dim`` and ``--token-embeddings`` are common.
 _WEAK = {"token", "key", "pat", "auth", "pass"}
 #: A weak word after one of these is as good as a strong one …
-_OF_SECRETS = {
-    "api",
-    "access",
-    "secret",
-    "private",
-    "auth",
-    "hf",
-    "hub",
-    "huggingface",
-    "github",
-    "gitlab",
-    "gh",
-    "wandb",
-    "openai",
-    "anthropic",
-    "azure",
-    "aws",
-    "gcp",
-    "google",
-    "slack",
-    "session",
-    "refresh",
-    "bearer",
-    "bot",
-    "account",
-    "master",
-    "encryption",
-    "signing",
-    "ssh",
-    "service",
-    "deploy",
-    "client",
-    "db",
-    "login",
-    "admin",
-    "root",
-    "security",
-}
+_OF_SECRETS = _words(
+    """
+    api access secret private auth hf hub huggingface github gitlab gh wandb openai anthropic
+    azure aws gcp google slack session refresh bearer bot account master encryption signing ssh
+    service deploy client db login admin root security
+    """
+)
 #: … and after one of these no secret at all: ``--pad-token``, ``sort_key``, ``forward_pass``.
-_ORDINARY = {
-    "no",
-    "pad",
-    "padding",
-    "eos",
-    "bos",
-    "mask",
-    "unk",
-    "sep",
-    "cls",
-    "image",
-    "special",
-    "num",
-    "n",
-    "per",
-    "stop",
-    "start",
-    "end",
-    "begin",
-    "audio",
-    "video",
-    "max",
-    "min",
-    "by",
-    "next",
-    "first",
-    "last",
-    "prev",
-    "sort",
-    "primary",
-    "public",
-    "foreign",
-    "group",
-    "cache",
-    "dict",
-    "config",
-    "batch",
-    "metric",
-    "data",
-    "text",
-    "label",
-    "input",
-    "target",
-    "output",
-    "column",
-    "feature",
-    "partition",
-    "join",
-    "prng",
-    "rng",
-    "random",
-    "state",
-    "query",
-    "graph",
-    "json",
-    "dataset",
-    "prompt",
-    "one",
-    "two",
-    "multi",
-    "single",
-    "forward",
-    "backward",
-    "fwd",
-    "bwd",
-    "low",
-    "high",
-    "band",
-    "all",
-    "each",
-    "compiler",
-    "hlo",
-    "second",
-    "attention",
-    "attn",
-}
+_ORDINARY = _words(
+    """
+    no pad padding eos bos mask unk sep cls image special num n per stop start end begin audio
+    video max min by next first last prev sort primary public foreign group cache dict config
+    batch metric data text label input target output column feature partition join prng rng
+    random state query graph json dataset prompt one two multi single forward backward fwd bwd
+    low high band all each compiler hlo second attention attn
+    """
+)
 #: Words for something about a secret that is not one: ``--password-file``, ``secret_name``.
-_ABOUT = {
-    "file",
-    "path",
-    "dir",
-    "length",
-    "len",
-    "size",
-    "name",
-    "names",
-    "policy",
-    "type",
-    "id",
-    "ids",
-    "version",
-    "prompt",
-    "required",
-    "field",
-    "env",
-    "manager",
-    "store",
-    "count",
-}
+_ABOUT = _words(
+    """
+    file path dir length len size name names policy type id ids version prompt required field
+    env manager store count
+    """
+)
 _USERS = {"u", "user", "username", "login", "account"}
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

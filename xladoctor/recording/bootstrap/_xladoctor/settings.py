@@ -20,6 +20,11 @@ _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _PASSED_THROUGH = (__file__, os.__file__, "<frozen os>", "<frozen _collections_abc>")
 
 
+def names(text: str) -> tuple[str, ...]:
+    """The names of variables in a text."""
+    return tuple(text.split())
+
+
 def users(recorded: Iterable[str]) -> dict[str, str]:
     """The current values of the recorded variables, without those that the capture set."""
     ours = os.environ.get(OURS, "").split(",")

@@ -41,6 +41,7 @@ class Loaders:
             places = map(self._calls.definition, _codes_of(loader.collate_fn))
             collate = next((place for place in places if place is not None), None)
             self._made[batches] = site
+            last = None if drops else _last_batch(batches.sampler, size)
             made = Loader(
                 site=site,
                 batch_size=size,
@@ -48,9 +49,9 @@ class Loaders:
                 workers=loader.num_workers,
                 pinned=bool(loader.pin_memory),
                 collate=collate,
-                last_batch=None if drops else _last_batch(batches.sampler, size),
+                last_batch=last,
             )
-            self._recorder.loader(made)
+            self._recorder.log_once(made, site, size, last, drops)
 
     def _next_batch(self, original: Any) -> Any:
         timed = self._calls.input(original)
@@ -71,10 +72,9 @@ class Loaders:
     def _gave_nothing(self, batches: Any) -> None:
         """Record that a pass over a loader ended without a batch."""
         if type(batches) is self._torch.utils.data.BatchSampler:
-            size, drops = batches.batch_size, batches.drop_last
-            self._recorder.empty_pass(
-                EmptyPass(site=self._made.get(batches), batch_size=size, drop_last=drops)
-            )
+            site, size, drops = self._made.get(batches), batches.batch_size, batches.drop_last
+            empty = EmptyPass(site=site, batch_size=size, drop_last=drops)
+            self._recorder.log_once(empty, site, size, drops)
 
 
 def _last_batch(sampler: Any, size: int) -> int | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..calls import Calls
 from ..disguise import hide_frames
+from ..facts import IdleOptimizer
 from ..hooks import Hooks
 from ..pytorch.dynamo import Dynamo
 from ..pytorch.listener import Listener
@@ -150,7 +151,8 @@ class Adapter:
         if updates < _SURELY:
             self._updates[id(optimizer)] = updates + 1
             if updates + 1 == _SURELY and _updates_nothing(optimizer):
-                self._recorder.idle_optimizer(state)
+                site = self._calls.sites.here(4)
+                self._recorder.log_fact(IdleOptimizer(thread=state.id, site=site))
 
 
 def _updates_nothing(optimizer: Any) -> bool:
