@@ -89,7 +89,7 @@ def test_error_of_a_function_that_was_called_does_not_interrupt() -> None:
 
 
 def test_traceback_that_leaves_a_wrapper_shows_none_of_it() -> None:
-    calls: Any = Calls(SimpleNamespace(off=True), *[None] * 3)  # type: ignore[arg-type]
+    calls: Any = Calls(SimpleNamespace(off=True), *[None] * 4)  # type: ignore[arg-type]
     barrier = calls.barrier(partial(plain, 0, None))
 
     def program() -> None:

@@ -24,17 +24,18 @@ class Hears:
         self.counters = EventCounters()
         sites = CallSites({"jax", "jaxlib"})
         recorder: Any = SimpleNamespace(off=False)
-        calls = Calls(recorder, sites, *[None] * 2)  # type: ignore[arg-type]
+        self.hooks = Hooks()
+        calls = Calls(recorder, sites, None, None, self.hooks)  # type: ignore[arg-type]
         self.configured = ConfigChanges(calls, self.counters)
 
 
 @pytest.fixture
 def hears() -> Iterator[Hears]:
-    hooks, hears = Hooks(), Hears()
-    hears.configured.install(hooks)
+    hears = Hears()
+    hears.configured.install()
     before = jax.config.jax_debug_infs
     yield hears
-    hooks.undo()
+    hears.hooks.undo()
     jax.config.update("jax_debug_infs", before)
 
 

@@ -35,7 +35,7 @@ def hooked() -> tuple[Dynamo, list[tuple[Any, ...]]]:
 
     recorder: Any = SimpleNamespace(off=False)
     sites: Any = SimpleNamespace(parts=None)
-    calls = Calls(recorder, sites, *[None] * 2)  # type: ignore[arg-type]
+    calls = Calls(recorder, sites, None, None, Hooks())  # type: ignore[arg-type]
     return Told(calls, Listener(calls), Hooks()), told
 
 

@@ -29,11 +29,11 @@ class Installed:
         )
         recorder: Any = SimpleNamespace(off=False)
         sites: Any = SimpleNamespace(users_line=lambda: self.place)
-        calls = Calls(recorder, sites, *[None] * 2)  # type: ignore[arg-type]
+        self.hooks = Hooks()
+        calls = Calls(recorder, sites, None, None, self.hooks)  # type: ignore[arg-type]
         counters: Any = SimpleNamespace(requests=lambda: self.launched)
         self.modes = Modes(calls, counters)
-        self.hooks = Hooks()
-        self.modes.install(self.module, self.hooks)
+        self.modes.install(self.module)
 
     def within(self, mode: Mode, launches: int) -> None:
         self.module._push_eager_mode(mode)

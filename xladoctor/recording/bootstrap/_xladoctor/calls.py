@@ -15,6 +15,7 @@ from .call_site import CallSites
 from .disguise import hide_frames
 from .events import Events
 from .graphs import Graphs
+from .hooks import Hooks
 from .recorder import Recorder
 from .step import ThreadState
 
@@ -33,9 +34,10 @@ class Calls:
     """Makes wrappers, which report each timed call and closed step to ``events``."""
 
     def __init__(
-        self, recorder: Recorder, sites: CallSites, events: Events, graphs: Graphs
+        self, recorder: Recorder, sites: CallSites, events: Events, graphs: Graphs, hooks: Hooks
     ) -> None:
         self.recorder = recorder
+        self.hooks = hooks
         self.events = events
         self.sites = sites
         self.graphs = graphs
@@ -325,3 +327,13 @@ class Calls:
                 raise
 
         return save
+
+
+class Installer:
+    """Installs hooks in a framework, which report to ``calls``."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._recorder = calls.recorder
+        self._events = calls.events
+        self._hooks = calls.hooks

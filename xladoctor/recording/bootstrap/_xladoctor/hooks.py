@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
+from .disguise import pass_on
 from .import_hook import when_imported
 
 
@@ -31,6 +32,15 @@ class Hooks:
             install(*args)
         except Exception as error:
             self.missing[name] = repr(error)
+
+    def examine(self, name: str, look: Callable[..., Any], *args: Any) -> Any:
+        """What ``look`` finds in private parts of a framework; None if it fails, which is noted."""
+        try:
+            return look(*args)
+        except Exception as error:
+            pass_on(error)
+            self.missing.setdefault(name, repr(error))
+            return None
 
     def await_module(self, name: str, module: str, install: Callable[[Any], object]) -> None:
         """Attempt to install hooks in a module: now, or once the program has imported it."""

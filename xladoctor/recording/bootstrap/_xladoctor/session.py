@@ -105,7 +105,8 @@ class Session:
             self._events.wake, self._events.leave_worker = self.wake, self.leave_worker
             self._reset()
             undo += [self._lines.end, framework.uninstall]
-            framework.install(Calls(self._recorder, self._sites, self._events, self._graphs))
+            parts = self._recorder, self._sites, self._events, self._graphs
+            framework.install(Calls(*parts, framework.hooks))
             self._profiler.hand_over(self._give_way, self._take)
             captures.append(self)
             if self._frontend.replaces and not self._options.counts_only:
@@ -225,8 +226,7 @@ class Session:
         )
 
     def _tick(self) -> None:
-        loops = [state for state in self._recorder.threads if state.index or state.main]
-        waiting = any(state.inside for state in loops)
+        waiting = any(each.inside for each in self._recorder.threads if each.index or each.main)
         self._recorder.note_compilations()
         compilations = self._recorder.compilations
         self._timeline.tick(waiting or compilations.under_way(), compilations.ended())

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from .. import clock
 from ..anchors import Anchors
-from ..calls import Calls
+from ..calls import Calls, Installer
 from ..disguise import hide_frames
-from ..hooks import Hooks
 from ..step import ThreadState
 from .compiling import Compiling
 from .config_changes import ConfigChanges
@@ -32,21 +31,18 @@ if TYPE_CHECKING:
 _clock = clock.perf_counter_ns
 
 
-class Adapter:
-    """Installs the hooks, which report to ``calls``."""
+class Adapter(Installer):
+    """Installs all hooks."""
 
     def __init__(
-        self, module: Any, counters: EventCounters, modules: Modules, calls: Calls, hooks: Hooks
+        self, module: Any, counters: EventCounters, modules: Modules, calls: Calls
     ) -> None:
+        super().__init__(calls)
         self._counters = counters
-        self._calls = calls
-        self._recorder = calls.recorder
-        self._events = calls.events
-        self._hooks = hooks
         self.config_changes = ConfigChanges(calls, counters)
-        self._compiling = Compiling(module, counters, modules, calls, hooks)
-        self._reads = Reads(calls, counters, hooks)
-        self._transfers = Transfers(calls, hooks)
+        self._compiling = Compiling(module, counters, modules, calls)
+        self._reads = Reads(calls, counters)
+        self._transfers = Transfers(calls)
         self._work = calls.sites.work
         self._annotated = False
         sites = calls.sites
@@ -67,7 +63,7 @@ class Adapter:
             ("callbacks", self._reads.install_callbacks),
             ("uploads", self._transfers.install_uploads),
             ("marked steps", self._install_steps),
-            ("settings", lambda: self.config_changes.install(self._hooks)),
+            ("settings", self.config_changes.install),
             ("input", self._transfers.install_input),
             ("saves", self._transfers.install_saves),
         ):

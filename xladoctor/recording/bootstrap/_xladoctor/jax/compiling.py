@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import clock
 from ..call_site import USER
-from ..calls import Calls
+from ..calls import Calls, Installer
 from ..disguise import hide_frames, origin, pass_on
-from ..hooks import Hooks
 from ..step import ThreadState
 from .assignments import Assignments, Place
 from .constants import large_constants, size_of, text_of, variables
@@ -41,7 +40,7 @@ class _Miss:
         self.tracing = False
 
 
-class Compiling:
+class Compiling(Installer):
     """Installs the wrappers, which report to ``calls``.
 
     A call that misses its function's cache goes through ``_infer_params``, which has its key, and
@@ -49,21 +48,12 @@ class Compiling:
     """
 
     def __init__(
-        self,
-        module: Any,
-        counters: EventCounters,
-        modules: Modules,
-        calls: Calls,
-        hooks: Hooks,
+        self, module: Any, counters: EventCounters, modules: Modules, calls: Calls
     ) -> None:
+        super().__init__(calls)
         self._jax = module
         self._counters = counters
         self._modules = modules
-        self._calls = calls
-        self._recorder = calls.recorder
-        self._events = calls.events
-        self._hooks = hooks
-        self._missing = hooks.missing
         self._local = threading.local()
         self._keys = Keys()
         self._work = calls.sites.work
@@ -170,24 +160,15 @@ class Compiling:
         if not graphs.wanted:
             graphs.leave_out()
             return
-        try:
-            graph = kept(lowered)
-        except Exception as error:  # MLIR's bindings, which any release may change
-            pass_on(error)
-            self._missing.setdefault("graphs before optimization", repr(error))
-            return
-        graphs.add(state, **graph._asdict(), **fields)
+        graph = self._hooks.examine("graphs before optimization", kept, lowered)
+        if graph is not None:
+            graphs.add(state, **graph._asdict(), **fields)
 
     def _repeated(self, lowered: Any, spent: int) -> dict[str, Any]:
         """Fields of the step log about a line traced many times, if compiling took long."""
-        if spent < _SLOW_NS:
-            return {}
-        try:
-            found = repeated(lowered, self._calls.sites.kind)
-        except Exception as error:  # MLIR's bindings, which any release may change
-            pass_on(error)
-            self._missing.setdefault("repeated operations", repr(error))
-            return {}
+        kind, found = self._calls.sites.kind, None
+        if spent >= _SLOW_NS:
+            found = self._hooks.examine("repeated operations", repeated, lowered, kind)
         if found is None:
             return {}
         return {"repeated": [self._made(found.place, None), *found[1:]]}
@@ -235,7 +216,7 @@ class Compiling:
         except Exception as error:  # private parts of JAX, which any release may change
             pass_on(error)
             if self._calls.sites.kind(origin(error)) != USER:  # or the program's own class
-                self._missing.setdefault("keys", repr(error))
+                self._hooks.missing.setdefault("keys", repr(error))
             return None
 
     def _made(self, place: Place | None, call: int | None) -> int | None:
@@ -287,11 +268,7 @@ class Compiling:
         return miss
 
     def _keep_constants(self, miss: _Miss, inferred: Any) -> None:
-        try:
-            miss.constants = large_constants(inferred[0])
-        except Exception as error:  # private parts of JAX, which any release may change
-            pass_on(error)
-            self._missing.setdefault("constants", repr(error))
+        miss.constants = self._hooks.examine("constants", large_constants, *inferred[:1])
 
     def _keep_key(self, miss: _Miss) -> None:
         miss.key = self._key(miss)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ..calls import Calls
-from ..hooks import Hooks
+from ..calls import Calls, Installer
 from .settings import RECORDED
 
 if TYPE_CHECKING:
@@ -22,25 +21,25 @@ _NAMES = frozenset(name.lower() for name in RECORDED if name.startswith("JAX_"))
 _SHARE = 0.1  # share of all launches above which a context manager is taken to enclose the loop
 
 
-class ConfigChanges:
+class ConfigChanges(Installer):
     """Records settings; see :meth:`..framework.Framework.settings`."""
 
     def __init__(self, calls: Calls, counters: EventCounters) -> None:
-        self._calls = calls
+        super().__init__(calls)
         self._counters = counters
         self._updated: dict[str, Setting] = {}
         self._around: dict[str, Setting] = {}
         self._launches: dict[str, int] = {}  # launches within context managers that have ended
         self._open: dict[tuple[int, str], int] = {}  # open ones, by thread: launches before them
 
-    def install(self, hooks: Hooks) -> None:
+    def install(self) -> None:
         """Wrap the functions that change settings."""
         from jax._src import config
 
-        calls, context = self._calls, config.StateContextManager
-        hooks.replace(config.Config, "update", calls.after(self._update))
-        hooks.replace(context, "__enter__", calls.before(self._enter))
-        hooks.replace(context, "__exit__", calls.before(self._exit))
+        calls, replace, context = self._calls, self._hooks.replace, config.StateContextManager
+        replace(config.Config, "update", calls.after(self._update))
+        replace(context, "__enter__", calls.before(self._enter))
+        replace(context, "__exit__", calls.before(self._exit))
 
     def settings(self) -> dict[str, Setting]:
         """The settings by name, such as ``jax_debug_nans``."""

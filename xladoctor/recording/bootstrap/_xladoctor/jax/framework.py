@@ -30,7 +30,7 @@ class ImportedJax(Framework):
         self._adapter: Adapter | None = None
 
     def install(self, calls: Calls) -> None:
-        self._adapter = Adapter(self._module, self.counters, self._modules, calls, self.hooks)
+        self._adapter = Adapter(self._module, self.counters, self._modules, calls)
         self._adapter.install()
 
     def annotation(self, name: str, **values: Any) -> Any:

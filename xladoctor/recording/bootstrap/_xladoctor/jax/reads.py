@@ -10,9 +10,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Callable
 
 from .. import clock
-from ..calls import Calls
+from ..calls import Calls, Installer
 from ..disguise import hide_frames
-from ..hooks import Hooks
 from . import buffers
 
 if TYPE_CHECKING:
@@ -38,14 +37,12 @@ _READS = {
 _clock = clock.perf_counter_ns
 
 
-class Reads:
+class Reads(Installer):
     """Installs the wrappers, which report to ``calls``."""
 
-    def __init__(self, calls: Calls, counters: EventCounters, hooks: Hooks) -> None:
-        self._calls = calls
+    def __init__(self, calls: Calls, counters: EventCounters) -> None:
+        super().__init__(calls)
         self._counters = counters
-        self._hooks = hooks
-        self._recorder = calls.recorder
 
     def install_values(self) -> None:
         """Wrap the property with an array's value, and the functions that wait for it."""

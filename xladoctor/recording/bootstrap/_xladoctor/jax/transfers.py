@@ -6,16 +6,15 @@ import functools
 import sys
 from typing import Any, Iterable
 
-from ..calls import Calls, Make
+from ..calls import Installer, Make
 from ..disguise import hide_frames
-from ..hooks import Hooks
 from ..pytorch.loaders import Loaders
 
 _CONTAINERS = frozenset({tuple, list, dict})
 _FEW = 8  # entries of a container that are searched for NumPy arrays
 
 
-class Transfers:
+class Transfers(Installer):
     """Installs the wrappers, which report to ``calls``.
 
     Attributes:
@@ -23,11 +22,6 @@ class Transfers:
     """
 
     host: tuple[type, ...] = ()
-
-    def __init__(self, calls: Calls, hooks: Hooks) -> None:
-        self._calls = calls
-        self._hooks = hooks
-        self._recorder = calls.recorder
 
     def install_uploads(self) -> None:
         """Wrap the function that sends arrays to devices."""
@@ -79,7 +73,7 @@ class Transfers:
         self._hooks.await_module(
             "input",
             "torch.utils.data.dataloader",
-            lambda _: Loaders(sys.modules["torch"], self._calls, self._hooks).install(),
+            lambda _: Loaders(sys.modules["torch"], self._calls).install(),
         )
 
     def install_saves(self) -> None:

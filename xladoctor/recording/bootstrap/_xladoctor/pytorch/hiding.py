@@ -13,8 +13,8 @@ from types import FunctionType
 from typing import Any, Iterable
 
 from ..call_site import CallSites
+from ..calls import Calls
 from ..events import Events
-from ..hooks import Hooks
 from ..import_hook import when_imported
 from ..recorder import Recorder
 
@@ -23,13 +23,11 @@ _OURS = (CallSites, Events, Recorder)
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-def hide_from_dynamo(methods: Iterable[Any], hooks: Hooks, note: Any) -> None:
+def hide_from_dynamo(methods: Iterable[Any], calls: Calls) -> None:
     """Hide the wrappers now, or once the program imports Dynamo, which takes seconds.
 
     Args:
         methods: wrappers of tensor methods, which Dynamo shall treat as the methods themselves.
-        hooks: those that hold the wrappers.
-        note: see :meth:`.calls.Calls.note`.
     """
     own = frozenset(methods)
 
@@ -38,10 +36,10 @@ def hide_from_dynamo(methods: Iterable[Any], hooks: Hooks, note: Any) -> None:
             rules.SKIP_DIRS.append(_HERE)
             rules._recompile_re()
         if own:
-            hooks.replace(rules, "get_tensor_method", _with(own))
+            calls.hooks.replace(rules, "get_tensor_method", _with(own))
         skip_with_all_below(value for kind in _OURS for value in vars(kind).values())
 
-    when_imported("torch._dynamo.trace_rules", functools.partial(note, hide))
+    when_imported("torch._dynamo.trace_rules", functools.partial(calls.note, hide))
 
 
 def _with(own: frozenset[Any]) -> Any:

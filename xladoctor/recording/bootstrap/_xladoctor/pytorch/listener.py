@@ -6,7 +6,7 @@ import re
 from types import CodeType, FrameType
 from typing import Any
 
-from ..calls import Calls
+from ..calls import Calls, Installer
 from ..facts import Break, Limit, Unbroken
 from . import breaks, guards
 
@@ -78,7 +78,7 @@ class Attempt:
         return change
 
 
-class Listener:
+class Listener(Installer):
     """Receives what Dynamo does, and records what all frontends of PyTorch record of it.
 
     Attributes:
@@ -88,8 +88,7 @@ class Listener:
     parts = 0
 
     def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-        self._recorder = calls.recorder
+        super().__init__(calls)
         self._logged: set[Any] = set()
         self._traced: dict[Any, set[bool]] = {}  # by site and function: traced with breaks, without
 
@@ -111,7 +110,7 @@ class Listener:
 
     def traced(self, attempt: Attempt, broken: bool) -> None:
         """Note whether a compilation of a function was split, since not every one need be."""
-        if not self._calls.events.awake or (attempt.error is not None and not broken):
+        if not self._events.awake or (attempt.error is not None and not broken):
             return
         ways = self._traced.setdefault((attempt.site, attempt.function), set())
         if broken not in ways:
@@ -123,7 +122,7 @@ class Listener:
         self, site: int | None, place: int | None, function: str, why: str, hint: str, whole: bool
     ) -> None:
         """Called at a graph break. ``whole``: the function cannot be split, so is not compiled."""
-        if not self._calls.events.awake:
+        if not self._events.awake:
             return
         if (place, why) not in self._logged:
             self._logged.add((place, why))
@@ -142,7 +141,7 @@ class Listener:
     def limited(self, attempt: Attempt, name: str, size: Any) -> None:
         """Called when a function has reached a limit, from which on Dynamo runs it eagerly."""
         code, change = attempt.code, attempt.change
-        if not self._calls.events.awake or code is None or (code, "limit") in self._logged:
+        if not self._events.awake or code is None or (code, "limit") in self._logged:
             return
         self._logged.add((code, "limit"))
         self._recorder.log_fact(

@@ -7,20 +7,17 @@ import weakref
 from types import CodeType, FunctionType, MethodType
 from typing import Any, Callable, Iterator
 
-from ..calls import Calls
+from ..calls import Calls, Installer
 from ..disguise import hide_frames
 from ..facts import EmptyPass, Loader
-from ..hooks import Hooks
 
 
-class Loaders:
+class Loaders(Installer):
     """Installs the wrappers, which report to ``calls``."""
 
-    def __init__(self, torch: Any, calls: Calls, hooks: Hooks) -> None:
+    def __init__(self, torch: Any, calls: Calls) -> None:
+        super().__init__(calls)
         self._torch = torch
-        self._calls = calls
-        self._recorder = calls.recorder
-        self._hooks = hooks
         #: By batch sampler, the call site that made its loader.
         self._made: weakref.WeakKeyDictionary[Any, int | None] = weakref.WeakKeyDictionary()
 

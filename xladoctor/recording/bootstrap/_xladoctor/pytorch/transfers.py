@@ -9,9 +9,8 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
-from ..calls import Calls
+from ..calls import Calls, Installer
 from ..disguise import hide_frames
-from ..hooks import Hooks
 from .hiding import hide_from_dynamo
 
 #: Tensor method -> the kind of read that is recorded.
@@ -31,14 +30,13 @@ _READS = {
 }
 
 
-class Transfers:
+class Transfers(Installer):
     """Installs the wrappers, which report to ``calls``."""
 
     def __init__(
         self,
         torch: Any,
         calls: Calls,
-        hooks: Hooks,
         device: str,
         is_there: Callable[[Any], bool],
         before_read: Callable[[], None] | None = None,
@@ -51,10 +49,8 @@ class Transfers:
             before_read: called at the start of each timed read.
             after_read: called within it, when the value has been read.
         """
+        super().__init__(calls)
         self._torch = torch
-        self._calls = calls
-        self._recorder = calls.recorder
-        self._hooks = hooks
         self._kind = device
         self._is_there = is_there
         self._before_read, self._after_read = before_read, after_read
@@ -74,7 +70,7 @@ class Transfers:
             for name in (*_READS, *moving)
             if hasattr(self._torch._C.TensorBase, name)
         ]
-        hide_from_dynamo(own, self._hooks, self._calls.note)
+        hide_from_dynamo(own, self._calls)
 
     def _timed(self, original: Any) -> Any:
         before, after = self._before_read, self._after_read

@@ -18,7 +18,6 @@ from ..calls import Calls
 from ..disguise import hide_frames
 from ..event_counters import EventCounters
 from ..facts import Phases
-from ..hooks import Hooks
 from ..pytorch import guards
 from ..pytorch.dynamo import Dynamo, generated_code
 from ..pytorch.hiding import hide_from_dynamo
@@ -36,13 +35,11 @@ _NOT_CACHED = (("inductor", "fxgraph_cache_miss"), ("aot_autograd", "autograd_ca
 class Adapter(Listener):
     """Installs the hooks, which report to ``calls``."""
 
-    def __init__(self, torch: Any, counters: EventCounters, calls: Calls, hooks: Hooks) -> None:
+    def __init__(self, torch: Any, counters: EventCounters, calls: Calls) -> None:
         super().__init__(calls)
         self._torch = torch
         self._counters = counters
-        self._events = calls.events
-        self._hooks = hooks
-        self._dynamo = Dynamo(calls, self, hooks)
+        self._dynamo = Dynamo(calls, self, calls.hooks)
         self._work = calls.sites.work
         #: By site and frame, the operations compiled.
         self._operations: dict[int | None, dict[str, int]] = {}
@@ -61,9 +58,9 @@ class Adapter(Listener):
         torch, hooks = self._torch, self._hooks
         self._calls.sites.generated = generated_code()
         self._dynamo.install()
-        hide_from_dynamo((), hooks, self._calls.note)
+        hide_from_dynamo((), self._calls)
         for name, install in (
-            ("input", Loaders(torch, self._calls, hooks).install),
+            ("input", Loaders(torch, self._calls).install),
             ("saves", lambda: hooks.replace(torch, "save", self._save)),
             ("optimizers", self._install_optimizers),
             ("collectives", self._install_collectives),

@@ -25,7 +25,7 @@ class ImportedTorch(Framework):
 
     def install(self, calls: Calls) -> None:
         watch(self._module)
-        Adapter(self._module, self.counters, calls, self.hooks).install()
+        Adapter(self._module, self.counters, calls).install()
 
     def annotation(self, name: str, **values: Any) -> Any:
         from torch._C._profiler import _RecordFunctionFast

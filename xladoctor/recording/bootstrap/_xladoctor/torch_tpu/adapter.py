@@ -13,7 +13,6 @@ from typing import Any
 
 from .. import clock
 from ..calls import Calls
-from ..hooks import Hooks
 from ..pytorch.transfers import Transfers
 from ..step import ThreadState
 from ..torch import adapter
@@ -32,8 +31,8 @@ _SPLITTER = "torch_tpu._internal.compile.split_compiler"
 class Adapter(adapter.Adapter):
     """Installs the hooks, which report to ``calls``."""
 
-    def __init__(self, torch: Any, counters: Counters, calls: Calls, hooks: Hooks) -> None:
-        super().__init__(torch, counters, calls, hooks)
+    def __init__(self, torch: Any, counters: Counters, calls: Calls) -> None:
+        super().__init__(torch, counters, calls)
         self._cache = counters
         self.launches = Launches(calls, counters, self._latest_number)
         self.modes = Modes(calls, counters)
@@ -41,7 +40,7 @@ class Adapter(adapter.Adapter):
         self._requests = 0
         self._read_began = 0
         self._transfers = Transfers(
-            torch, calls, hooks, "tpu", _is_there, self._before_read, self._after_read
+            torch, calls, "tpu", _is_there, self._before_read, self._after_read
         )
 
     def install(self) -> None:
@@ -59,10 +58,10 @@ class Adapter(adapter.Adapter):
             hooks.attempt(name, install)
         for name, module, hook in (
             ("lines of operators", _SWITCHES, launches.switch_lines),
-            ("launches of operators", _TRACING, lambda module: launches.install(module, hooks)),
+            ("launches of operators", _TRACING, launches.install),
             ("counts of compilations", _DEVICE, self._install_counters),
-            ("eager modes", _MODES, lambda module: self.modes.install(module, hooks)),
-            ("collectives", _SPLITTER, functools.partial(collectives.install, calls, hooks)),
+            ("eager modes", _MODES, self.modes.install),
+            ("collectives", _SPLITTER, functools.partial(collectives.install, calls)),
         ):
             hooks.await_module(name, module, hook)
 

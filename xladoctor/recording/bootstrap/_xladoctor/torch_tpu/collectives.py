@@ -14,7 +14,6 @@ from typing import Any, Iterator
 
 from ..calls import Calls
 from ..facts import Split
-from ..hooks import Hooks
 from ..pytorch.breaks import place
 
 _FRAME = re.compile(r'File "(.+)", line (\d{1,9}), in (.+)')
@@ -23,7 +22,7 @@ _WAIT = "wait_tensor"  # of a collective, which does not split
 _MOST = 100  # of a function
 
 
-def install(calls: Calls, hooks: Hooks, module: Any) -> None:
+def install(calls: Calls, module: Any) -> None:
     """Wrap what compiles graphs, and what loads them from the cache on disk.
 
     Args:
@@ -33,9 +32,9 @@ def install(calls: Calls, hooks: Hooks, module: Any) -> None:
         AttributeError: another release of TorchTPU has other names.
     """
     collectives = _Collectives(calls, module)
-    hooks.replace(module.SplitCompiler, "_compile_graph", collectives.compiling)
+    calls.hooks.replace(module.SplitCompiler, "_compile_graph", collectives.compiling)
     loaded = calls.after(collectives.loaded)
-    hooks.replace(module._SplitCompiledExecutable, "__init__", loaded)
+    calls.hooks.replace(module._SplitCompiledExecutable, "__init__", loaded)
 
 
 class _Collectives:

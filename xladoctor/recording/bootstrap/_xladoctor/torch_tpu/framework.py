@@ -28,7 +28,7 @@ class ImportedTorchTpu(ImportedTorch):
         self._adapter: Adapter | None = None
 
     def install(self, calls: Calls) -> None:
-        self._adapter = Adapter(self._module, self.counters, calls, self.hooks)
+        self._adapter = Adapter(self._module, self.counters, calls)
         self._adapter.install()
 
     def modules(

@@ -24,9 +24,8 @@ from typing import Any, Callable
 
 from .. import clock
 from ..call_site import LIBRARY, USER
-from ..calls import Calls
+from ..calls import Calls, Installer
 from ..facts import Phases
-from ..hooks import Hooks
 from ..step import ThreadState
 from ..warmup import WARMUP
 from .counters import Counters
@@ -55,13 +54,12 @@ def switch_back() -> bool:
     return _SWITCH in os.environ
 
 
-class Launches:
+class Launches(Installer):
     """Empties the buffer, and reports what was compiled to the recorder."""
 
     def __init__(self, calls: Calls, counters: Counters, latest: Callable[[], int | None]) -> None:
         """``latest``: the number of the latest compilation of a function, if there was one."""
-        self._calls = calls
-        self._recorder = calls.recorder
+        super().__init__(calls)
         self._counters = counters
         self._latest = latest
         self._lock = threading.Lock()
@@ -84,7 +82,7 @@ class Launches:
         self.cycles = self._groups.cycles
         self._scale = 1.0  # launches for which each of the latest stands
 
-    def install(self, tracing: Any, hooks: Hooks) -> None:
+    def install(self, tracing: Any) -> None:
         """Take what comes from now on.
 
         Args:
@@ -101,7 +99,7 @@ class Launches:
         if users:
             self._log = (tracing._emit_chromium, tracing._emit_event_artifacts)
         flush = self.empty if users else _nothing
-        hooks.put(tracing, "_flush", flush)  # called every 5 s, and at exit
+        self._hooks.put(tracing, "_flush", flush)  # called every 5 s, and at exit
 
     def switch_lines(self, switches: Any) -> None:
         """Use TorchTPU's switch for lines: its module of ``torch.compile``."""

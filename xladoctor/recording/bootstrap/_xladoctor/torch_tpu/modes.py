@@ -9,8 +9,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ..calls import Calls
-from ..hooks import Hooks
+from ..calls import Calls, Installer
 from .counters import Counters
 
 if TYPE_CHECKING:
@@ -21,20 +20,20 @@ _SHARE = 0.1
 _INTERNAL = "INTERNAL_"  # modes that torch.compile switches to
 
 
-class Modes:
+class Modes(Installer):
     """See :meth:`..framework.Framework.settings`."""
 
     def __init__(self, calls: Calls, counters: Counters) -> None:
-        self._calls = calls
+        super().__init__(calls)
         self._counters = counters
         self._chosen: Setting | None = None
         self._around: dict[str, Setting] = {}
         self._within: dict[str, int] = {}  # launches within context managers that have ended
         self._open: dict[int, list[tuple[str, int]]] = {}  # by thread: with the launches before
 
-    def install(self, module: Any, hooks: Hooks) -> None:
+    def install(self, module: Any) -> None:
         """Wrap the extension module's functions that change the mode."""
-        calls, replace = self._calls, hooks.replace
+        calls, replace = self._calls, self._hooks.replace
         replace(module, "_set_eager_mode", calls.after(self._choose))
         replace(module, "_push_eager_mode", calls.after(self._enter))
         replace(module, "_pop_eager_mode", calls.before(self._leave, handed=False))

@@ -13,7 +13,7 @@ import operator
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..calls import Calls
+from ..calls import Calls, Installer
 from ..disguise import hide_frames
 from ..facts import IdleOptimizer
 from ..hooks import Hooks
@@ -33,23 +33,21 @@ _EAGER = "torch_xla.experimental.eager_mode"
 _SURELY = 3  # updates of an optimizer, after which it must have gradients if it ever has
 
 
-class Adapter:
-    """Installs the wrappers, which report to ``calls``."""
+class Adapter(Installer):
+    """Installs all wrappers."""
 
-    def __init__(self, xlac: Any, calls: Calls, hooks: Hooks) -> None:
+    def __init__(self, xlac: Any, calls: Calls) -> None:
         import torch
 
+        super().__init__(calls)
         self._torch = torch
         self._xlac = xlac
-        self._calls = calls
-        self._recorder = calls.recorder
-        self._hooks = hooks
         self._updates: dict[int, int] = {}  # updates by optimizer, until it is examined
         self._dynamo = Dynamo(calls, Listener(calls), Hooks())  # what it lacks is not missed
         #: See :meth:`..framework.Framework.settings`.
         self.settings: dict[str, Setting] = {}
-        self._lowering = Lowering(xlac, calls, hooks.missing)
-        self._transfers = Transfers(torch, calls, hooks, "xla", _is_xla)
+        self._lowering = Lowering(xlac, calls)
+        self._transfers = Transfers(torch, calls, "xla", _is_xla)
 
     def install(self) -> None:
         """Install all wrappers."""
@@ -75,7 +73,7 @@ class Adapter:
             hooks.replace(xlac, "_set_use_eager_mode", calls.after(self._set_eager))
         hooks.replace(xla_model, "_run_step_closures", self._closures)
         hooks.replace(parallel_loader.ParallelLoader, "next_item", calls.input)
-        Loaders(self._torch, calls, hooks).install()
+        Loaders(self._torch, calls).install()
         self._transfers.install()
         self._dynamo.install()
         hooks.on_undo(self._dynamo.hooks.undo)

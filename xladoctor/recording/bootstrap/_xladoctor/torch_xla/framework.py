@@ -34,7 +34,7 @@ class ImportedTorchXla(Framework):
         self._settings: dict[str, Setting] = {}
 
     def install(self, calls: Calls) -> None:
-        adapter = Adapter(self._xlac, calls, self.hooks)
+        adapter = Adapter(self._xlac, calls)
         self._settings = adapter.settings
         adapter.install()
 

@@ -12,8 +12,7 @@ import sys
 from typing import Any, NamedTuple
 
 from .. import clock
-from ..calls import Calls
-from ..disguise import pass_on
+from ..calls import Calls, Installer
 from ..step import ThreadState
 
 _MOST = 12  # graphs lowered: each takes some hundredths of the time of its compilation
@@ -49,17 +48,15 @@ class _Thread:
         self.lowered: _Lowered | None = None
 
 
-class Lowering:
+class Lowering(Installer):
     """Hands graphs over to ``calls.graphs``."""
 
-    def __init__(self, xlac: Any, calls: Calls, missing: dict[str, str]) -> None:
+    def __init__(self, xlac: Any, calls: Calls) -> None:
+        super().__init__(calls)
         self._xlac = xlac
         self._wait = xlac._xla_wait_device_ops  # before it is wrapped
         self._default_device = xlac._xla_get_default_device
-        self._calls = calls
-        self._recorder = calls.recorder
         self._graphs = calls.graphs
-        self._missing = missing
         self._count = 0
         self._threads: dict[int, _Thread] = {}
         self._sites = set[int | None]()  # of barriers
@@ -202,13 +199,9 @@ class Lowering:
     def _lower(self, tensors: Any, device: str) -> bytes:
         """The graph of tensors; empty if it has no place in StableHLO."""
         self._count += 1
-        try:
-            graph: bytes = self._xlac._get_stablehlo(tensors, device, [], True)
-        except Exception as error:
-            pass_on(error)
-            self._missing.setdefault("graphs before optimization", repr(error))
-            return b""
-        return graph
+        lower = self._xlac._get_stablehlo
+        found = self._hooks.examine("graphs before optimization", lower, tensors, device, [], True)
+        return found or b""
 
     @staticmethod
     def _leave_out(state: ThreadState, begin: int) -> int:
