@@ -27,7 +27,7 @@ BOUNDARIES = {
     "Calls.upload", "Events.read_left", "Events.barrier_left", "Events.entering", "Events.saving",
     "Events.saved", "Events.annotation", "Events.annotates", "Events.awake", "Events.enough",
     "Timeline.active", "Compiling._miss", "_caller", "hide_frames", "_is_of_dynamo",
-    "Adapter._optimizer_begins", "Adapter._optimizer_stepped",
+    "Adapter._optimizer_begins", "Adapter._optimizer_stepped", "Calls._record",
 }
 
 def functions():
