@@ -48,6 +48,7 @@ class Frontend:
 
     Attributes:
         name: the module whose import starts the capture.
+        imported: its class of the imported framework, in its module ``framework``.
         packages: installed packages whose frames are the framework's own.
         recorded: environment variables that change how it works, and may be written to disk.
         ranks: environment variables that may hold a process's rank, and how many processes there
@@ -60,6 +61,7 @@ class Frontend:
     """
 
     name: str
+    imported: str
     packages: frozenset[str]
     recorded: tuple[str, ...]
     ranks: tuple[tuple[str, str], ...]
@@ -73,7 +75,9 @@ class Frontend:
 
     def attach(self, module: Any) -> Framework:
         """The framework whose ``module`` has just been imported. Wraps nothing yet."""
-        raise NotImplementedError
+        own = import_module(f"{type(self).__module__}.framework")
+        framework: Framework = getattr(own, self.imported)(module)
+        return framework
 
     def begin_log(self, path: str, users: dict[str, str]) -> str | None:
         """Have the framework log its compilations, and set what else the capture wants set.

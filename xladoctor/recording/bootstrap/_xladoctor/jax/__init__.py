@@ -7,19 +7,15 @@ in the function's key (:mod:`.keys`), so that no metrics are needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from ..frontend import Frontend
 from . import settings
-
-if TYPE_CHECKING:
-    from ..framework import Framework
 
 
 class Jax(Frontend):
     """See :class:`..frontend.Frontend`."""
 
     name = "jax"
+    imported = "ImportedJax"
     packages = frozenset(("jax", "jaxlib"))
     recorded = settings.RECORDED
     ranks = (
@@ -30,11 +26,6 @@ class Jax(Frontend):
     )
     entries = settings.ENTRIES
     wrappers = settings.WRAPPERS
-
-    def attach(self, module: Any) -> Framework:
-        from .framework import ImportedJax
-
-        return ImportedJax(module)
 
 
 FRONTEND = Jax()

@@ -8,19 +8,15 @@ this one stays asleep.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from ..frontend import Frontend
 from . import settings
-
-if TYPE_CHECKING:
-    from ..framework import Framework
 
 
 class Torch(Frontend):
     """See :class:`..frontend.Frontend`."""
 
     name = "torch"
+    imported = "ImportedTorch"
     packages = frozenset(("torch", "torchgen", "functorch", "triton"))
     recorded = settings.RECORDED
     ranks = (
@@ -30,11 +26,6 @@ class Torch(Frontend):
     )
     entries = settings.ENTRIES
     wrappers = settings.WRAPPERS
-
-    def attach(self, module: Any) -> Framework:
-        from .framework import ImportedTorch
-
-        return ImportedTorch(module)
 
 
 FRONTEND = Torch()

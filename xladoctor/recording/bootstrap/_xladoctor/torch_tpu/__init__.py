@@ -7,28 +7,17 @@ of them are launched one by one, or deferred and fused, and are counted in :mod:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from ..frontend import Frontend
+from ..torch import Torch
 from . import settings
 
-if TYPE_CHECKING:
-    from ..framework import Framework
 
-
-class TorchTpu(Frontend):
+class TorchTpu(Torch):
     """See :class:`..frontend.Frontend`."""
 
     name = "torch_tpu"
+    imported = "ImportedTorchTpu"
     packages = frozenset(("torch", "torch_tpu", "torchgen", "functorch"))
     recorded = settings.RECORDED
-    ranks = (
-        ("RANK", "WORLD_SIZE"),
-        ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
-        ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
-    )
-    entries = settings.ENTRIES
-    wrappers = settings.WRAPPERS
     replaces = "torch_xla"
 
     def before_import(self) -> None:
@@ -37,11 +26,6 @@ class TorchTpu(Frontend):
         from .launches import switch_on
 
         when_imported("torch._logging", lambda _: switch_on())
-
-    def attach(self, module: Any) -> Framework:
-        from .framework import ImportedTorchTpu
-
-        return ImportedTorchTpu(module)
 
 
 FRONTEND = TorchTpu()

@@ -6,11 +6,7 @@ Those of torch_xla are among them: ported programs still set them, and TorchTPU 
 from __future__ import annotations
 
 from ..settings import names
-from ..torch import settings
 from ..torch_xla import settings as torch_xla
-
-ENTRIES = settings.ENTRIES
-WRAPPERS = settings.WRAPPERS
 
 _OWN = names(
     """

@@ -5,19 +5,15 @@ Barriers end its steps. Fallbacks are counters named after operators of torch (`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from ..frontend import Frontend
 from . import settings
-
-if TYPE_CHECKING:
-    from ..framework import Framework
 
 
 class TorchXla(Frontend):
     """See :class:`..frontend.Frontend`."""
 
     name = "torch_xla"
+    imported = "ImportedTorchXla"
     packages = frozenset(("torch", "torch_xla", "torchgen"))
     recorded = settings.RECORDED
     ranks = (
@@ -26,11 +22,6 @@ class TorchXla(Frontend):
         ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
     )
     logs = True
-
-    def attach(self, module: Any) -> Framework:
-        from .framework import ImportedTorchXla
-
-        return ImportedTorchXla(module)
 
     def begin_log(self, path: str, users: dict[str, str]) -> str | None:
         return settings.begin_log(path, users)
