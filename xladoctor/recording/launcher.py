@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import os
 import select
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -128,7 +129,7 @@ def _supervise(
         child = subprocess.Popen(request.command, env=environment)
     except OSError as error:
         raise CaptureError(f"cannot run {request.command[0]}: {error.strerror}") from error
-    limits, witness = _Limits.of(request), Witness()
+    limits, witness = _Limits(request), Witness()
     signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
     try:
         for tick in _until_the_end_of(child):
@@ -153,33 +154,26 @@ def _supervise(
         witness.end()
 
 
-@dataclass
 class _Limits:
-    """How long the program may run, and when it is asked to stop; by the monotonic clock."""
+    """How long a program that begins now may run, and when it is asked to stop."""
 
-    request: RunRequest
-    ends: float
-    stops: float
-    asked: bool = False
-
-    @classmethod
-    def of(cls, request: RunRequest) -> _Limits:
-        """The limits of a program that begins now."""
-        now, never = time.monotonic(), float("inf")
-        return cls(
-            request, now + (request.timeout_s or never), now + (request.stop_after_s or never)
-        )
+    def __init__(self, request: RunRequest) -> None:
+        now = time.monotonic()
+        self._timeout_s, self._stop_after_s = request.timeout_s, request.stop_after_s
+        self._ends = now + (request.timeout_s or math.inf)
+        self._stops = now + (request.stop_after_s or math.inf)
+        self._asked = False
 
     def reached(self, directory: RunDirectory) -> dict[str, float]:
         """The limit that is exceeded, as the manifest has it. Asks the program to stop in time."""
         now = time.monotonic()
-        if self.request.timeout_s and now >= self.ends:
-            return {"timeout_s": self.request.timeout_s}
-        if now >= self.stops and not self.asked:
-            self.asked = True
+        if self._timeout_s and now >= self._ends:
+            return {"timeout_s": self._timeout_s}
+        if now >= self._stops and not self._asked:
+            self._asked = True
             asking.stop(directory)
-        if self.request.stop_after_s and now >= self.stops + _STOP_S:
-            return {"stop_after_s": self.request.stop_after_s}
+        if self._stop_after_s and now >= self._stops + _STOP_S:
+            return {"stop_after_s": self._stop_after_s}
         return {}
 
 

@@ -92,13 +92,6 @@ def _from_all(request: RemoteRequest, folder: Path, observer: Observer) -> list[
 
 
 def _from_one(address: Address, order: Order, patience_s: float, observer: Observer) -> Profile:
-    try:
-        return _patiently(address, order, patience_s, observer)
-    except CaptureError as error:
-        return Profile(address, missing=error)
-
-
-def _patiently(address: Address, order: Order, patience_s: float, observer: Observer) -> Profile:
     until = time.monotonic() + patience_s
     reported = ""
     while True:
@@ -106,10 +99,12 @@ def _patiently(address: Address, order: Order, patience_s: float, observer: Obse
             return take_profile(address, order)
         except NotYetError as error:
             if time.monotonic() >= until:
-                raise
+                return Profile(address, missing=error)
             if error.what != reported:
                 observer.waiting(error)
                 reported = error.what
+        except CaptureError as error:
+            return Profile(address, missing=error)
         time.sleep(_AGAIN_S)
 
 

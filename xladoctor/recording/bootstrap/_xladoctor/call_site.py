@@ -282,8 +282,7 @@ class CallSites:
         """The site of a function's first line; None if the program does not define it itself."""
         if self.kind(code.co_filename) != USER:
             return None
-        name = getattr(code, "co_qualname", code.co_name)
-        return self.intern((code.co_filename, code.co_firstlineno, name, None, None, None, ""))
+        return self.intern((*line_of(code, code.co_firstlineno), None, None, None, ""))
 
     def intern(self, place: Place | None, sample: bool = False) -> int | None:
         """The index of a place in :attr:`rows`; None if ``place`` is None or there are too many."""
@@ -359,7 +358,11 @@ class CallSites:
 
 def _line(frame: FrameType) -> tuple[str, int, str]:
     code = frame.f_code
-    line = frame.f_lineno or code.co_firstlineno  # between two lines it has none
+    return line_of(code, frame.f_lineno or code.co_firstlineno)  # between two lines it has none
+
+
+def line_of(code: CodeType, line: int) -> tuple[str, int, str]:
+    """File, line and function of a line; before Python 3.11 the function's name is not in full."""
     return code.co_filename, line, getattr(code, "co_qualname", code.co_name)
 
 

@@ -106,19 +106,14 @@ class Fact:
 
     about: ClassVar[About] = About()
 
-    def __init_subclass__(
-        cls,
-        event: str = "",
-        source: str = "",
-        files: tuple[str, ...] = (),
-        example: str = "",
-        process: bool = True,
-        listed: bool = False,
-    ) -> None:
-        base = cls.about
-        source = source or base.source
-        files = files or base.files or (source,)
-        cls.about = About(event, source, files, example, process and base.process, listed)
+    def __init_subclass__(cls, **about: Any) -> None:
+        own, base = About(**about), cls.about
+        source = own.source or base.source
+        cls.about = own._replace(
+            source=source,
+            files=own.files or base.files or (source,),
+            process=own.process and base.process,
+        )
 
     def __init__(self, **fields: Any) -> None:
         vars(self).update(fields)

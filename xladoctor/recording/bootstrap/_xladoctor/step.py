@@ -75,10 +75,9 @@ class Step:
                 [site, kind, int(closure), *row]
                 for (site, kind, closure), row in self.reads.items()
             ]
-        if self.uploads:
-            line["uploads"] = [[site, *row] for site, row in self.uploads.items()]
-        if self.saves:
-            line["saves"] = [[site, *row] for site, row in self.saves.items()]
+        for name, rows in (("uploads", self.uploads), ("saves", self.saves)):
+            if rows:
+                line[name] = [[site, *row] for site, row in rows.items()]
         if self.event != "tail":
             line["site"] = self.site
         if self.grown:

@@ -13,7 +13,7 @@ import sys
 from types import CodeType, FrameType
 from typing import Any, Callable, Iterable, Iterator, NamedTuple
 
-from ..call_site import USER
+from ..call_site import USER, line_of
 
 _FRAMES = 8  # frames of the program that are searched
 _VARIABLES = 256  # variables of a frame
@@ -33,10 +33,7 @@ class Assignments:
     """Searches the current stack."""
 
     def __init__(self, kind: Callable[[str], int]) -> None:
-        """
-        Args:
-            kind: classifies a file, see :mod:`..call_site`.
-        """
+        """``kind``: classifies a file, see :mod:`..call_site`."""
         self._kind = kind
         self._lines: dict[CodeType, dict[str, list[int]]] = {}
 
@@ -53,7 +50,7 @@ class Assignments:
         by_callers: dict[int, Place] = {}
         left = [_HELD]
         for frame in self._frames():
-            by_callers.update(dict.fromkeys(passed, _running(frame)))
+            by_callers.update(dict.fromkeys(passed, Place(*line_of(frame.f_code, frame.f_lineno))))
             passed.clear()
             for name, value in _variables(frame):
                 known = wanted.intersection(_held(value, left)) - found.keys()
@@ -84,12 +81,7 @@ class Assignments:
         if not lines:
             return None
         line = max((line for line in lines if line < now), default=max(lines))
-        return Place(code.co_filename, line, getattr(code, "co_qualname", code.co_name))
-
-
-def _running(frame: FrameType) -> Place:
-    code = frame.f_code
-    return Place(code.co_filename, frame.f_lineno, getattr(code, "co_qualname", code.co_name))
+        return Place(*line_of(code, line))
 
 
 def _parameters(code: CodeType) -> tuple[str, ...]:
@@ -100,9 +92,9 @@ def defined(code: CodeType | None) -> Place | None:
     """The place of a function that is defined within another; None for one at module level."""
     if code is None:
         return None
-    name = getattr(code, "co_qualname", code.co_name)
-    made = "<locals>" in name or code.co_name == "<lambda>"
-    return Place(code.co_filename, code.co_firstlineno, name) if made else None
+    place = Place(*line_of(code, code.co_firstlineno))
+    made = "<locals>" in place.function or code.co_name == "<lambda>"
+    return place if made else None
 
 
 def made_on_the_stack(body: Any) -> Place | None:

@@ -18,10 +18,7 @@ class KeyReader:
     """Takes keys from calls of compiled functions."""
 
     def __init__(self, jax: Any, kind: Callable[[str], int] = lambda _: USER) -> None:
-        """
-        Args:
-            kind: classifies a file, see :mod:`..call_site`.
-        """
+        """``kind``: classifies a file, see :mod:`..call_site`."""
         from jax._src import config, core
 
         self._tree = jax.tree_util

@@ -34,7 +34,8 @@ class Adapter(adapter.Adapter):
     def __init__(self, torch: Any, counters: Counters, calls: Calls) -> None:
         super().__init__(torch, counters, calls)
         self._cache = counters
-        self.launches = Launches(calls, counters, self._latest_number)
+        latest = self._latest.values()
+        self.launches = Launches(calls, counters, lambda: max(latest, default=None))
         self.modes = Modes(calls, counters)
         calls.looks = self.launches.read
         self._requests = 0
@@ -68,9 +69,6 @@ class Adapter(adapter.Adapter):
     def _install_counters(self, module: Any) -> None:
         self._cache.attach(module._device_ops_backend)
         self.launches.forget_the_past()
-
-    def _latest_number(self) -> int | None:
-        return max(self._latest.values(), default=None)
 
     # -- use of the device -------------------------------------------------------------------
 

@@ -175,14 +175,12 @@ class Probe(framework.Probe):
     def _note(self, name: str, made: int, spent: int, compiling: int) -> None:
         site = self._sites.here(5)
         if site is None:  # the backward pass runs on autograd's own thread
-            site = self._sites.of(sys._current_frames().get(self._main_ident()))
+            main = threading.main_thread().ident or 0
+            site = self._sites.of(sys._current_frames().get(main))
         row = self.rows.setdefault((name, site), [0, 0, 0])
         row[0] += made
         row[1] += spent
         row[2] += compiling
-
-    def _main_ident(self) -> int:
-        return threading.main_thread().ident or 0
 
     def _compile_ns(self) -> int:
         return int(self._counters.compile_times()[1])
