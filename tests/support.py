@@ -7,7 +7,11 @@ from typing import Any
 from xladoctor.diagnosis.finding import Cost, Finding, Location, Saving
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
+from xladoctor.facts.records import CallSitesFile
+from xladoctor.ingest.call_sites import CallSites
+from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.interface import Columns
+from xladoctor.ingest.run_records import read_record
 from xladoctor.rule_cases.defaults import defaults
 from xladoctor.rule_cases.evidence import Row, Tables, complete, evidence, ingested
 
@@ -33,6 +37,11 @@ def rows(columns: Columns) -> list[Row]:
     return [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
     ]
+
+
+def read_call_sites(text: str) -> CallSites:
+    """The call sites in a text of ``call_sites.json``."""
+    return CallSites.of(read_record(text, decoded(CallSitesFile)))
 
 
 def step(index: int, **columns: Any) -> Row:

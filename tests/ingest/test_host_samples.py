@@ -17,7 +17,7 @@ from xladoctor.ingest.interface import Ingested
 
 LOAD = CallSite("/home/ada/data.py", 12, "Images.__getitem__")
 BACKWARD = CallSite("/home/ada/train.py", 44, "train", via="backward")
-SITES = CallSites((LOAD, BACKWARD), ("    crop(image)", "    loss.backward()"))
+SITES = CallSites((LOAD, BACKWARD))
 SAMPLE: dict[str, Any] = {
     "thread": 12049,
     "main": True,

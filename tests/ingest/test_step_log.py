@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support import rows
+from tests.support import read_call_sites, rows
 from xladoctor.evidence.interface import Elsewhere
 from xladoctor.evidence.load import build
-from xladoctor.ingest.call_sites import CallSites, read_call_sites
+from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import Ingested
@@ -26,7 +26,7 @@ from xladoctor.ingest.step_period import barriers_a_step
 
 SYNC = CallSite("/home/ada/train.py", 45, "train", via="sync")
 ITEM = CallSite("/home/ada/train.py", 43, "train", via="item")
-SITES = CallSites((SYNC, ITEM), ("    torch_xla.sync()", "    total += loss.item()"))
+SITES = CallSites((SYNC, ITEM))
 #: As the capture wrote it, the counters shortened.
 STEP: dict[str, Any] = {
     "event": "step",
@@ -435,9 +435,14 @@ def test_call_sites_file() -> None:
         json.dumps({"sites": [site], "fallbacks": [fallback], "ignores": [asked]})
     )
 
-    assert (sites.sites, sites.sources) == ((ITEM,), ("    x.item()",))
-    kept = json.loads(msgspec.json.encode((sites.fallbacks, sites.loops, sites.ignores)))
-    assert kept == [[fallback], [[loop]], [asked]]
+    assert sites.sites == (ITEM,)
+    kept = sites.file
+    assert json.loads(msgspec.json.encode((kept.fallbacks, kept.sites[0].loops, kept.ignores))) == [
+        [fallback],
+        [loop],
+        [asked],
+    ]
+    assert kept.sites[0].source == "    x.item()"
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from tests.live.harness import LIVE, ON_DEVICE, Captured, capture, command, line_of, write
-from tests.support import rows
+from tests.support import read_call_sites, rows
 from tests.xspace import reference
 from xladoctor.evidence.load import load
-from xladoctor.ingest.call_sites import read_call_sites
 from xladoctor.ingest.host_samples import read_host_samples
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.step_log import read_step_log

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from xladoctor.ingest.call_sites import read_call_sites
+from tests.support import read_call_sites
 from xladoctor.recording.bootstrap._xladoctor.anchors import Anchors
 from xladoctor.recording.bootstrap._xladoctor.call_site import FRAMEWORK, CallSites
 

@@ -14,9 +14,10 @@ from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.fact_rows import located_row, row
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import ProcessRows
-from xladoctor.ingest.run_records import read_record
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact_code
 from xladoctor.warmup import LEAST_OF_STEP
+
+_NONE = decoded(CallSitesFile)(sites=(), fallbacks=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,82 +25,66 @@ class CallSites:
     """The interned call sites of a process.
 
     Attributes:
-        loops: around each site, from inside out.
+        file: all that is kept of them; its lists are looked up in what follows.
         passing: as :attr:`Folders.passing` has it; of two calls on a line, both have to.
-        ignores: comments in their files that ask to ignore findings.
-        launches: how often each site launched graphs, if the framework reports launches.
-        launched: the same sites, and what is known besides.
+        launched: sites that launched graphs, if the framework reports launches.
+        launches: how often each of them did.
         light: sites whose launches ended steps that later turned out to be set-up.
-        parts: how many compiled parts of functions its calls ran, as :class:`CallSitesFile` has it.
-        origins: of reads whose producing launch is known.
-        operations: as :class:`CallSitesFile` has it.
-        functions: the compiled functions that each site calls, as :class:`CallSitesFile` has it.
     """
 
     sites: tuple[CallSite, ...] = ()
-    sources: tuple[str, ...] = ()
-    fallbacks: tuple[Fallback, ...] = ()
-    loops: tuple[tuple[EnclosingLoop, ...], ...] = ()
-    passing: Mapping[tuple[str, int], bool] = field(default_factory=dict)
-    ignores: tuple[IgnoreComment, ...] = ()
-    files: tuple[SourceFile, ...] = ()
-    launches: Mapping[int | None, int] = field(default_factory=dict)
+    file: CallSitesFile = _NONE
     launched: tuple[Launch, ...] = ()
+    passing: Mapping[tuple[str, int], bool] = field(default_factory=dict)
+    launches: Mapping[int | None, int] = field(default_factory=dict)
     light: frozenset[int | None] = frozenset()
     parts: Mapping[int | None, int] | None = None
-    origins: tuple[ReadOrigin, ...] = ()
     operations: frozenset[int | None] | None = None
     functions: Mapping[int | None, frozenset[int]] = field(default_factory=dict)
 
     def __getitem__(self, index: int | None) -> CallSite:
         return self.sites[index] if index is not None and index < len(self.sites) else NOWHERE
 
-
-def read_call_sites(text: str) -> CallSites:
-    """Parse ``call_sites.json``. Raises DamagedRecord for any other file."""
-    data = read_record(text, decoded(CallSitesFile))
-    sites = tuple(CallSite(*(getattr(site, name) for name in SITE)) for site in data.sites)
-    passing: dict[tuple[str, int], bool] = {}
-    for file, line, passes in data.passing:
-        passing[file, line] = passes and passing.get((file, line), True)
-    return CallSites(
-        sites,
-        tuple(site.source for site in data.sites),
-        data.fallbacks,
-        tuple(site.loops for site in data.sites),
-        passing,
-        data.ignores,
-        data.files,
-        {launch.site: launch.count for launch in data.launches},
-        data.launches,
-        _not_of_loops(data.launches) | frozenset(data.beside),
-        None if data.parts is None else dict(data.parts),
-        data.origins,
-        None if data.operations is None else frozenset(data.operations),
-        {site: frozenset(numbers) for site, numbers in data.functions},
-    )
+    @classmethod
+    def of(cls, file: CallSitesFile) -> CallSites:
+        """The call sites in ``call_sites.json``."""
+        passing: dict[tuple[str, int], bool] = {}
+        for path, line, passes in file.passing:
+            passing[path, line] = passes and passing.get((path, line), True)
+        return cls(
+            tuple(CallSite(*(getattr(site, name) for name in SITE)) for site in file.sites),
+            file,
+            file.launches,
+            passing,
+            {launch.site: launch.count for launch in file.launches},
+            _not_of_loops(file.launches) | frozenset(file.beside),
+            None if file.parts is None else dict(file.parts),
+            None if file.operations is None else frozenset(file.operations),
+            {site: frozenset(numbers) for site, numbers in file.functions},
+        )
 
 
 def add_call_sites(sites: CallSites, rows: ProcessRows) -> None:
     """Fill the tables of lines, the loops around them, and what happened at them."""
-    ingested = rows.ingested  # files are of no process
-    for site, text in zip(sites.sites, sites.sources, strict=True):
-        ingested.add("source_line", file=site.file, line=site.line, text=redact_code(text))
+    ingested, file = rows.ingested, sites.file  # source files are of no process
+    for site in file.sites:
+        text = redact_code(site.source)
+        ingested.add("source_line", file=site.file, line=site.line, text=text)
     rows.table("enclosing_loop", "ignore_comment", "source_file")
-    for site, loops in zip(sites.sites, sites.loops, strict=True):
+    for site in file.sites:
         spot = {"file": site.file, "line": site.line, "via": site.via}
-        for depth, loop in enumerate(loops):
+        for depth, loop in enumerate(site.loops):
             rows.add("enclosing_loop", **spot, depth=depth, **row(loop, EnclosingLoop))
-    for asked in sites.ignores:
-        columns = row(asked, IgnoreComment)
-        ingested.add("ignore_comment", **columns | {"text": redact_code(asked.text)})
-    for file in sites.files:
-        ingested.add("source_file", **row(file, SourceFile))
+    for ignore in file.ignores:
+        columns = row(ignore, IgnoreComment)
+        ingested.add("ignore_comment", **columns | {"text": redact_code(ignore.text)})
+    for source in file.files:
+        ingested.add("source_file", **row(source, SourceFile))
     _add_launches(sites, rows)
-    for origin in sites.origins:
+    for origin in file.origins:
         rows.add("read_origin", **located_row(origin, ReadOrigin, sites))
     rows.table("fallback")
-    for fallback in sites.fallbacks:
+    for fallback in file.fallbacks:
         rows.add("fallback", **located_row(fallback, Fallback, sites))
 
 

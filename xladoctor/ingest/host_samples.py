@@ -1,38 +1,106 @@
-"""Reads the samples of a captured process's loop threads (``host_samples.json``).
+"""Reads the samples of a captured process's loop threads (``host_samples.json``), and tells tracing
+from other Python by them.
 
 ``recording/bootstrap/_xladoctor/sampler.py`` writes it: a count for each thread, activity and call
 site.
+
+A sample counts as tracing if it is inside a framework function, or at a line that instructions of
+the captured graphs come from (an operator on a tensor leaves no Python frame), but not at a line
+that only calls such lines. The share of these among the samples of Python is applied to the Python
+time of each step, which makes it an estimate.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from xladoctor.facts.activity import HostSample
 from xladoctor.facts.records import HostSamplesFile
 from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.fact_decoder import decoded
-from xladoctor.ingest.fact_rows import located_row
+from xladoctor.ingest.fact_rows import row
+from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import ProcessRows
-from xladoctor.ingest.regular import defect, read_text
-from xladoctor.ingest.run_records import DamagedRecord, read_record
+from xladoctor.ingest.run_records import kept_record
+
+_ENOUGH = 10  # samples of Python in the loop: a tenth of a second
+
+
+class _Sample(NamedTuple):
+    """A sample, its call site, and whether it is of tracing."""
+
+    record: HostSample
+    site: CallSite
+    tracing: bool
 
 
 def read_host_samples(path: Path, sites: CallSites, rows: ProcessRows) -> None:
-    """Fill ``host_sample``. Without the file the table stays absent: nothing was sampled.
-
-    ``tracing`` is set from the samples alone: whether they are inside the framework.
+    """Fill ``host_sample``, and ``tracing_ns`` of the steps of the timeline, which must be read
+    already. Without the file the table stays absent: nothing was sampled.
     """
-    try:
-        samples = read_record(read_text(path), decoded(HostSamplesFile)).samples
-    except FileNotFoundError:
-        return
-    except (OSError, DamagedRecord, UnicodeError) as error:
-        rows.lose(
-            f"{path}: cannot be read ({defect(error)}); host samples are missing", "host_sample"
-        )
+    file = kept_record(
+        path, decoded(HostSamplesFile), rows, "host samples are missing", "host_sample"
+    )
+    if file is None:
         return
     rows.table("host_sample")
-    for sample in samples:
-        columns = located_row(sample, HostSample, sites)
-        rows.add("host_sample", tracing=sample.in_framework, **columns)
+    traced = _traced_lines(rows)
+    samples = [
+        _Sample(record, site, record.in_framework or (site.file, site.line) in traced)
+        for record in file.samples
+        for site in [sites[record.site]]
+    ]
+    for record, site, tracing in samples:
+        columns = row(record, HostSample) | {"tracing": tracing}
+        del columns["site"]
+        rows.add("host_sample", **columns, **site.columns())
+    share = _share(samples, {*rows.of("upload", "file", "line")})
+    if share is None:
+        return
+    for table, columns in rows.batches("timeline_step", "device_step"):
+        other = "other_ns" if table == "timeline_step" else "idle_other_ns"
+        tracing_ns = np.rint(share * columns[other]).astype(np.int64)
+        columns[other.replace("other", "tracing")] = tracing_ns
+        columns[other] = columns[other] - tracing_ns
+
+
+def _traced_lines(rows: ProcessRows) -> set[tuple[str | None, int | None]]:
+    """The lines of instructions, and of frames that call no other: of the operations themselves."""
+    frames = list(rows.of("hlo_frame", "program_id", "frame", "parent", "file", "line"))
+    callers = {(program, parent) for program, _, parent, _, _ in frames}
+    return {*rows.of("hlo_instruction", "file", "line")} | {
+        (file, line) for program, frame, _, file, line in frames if (program, frame) not in callers
+    }
+
+
+def _share(samples: Sequence[_Sample], sending: set[tuple[str | None, int | None]]) -> float | None:
+    """The share of the loop's Python that is tracing; None with few samples.
+
+    For the thread with the most samples.
+
+    Args:
+        sending: lines that upload tensors, which are left out, as the profiler records those.
+    """
+    loop = [
+        each for each in samples if each.record.phase == "loop" and each.record.doing != "batch"
+    ]
+    by_thread: Counter[int] = Counter()
+    for record, _, _ in loop:
+        by_thread[record.thread] += record.count
+    busiest = max(by_thread, key=lambda thread: by_thread[thread], default=None)
+    python = [
+        each
+        for each in loop
+        if each.record.thread == busiest
+        and not each.record.doing
+        and (each.record.in_framework or (each.site.file, each.site.line) not in sending)
+    ]
+    known = sum(each.record.count for each in python)
+    if known < _ENOUGH:
+        return None
+    return sum(each.record.count for each in python if each.tracing) / known

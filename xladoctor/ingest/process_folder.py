@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xladoctor.facts.records import CallSitesFile
 from xladoctor.facts.run import Process
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest import agreement, compilations
-from xladoctor.ingest.call_sites import CallSites, add_call_sites, read_call_sites
+from xladoctor.ingest.call_sites import CallSites, add_call_sites
 from xladoctor.ingest.compilations import Timed
+from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.formats import Formats, formats_of
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.graph_log import GraphLog
@@ -26,12 +28,11 @@ from xladoctor.ingest.process_record import (
     without_jumps,
 )
 from xladoctor.ingest.recognition import CAPTURED, SUFFIX
-from xladoctor.ingest.regular import defect, lines_in, own_files, read_text
+from xladoctor.ingest.regular import lines_in, own_files
 from xladoctor.ingest.run_queue import read_run_queue
-from xladoctor.ingest.run_records import DamagedRecord
+from xladoctor.ingest.run_records import kept_record
 from xladoctor.ingest.set_up import sites_of_set_up
 from xladoctor.ingest.step_log import Logged, StepLog, read_step_log
-from xladoctor.ingest.timeline.sampling import split_python
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled
@@ -82,7 +83,6 @@ def read_process(
     modules.add(rows)
     read_host_samples(folder / "host_samples.json", sites, rows)
     read_run_queue(folder / "processor.jsonl", rows)
-    split_python(rows)
     _add_report(formats, folder, record, step_log.logged if step_log else Logged(), rows)
     return True
 
@@ -220,15 +220,10 @@ def _add_report(
 
 def _read_sites(path: Path, steps: Path, noted: Notes) -> CallSites:
     """The call sites, and which of them are of set-up, as far as the step log shows it."""
-    try:
-        sites = read_call_sites(read_text(path))
-    except FileNotFoundError:
+    loss = "lines of reads are missing"
+    record = kept_record(path, decoded(CallSitesFile), noted, loss, *tables_of(path.name))
+    if record is None:
         return CallSites()
-    except (OSError, UnicodeError, DamagedRecord) as error:
-        noted.lose(
-            f"{path}: cannot be read ({defect(error)}); lines of reads are missing",
-            *tables_of(path.name),
-        )
-        return CallSites()
+    sites = CallSites.of(record)
     with lines_in(steps, Ingested()) as lines:
         return replace(sites, light=sites.light | sites_of_set_up(lines or (), sites))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -21,15 +20,15 @@ from xladoctor.ingest.nothing_captured import (
 )
 from xladoctor.ingest.process_folder import read_process
 from xladoctor.ingest.process_record import note_windows_closed_early, read_process_record
-from xladoctor.ingest.regular import defect, own_files, read_text
+from xladoctor.ingest.regular import own_files, read_text
 from xladoctor.ingest.remote_capture import read_remote_capture
 from xladoctor.ingest.run_records import (
     FILES,
     DamagedRecord,
     Manifest,
     RemoteManifest,
+    kept_record,
     read_manifest,
-    read_record,
 )
 from xladoctor.ingest.sessions import session_files
 from xladoctor.ingest.tpu_checks import add_tpu_check
@@ -135,7 +134,8 @@ def _note_failed_processes(ingested: Ingested) -> None:
 
 def _add_sources(path: Path, ingested: Ingested) -> None:
     """Lines whose text was read while their files still existed."""
-    for line in _rows(path, ingested, "texts of lines may be missing", "source_line"):
+    loss = "texts of lines may be missing"
+    for line in kept_record(path, FILES[path.name], ingested, loss, "source_line") or ():
         columns = row(line, SourceLine)
         ingested.add("source_line", **columns | {"text": redact_code(line.text)})
 
@@ -159,30 +159,16 @@ def _add_other_names(started: str, ingested: Ingested) -> None:
 
 def _add_tried(path: Path, ingested: Ingested) -> None:
     """Patches that were tried after the run."""
-    for patch in _rows(path, ingested, "what came of patches is missing", "tried_patch"):
+    loss = "what came of patches is missing"
+    for patch in kept_record(path, FILES[path.name], ingested, loss, "tried_patch") or ():
         ingested.add("tried_patch", **row(patch, TriedPatch))
 
 
 def _add_tpu_check(path: Path, ingested: Ingested) -> None:
     """What the compiler of a TPU decided after the run."""
-    if check := _record(path, ingested, "what a TPU's compiler decided is missing", "tpu_graph"):
+    loss = "what a TPU's compiler decided is missing"
+    if check := kept_record(path, FILES[path.name], ingested, loss, "tpu_graph"):
         add_tpu_check(check, ingested)
-
-
-def _rows(path: Path, ingested: Ingested, loss: str, table: str) -> tuple[Any, ...]:
-    """The rows of a file of the run directory, none if there is no such file."""
-    return _record(path, ingested, loss, table) or ()
-
-
-def _record(path: Path, ingested: Ingested, loss: str, table: str) -> Any:
-    """What a file of the run directory holds; None if there is no such file."""
-    try:
-        return read_record(read_text(path), FILES[path.name])
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeError, DamagedRecord) as error:
-        ingested.lose(f"{path}: cannot be read ({defect(error)}); {loss}", table)
-        return None
 
 
 def _read_manifest(path: Path) -> Manifest | RemoteManifest:

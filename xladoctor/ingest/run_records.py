@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union
 
 import msgspec
@@ -25,6 +26,8 @@ from xladoctor.facts.run import Process, TriedPatch
 from xladoctor.facts.steps import CutStep, ProcessorUse, Step, Tail
 from xladoctor.facts.table import facts_in
 from xladoctor.ingest.fact_decoder import decoded
+from xladoctor.ingest.interface import Notes
+from xladoctor.ingest.regular import defect, read_text
 from xladoctor.recording.bootstrap._xladoctor import facts
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact
 
@@ -154,6 +157,22 @@ def read_record(text: str, kind: type[_T]) -> _T:
     msgspec refuses.
     """
     return _checked(text, lambda _: kind)
+
+
+def kept_record(path: Path, kind: type[_T], noted: Notes, loss: str, *tables: str) -> _T | None:
+    """A file of one record; None without it, and with a note of the loss if it cannot be read.
+
+    Args:
+        loss: what is missing then.
+        tables: the tables that lack rows.
+    """
+    try:
+        return read_record(read_text(path), kind)
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeError, DamagedRecord) as error:
+        noted.lose(f"{path}: cannot be read ({defect(error)}); {loss}", *tables)
+        return None
 
 
 def read_manifest(text: str) -> Manifest | RemoteManifest:

@@ -180,14 +180,11 @@ def _computing(timeline: Timeline, known: list[tuple[Line, wire.Array]]) -> list
     """
     names = timeline.events.names
     nothing = [np.zeros(len(which), bool) for _, which in known]
-    operator = np.array([name.startswith(events("operator")) for name in names], bool)
+    operator = timeline.beginning(*events("operator"))
     if not operator.any():
         return nothing
-    call = np.array([bool(of_known_runtime().fullmatch(name)) for name in names], bool)
-    calls = [
-        np.sort(timeline.begins(line, np.flatnonzero(call[timeline.events.name[line.events]])))
-        for line, _ in known
-    ]
+    call = timeline.choice(filter(of_known_runtime().fullmatch, names))
+    calls = [np.sort(timeline.begins(line, timeline.chosen(line, call))) for line, _ in known]
     if not any(map(len, calls)):
         return nothing
     computing = []

@@ -5,7 +5,8 @@ Parts do not overlap and add up to the step. Nanoseconds.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.timeline.python_frames import PythonFrames
 from xladoctor.ingest.timeline.reading import Reading
 from xladoctor.ingest.timeline.steps import SPAN, Steps
-from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 from xladoctor.warmup import WARMUP
 
@@ -29,15 +29,8 @@ _KNOWN = (*ACTIVITIES, UNRECORDED)
 _REASONS = [*_KNOWN, "python"]
 
 
-class StepNumbers(NamedTuple):
-    """The number of each step in ``timeline_step``, and whether it is that of the step log."""
-
-    number: Times
-    joined: wire.Array
-
-
-def add_steps(doing: dict[str, Intervals], steps: Steps, rows: ProcessRows) -> StepNumbers:
-    """Fill ``timeline_step``.
+def add_steps(doing: dict[str, Intervals], steps: Steps, rows: ProcessRows) -> Steps:
+    """Fill ``timeline_step``; return the steps with their numbers there.
 
     Args:
         doing: when the loop's thread did each activity, and when that is not recorded.
@@ -67,12 +60,12 @@ def add_steps(doing: dict[str, Intervals], steps: Steps, rows: ProcessRows) -> S
             "other_ns": lasted - known,
         },
     )
-    return StepNumbers(number, log["joined"])
+    return replace(steps, number=number, joined=log["joined"])
 
 
 def add_devices(reading: Reading) -> None:
     """Fill ``device``, ``device_op``, ``device_step``, ``collective`` and ``idle_gap``."""
-    steps, numbers, rows = reading.steps, reading.numbers, reading.rows
+    steps, rows = reading.steps, reading.rows
     rows.table("device", "device_op", "device_step", "collective", "idle_gap")
     for device in reading.devices:
         begin, end = _span(reading.timeline, steps, device)
@@ -94,9 +87,9 @@ def add_devices(reading: Reading) -> None:
         python = np.flatnonzero(parts.argmax(axis=0) == _REASONS.index("python"))
         places = _places(reading.timeline, reading.main, gaps, python)
         _add_gaps(gaps, parts, reading.step_of(gaps.begin), places, device, rows)
-        if steps is not None and numbers is not None:
+        if steps is not None:
             idle = {name: gaps.common(times) for name, times in reading.doing.items()}
-            _add_steps_of(device, busy, idle, steps, numbers, rows)
+            _add_steps_of(device, busy, idle, steps, rows)
             _add_collectives(device, reading.step_of(device.collectives.begin), rows)
 
 
@@ -269,7 +262,6 @@ def _add_steps_of(
     busy: Intervals,
     idle: dict[str, Intervals],
     steps: Steps,
-    numbers: Times,
     rows: ProcessRows,
 ) -> None:
     worked = busy.covered(steps.begin, steps.end)
@@ -278,7 +270,7 @@ def _add_steps_of(
     known = sum(parts.values(), np.zeros(len(rest), np.int64))
     columns: Columns = {
         "device": np.full(len(rest), device.number),
-        "step": numbers,
+        "step": steps.number,
         "busy_ns": worked,
         "idle_ns": rest,
         **{f"idle_{name}_ns": time for name, time in parts.items()},

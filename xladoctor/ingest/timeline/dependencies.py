@@ -22,8 +22,7 @@ from xladoctor.ingest.timeline.executions import launched_runs, matched, outer, 
 from xladoctor.ingest.timeline.intervals import NEVER, Intervals, Times, covering
 from xladoctor.ingest.timeline.operator_calls import operator_calls
 from xladoctor.ingest.timeline.python_frames import PythonFrames
-from xladoctor.ingest.timeline.reading import Reading, step_of
-from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.ingest.timeline.reading import Reading
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
@@ -53,18 +52,6 @@ class _Calls:
     line: wire.Array
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """The part of a timeline to analyse: the loop's threads between two instants."""
-
-    timeline: Timeline
-    lines: list[Line]
-    begin: int
-    end: int
-    steps: Steps | None
-    numbers: Times | None
-
-
 def add_dependencies(reading: Reading) -> None:
     """Fill ``host_segment`` and ``device_execution``, of the busiest device."""
     timeline, lines, steps = reading.timeline, reading.lines, reading.steps
@@ -72,11 +59,11 @@ def add_dependencies(reading: Reading) -> None:
     if not lines or not reading.devices:
         return
     device = max(reading.devices, key=lambda device: device.busy.total)
-    whole = (timeline.begin, timeline.end)
-    limits = whole if steps is None else (int(steps.begin[0]), int(steps.end[-1]))
-    window = _Window(timeline, lines, *limits, steps, reading.numbers)
+    begin, end = timeline.begin, timeline.end
+    if steps is not None:
+        begin, end = int(steps.begin[0]), int(steps.end[-1])
     handed, runs = launched_runs(timeline, lines, device)
-    inside = np.flatnonzero((handed > window.begin) & (handed <= window.end))
+    inside = np.flatnonzero((handed > begin) & (handed <= end))
     if not len(inside):
         return
     runs = Intervals(runs.begin[inside], runs.end[inside])
@@ -91,20 +78,23 @@ def add_dependencies(reading: Reading) -> None:
             "end_ns": runs.end,
         },
     )
-    reading.rows.append("host_segment", _segments(window, handed[inside], runs))
+    reading.rows.append("host_segment", _segments(reading, (begin, end), handed[inside], runs))
 
 
-def _segments(window: _Window, launched: Times, runs: Intervals) -> Columns:
+def _segments(
+    reading: Reading, limits: tuple[int, int], launched: Times, runs: Intervals
+) -> Columns:
     """The host's segments, cut where its activity or its call changes, and at launches."""
-    sequence = pieces(window.timeline, window.lines)
+    timeline, lines = reading.timeline, reading.lines
+    sequence = pieces(timeline, lines)
     doing = _lasting(sequence)
-    calls = _calls(window.timeline, window.lines)
+    calls = _calls(timeline, lines)
     if not len(calls.begin):
-        calls = _profiled(window, sequence.of("wait"))
-    stops = np.empty(0, np.int64) if window.steps is None else window.steps.end
-    hard = _distinct(np.concatenate((launched, stops, [window.begin, window.end])))
+        calls = _profiled(timeline, lines, sequence.of("wait"))
+    stops = np.empty(0, np.int64) if reading.steps is None else reading.steps.end
+    hard = _distinct(np.concatenate((launched, stops, limits)))
     cuts = _distinct(np.concatenate((doing.begin, doing.end, calls.begin, calls.end, hard)))
-    cuts = cuts[(cuts >= window.begin) & (cuts <= window.end)]
+    cuts = cuts[(cuts >= limits[0]) & (cuts <= limits[1])]
     begin, end = cuts[:-1], cuts[1:]
     activity = np.append(doing.activity, _PYTHON)[covering(doing.begin, doing.end, begin)]
     call = covering(calls.begin, calls.end, begin)
@@ -116,7 +106,7 @@ def _segments(window: _Window, launched: Times, runs: Intervals) -> Columns:
     here = np.append(launched, -1)[launching] == end
     return {
         "segment": np.arange(len(begin)),
-        "step": _or_null(step_of(window.steps, window.numbers, begin)),
+        "step": _or_null(reading.step_of(begin)),
         "activity": Interned(activity.astype(np.int32), [*ACTIVITIES, "python"]),
         "region": Interned(np.append(calls.kind, -1)[call].astype(np.int32), list(REGIONS)),
         "call": _or_null(call),
@@ -124,9 +114,7 @@ def _segments(window: _Window, launched: Times, runs: Intervals) -> Columns:
         "duration_ns": end - begin,
         "launches": np.ma.masked_array(launching, ~here),
         "awaits": _or_null(np.where(activity == _WAIT, _awaited(end, launched, runs), -1)),
-        "file": Interned(
-            np.append(calls.file, -1)[call].astype(np.int32), window.timeline.events.names
-        ),
+        "file": Interned(np.append(calls.file, -1)[call].astype(np.int32), timeline.events.names),
         "line": _or_null(np.append(calls.line, -1)[call]),
     }
 
@@ -171,18 +159,17 @@ def _calls(timeline: Timeline, lines: list[Line]) -> _Calls:
     )
 
 
-def _profiled(window: _Window, waiting: Intervals) -> _Calls:
+def _profiled(timeline: Timeline, lines: list[Line], waiting: Intervals) -> _Calls:
     """The operators that read from the device, and the waits for batches, if the capture marked no
     calls. Reads while a batch is made are part of making it.
     """
-    timeline = window.timeline
     names = timeline.choice(input_names(timeline.events.names))
-    inputs = timeline.during(window.lines, names)
-    _, reads, _ = operator_calls(timeline, window.lines, waiting)
+    inputs = timeline.during(lines, names)
+    _, reads, _ = operator_calls(timeline, lines, waiting)
     apart = covering(inputs.begin, inputs.end, reads.begin) < 0
     reads = Intervals(reads.begin[apart], reads.end[apart])
     count, more = len(reads.begin), len(inputs.begin)
-    frames = PythonFrames.of(timeline, window.lines[0] if count else None)
+    frames = PythonFrames.of(timeline, lines[0] if count else None)
     sites = [*frames.sites(reads.begin, [""] * count), *[NOWHERE] * more]
     kind = np.repeat([REGIONS.index("read"), REGIONS.index("input")], [count, more])
     file = [timeline.events.add_name(site.file) if site.file else -1 for site in sites]

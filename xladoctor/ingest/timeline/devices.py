@@ -102,7 +102,7 @@ def find_devices(timeline: Timeline) -> list[Device]:
     Of more than :data:`MOST_DEVICES` it returns one more than are read.
     """
     codes = {stat: _codes(timeline, stat) for stat in ("hlo_op", "hlo_module")}
-    copies, collectives = _named(timeline, COPIES), _named(timeline, events("collective"))
+    copies, collectives = timeline.beginning(*COPIES), timeline.beginning(*events("collective"))
     devices: list[Device] = []
     for plane in timeline.space.planes:
         match = _DEVICE.fullmatch(plane.name)
@@ -124,7 +124,9 @@ def find_devices(timeline: Timeline) -> list[Device]:
                     busy,
                     _busy(timeline, computing),
                     runs,
-                    _busy(timeline, _others(timeline, lines, collectives)) if collectives else None,
+                    _busy(timeline, _others(timeline, lines, collectives))
+                    if collectives.any()
+                    else None,
                     ops.columns(),
                     ops.collectives(),
                 )
@@ -146,19 +148,11 @@ def uncounted(timeline: Timeline) -> list[str]:
     ]
 
 
-def _named(timeline: Timeline, beginnings: tuple[str, ...]) -> list[int]:
-    """The numbers of the names that begin so."""
-    names = timeline.events.names
-    return [number for number, name in enumerate(names) if name.startswith(beginnings)]
-
-
 def _others(
-    timeline: Timeline, lines: list[Line], names: list[int]
+    timeline: Timeline, lines: list[Line], choice: wire.Array
 ) -> list[tuple[Line, wire.Array]]:
-    """The events of each line that have none of these names."""
-    return [
-        (line, np.flatnonzero(~np.isin(timeline.events.name[line.events], names))) for line in lines
-    ]
+    """The events of each line whose names are not in a mask."""
+    return [(line, timeline.chosen(line, ~choice)) for line in lines]
 
 
 def working(plane: Plane) -> list[Line]:

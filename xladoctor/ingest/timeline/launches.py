@@ -40,12 +40,10 @@ def add_launches(reading: Reading) -> None:
         return
     how[in_graphs] = _GRAPH
     planes = {plane.name: plane for plane in timeline.space.planes}
-    copies = [
-        number for number, name in enumerate(timeline.events.names) if name.startswith(COPIES)
-    ]
+    working_names = ~timeline.beginning(*COPIES)
     for device in reading.devices:
         for line in working(planes[device.name]) if device.name in planes else ():
-            which = np.flatnonzero(~np.isin(timeline.events.name[line.events], copies))
+            which = timeline.chosen(line, working_names)
             step = reading.step_of(timeline.begins(line, which))
             _add(device, step, caller[line.events][which], how[line.events][which], reading.rows)
 
@@ -55,7 +53,7 @@ def _callers(timeline: Timeline) -> tuple[wire.Ints, wire.Ints]:
     space, events = timeline.space, timeline.events
     caller, how = (np.full(len(events.name), _UNKNOWN, np.int64) for _ in range(2))
     calls, works = space.joined(events)
-    of_graphs = np.array([launches_graph(name) for name in events.names], bool)
+    of_graphs = timeline.choice(filter(launches_graph, events.names))
     caller[works] = calls
     how[works] = np.where(of_graphs[events.name[calls]], _GRAPH, _CALL)
     return caller, how

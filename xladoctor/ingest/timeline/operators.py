@@ -16,6 +16,7 @@ from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Times, covering, outermost
 from xladoctor.ingest.timeline.python_frames import is_frame
 from xladoctor.ingest.timeline.reading import Reading
+from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.nesting import nest
 from xladoctor.ingest.xplane.space import Line
 from xladoctor.quantities import duration, percent
@@ -29,7 +30,7 @@ def add_operators(reading: Reading) -> None:
         return
     lasted = timeline.events.duration_ps[works]
     names = timeline.events.names
-    shown = np.array([not is_frame(name) for name in names], bool)
+    shown = ~timeline.choice(filter(is_frame, names))
     nothing = np.empty((6, 0), np.int64)
     parts = [_of_line(timeline, line, shown, calls, lasted) for line in timeline.threads]
     name, begin, *sums = np.concatenate([nothing, *parts], axis=1)
@@ -62,7 +63,7 @@ def note_computing(reading: Reading) -> None:
     if reading.devices or not reading.timeline.space.joins_calls:
         return
     timeline, names = reading.timeline, reading.timeline.events.names
-    shown = np.array([name.startswith(events("operator")) for name in names], bool)
+    shown = timeline.beginning(*events("operator"))
     none = np.empty(0, np.int64)
     parts = [_of_line(timeline, line, shown, none, none) for line in reading.lines]
     name, _, _, own, *_ = np.concatenate([np.empty((6, 0), np.int64), *parts], axis=1)
@@ -92,7 +93,7 @@ def add_eager(reading: Reading) -> None:
         return
     calls, works = timeline.space.joined(timeline.events)
     lasted, names = timeline.events.duration_ps[works], timeline.events.names
-    shown = np.array([name.startswith(events("operator")) for name in names], bool)
+    shown = timeline.beginning(*events("operator"))
     parts = [np.empty((6, 0), np.int64)]
     for line, inside in zip(reading.lines, compiled, strict=True):
         rows = _of_line(timeline, line, shown, calls, lasted)
@@ -132,13 +133,13 @@ def add_eager(reading: Reading) -> None:
 def _of_line(
     timeline: Timeline,
     line: Line,
-    shown: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    shown: wire.Array,
     calls: Times,
     lasted: Times,
 ) -> Times:
     """For each event: name, begin (ns), duration and self time (ps), launches, their time (ps)."""
     events, part = timeline.events, line.events
-    which = np.flatnonzero(shown[events.name[part]])
+    which = timeline.chosen(line, shown)
     start, duration = events.start_ps[part][which], events.duration_ps[part][which]
     _, own, _ = nest(start, duration)
     mine = (calls >= part.start) & (calls < part.stop)

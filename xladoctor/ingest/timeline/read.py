@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,17 +24,16 @@ from xladoctor.ingest.timeline.compile_phases import compile_phases
 from xladoctor.ingest.timeline.compiled_parts import add_compiled_parts
 from xladoctor.ingest.timeline.dependencies import add_dependencies
 from xladoctor.ingest.timeline.devices import MOST_DEVICES, Device, find_devices, uncounted
-from xladoctor.ingest.timeline.intervals import Times
 from xladoctor.ingest.timeline.kernel_sites import add_kernel_sites
 from xladoctor.ingest.timeline.launches import add_launches
 from xladoctor.ingest.timeline.operators import add_eager, add_operators, note_computing
-from xladoctor.ingest.timeline.reading import Reading, step_of
+from xladoctor.ingest.timeline.reading import Reading
 from xladoctor.ingest.timeline.recorded import unrecorded
 from xladoctor.ingest.timeline.records import add_reads, add_records
 from xladoctor.ingest.timeline.regions import add_regions, find_regions
 from xladoctor.ingest.timeline.repetition import repeated_steps, warming_up, whole_span
 from xladoctor.ingest.timeline.runtimes import not_understood
-from xladoctor.ingest.timeline.steps import SPAN, Steps, find_steps, loop_lines, main_line
+from xladoctor.ingest.timeline.steps import SPAN, Steps, find_steps, loop_lines, main_line, step_of
 from xladoctor.ingest.xplane import tables
 from xladoctor.ingest.xplane.compiled import no_cache_reason
 from xladoctor.ingest.xplane.read import MOST_LINES, read_space
@@ -176,10 +174,10 @@ def _with_steps(file: TimelineFile, reading: Reading) -> Reading:
     if steps is None:
         return reading
     steps = replace(steps, warming_up=warming_up(timeline, reading.lines, doing, steps))
-    numbered = add_steps(doing, steps, reading.rows)
-    if file.tells_reads and reading.devices and numbered.joined.any():
-        add_reads(reading, steps, numbered)
-    return replace(reading, steps=steps, numbers=numbered.number)
+    reading = replace(reading, steps=add_steps(doing, steps, reading.rows))
+    if file.tells_reads and reading.devices:
+        add_reads(reading)
+    return reading
 
 
 def _marks(marked: Steps | None) -> str:
@@ -238,7 +236,7 @@ def _describe(
 def _defer_events(reading: Reading) -> None:
     """Register the large tables, which are made when a query names them."""
     space, origin, process = reading.timeline.space, reading.timeline.origin, reading.rows.process
-    at: Callable[[Times], Times] = partial(step_of, reading.steps, reading.numbers)
+    at = partial(step_of, reading.steps)
     lazy = reading.rows.ingested.lazy
     lazy.setdefault("event", []).append(lambda: tables.event_table(space, origin, process, at))
     lazy.setdefault("event_stat", []).append(lambda: tables.stat_table(space, process))

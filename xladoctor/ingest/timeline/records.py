@@ -15,16 +15,13 @@ from xladoctor.frontends.vocabulary import events
 from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import Columns, ProcessRows
-from xladoctor.ingest.timeline.breakdown import StepNumbers, spent
-from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.breakdown import spent
 from xladoctor.ingest.timeline.compiling import Compiled
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.timeline.operator_calls import operator_calls
 from xladoctor.ingest.timeline.python_frames import PythonFrames, paths_by_name
 from xladoctor.ingest.timeline.reading import Reading
-from xladoctor.ingest.timeline.steps import Steps
 from xladoctor.ingest.xplane import wire
-from xladoctor.ingest.xplane.space import Line
 from xladoctor.warmup import WARMUP
 
 #: Names for the call site of a graph, by the events around it.
@@ -54,7 +51,7 @@ def add_records(reading: Reading, compiled: Sequence[Compiled]) -> list[Timed] |
     """
     rows = reading.rows
     paths = paths_by_name(rows.ingested.tables.get("hlo_frame", {}).get("file", ()))
-    loop = _Loop.of(reading.timeline, reading.lines, reading.steps, compiled, reading.doing, paths)
+    loop = _Loop.of(reading, compiled, paths)
     if not len(loop.graphs.begin) and not compiled:
         return None
     loop.add_steps(rows)
@@ -64,15 +61,16 @@ def add_records(reading: Reading, compiled: Sequence[Compiled]) -> list[Timed] |
     return loop.compile_times(compiled)
 
 
-def add_reads(reading: Reading, steps: Steps, numbered: StepNumbers) -> None:
-    """Fill ``host_sync`` of a process whose log has its steps, but not its reads.
-
-    Args:
-        numbered: the steps as the log has them; reads in others are left out.
+def add_reads(reading: Reading) -> None:
+    """Fill ``host_sync`` of a process whose log has its steps, but not its reads; only those in
+    logged steps.
     """
+    steps = reading.steps
+    if steps is None or not steps.joined.any():
+        return
     reading.rows.table("host_sync")
-    loop = _Loop.of(reading.timeline, reading.lines, steps, (), reading.doing, {})
-    number = np.append(np.where(numbered.joined, numbered.number, -1), -1)
+    loop = _Loop.of(reading, (), {})
+    number = np.append(np.where(steps.joined, steps.number, -1), -1)
     begin, end = loop.reads.begin, loop.reads.end
     logged = (number[loop.step_of(begin)] >= 0) & (begin >= loop.begin)
     via = [loop.via[read] for read in np.flatnonzero(logged).tolist()]
@@ -116,16 +114,10 @@ class _Loop:
     frames: PythonFrames
 
     @classmethod
-    def of(
-        cls,
-        timeline: Timeline,
-        lines: list[Line],
-        steps: Steps | None,
-        compiled: Sequence[Compiled],
-        doing: dict[str, Intervals],
-        paths: Mapping[str, str],
-    ) -> _Loop:
+    def of(cls, reading: Reading, compiled: Sequence[Compiled], paths: Mapping[str, str]) -> _Loop:
         """The loop in a timeline."""
+        timeline, lines = reading.timeline, reading.lines
+        steps, doing = reading.steps, reading.doing
         barriers = timeline.during(lines[:1], timeline.choice(events("barrier")))
         graphs = timeline.during(lines, timeline.choice(events("graph")))
         fetches = timeline.during(lines, timeline.choice(events("fetch")))

@@ -73,7 +73,7 @@ def find_regions(timeline: Timeline, lines: list[Line]) -> Regions:
             ],
             bool,
         )
-    passes = np.array([name == _PASSES for name in names], bool)
+    passes = timeline.choice([_PASSES])
     parts = [_labels(timeline, line, possible, runtime, passes) for line in lines]
     nothing = np.empty(0, np.int64)
     begin, end, event = (

@@ -12,7 +12,7 @@ from xladoctor.frontends.vocabulary import events, part_of
 from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.compiling import program_of
 from xladoctor.ingest.timeline.devices import Device
-from xladoctor.ingest.timeline.intervals import Intervals, Times, outermost
+from xladoctor.ingest.timeline.intervals import Intervals, Times, covering, outermost
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 from xladoctor.quantities import whole_number
@@ -43,6 +43,7 @@ class Steps:
         earlier: how many steps the program made before the first, as far as is known, if
             ``number`` does not show it.
         warming_up: which steps do what only first steps do.
+        joined: which have a row in the step log, whose number is then theirs.
     """
 
     source: str
@@ -55,6 +56,7 @@ class Steps:
     each: str = ""
     earlier: int = 0
     warming_up: wire.Array = field(default_factory=lambda: np.zeros(1, bool))
+    joined: wire.Array = field(default_factory=lambda: np.zeros(1, bool))
 
     @property
     def before(self) -> Times:
@@ -66,6 +68,13 @@ class Steps:
         own = self.counted & ((place > 0) | (len(place) == 1))
         earlier = self.earlier * ((place > 0) | (len(place) == 1))
         return np.where(own, np.maximum(self.number, place), place + earlier)
+
+
+def step_of(steps: Steps | None, instants: Times) -> Times:
+    """The number of the step at each instant; -1 for none."""
+    if steps is None:
+        return np.full(len(instants), -1, np.int64)
+    return np.append(steps.number, -1)[covering(steps.begin, steps.end, instants)]
 
 
 def main_line(timeline: Timeline) -> Line | None:
@@ -167,8 +176,8 @@ def _by_annotations(timeline: Timeline, main: Line) -> Steps | None:
     rows = timeline.events.rows_of("step_num")
     own = (rows.event >= main.first) & (rows.event < main.events.stop)
     rows = rows.select(own)
-    marks = np.array([name.startswith(MARK) for name in timeline.events.names], bool)
-    if (captured := marks[timeline.events.name[rows.event]]).any():  # with the program's own
+    captured = timeline.beginning(MARK)[timeline.events.name[rows.event]]
+    if captured.any():  # with the program's own
         rows = rows.select(captured)
     if not len(rows.event):
         return None
