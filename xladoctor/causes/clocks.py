@@ -48,6 +48,8 @@ _ENDED = """
     SELECT process, hlo_op, step, max(end_ns) AS end_ns FROM collective
     WHERE regexp_matches(hlo_op, $together) GROUP BY process, hlo_op, step ORDER BY ALL
 """
+#: Of a clock that was compared by nothing but what it said when its profile began.
+_BY_PROFILE = {"offset_ns": 0, "error_ns": None, "drift": None, "aligned_by": "profile"}
 _STEP = "SELECT median(duration_ns) FROM timeline_step"
 
 
@@ -92,13 +94,11 @@ def with_clocks(evidence: Evidence) -> Evidence:
             "slice": process["slice"],
             "steps": process["steps"],
             "shift": shifts[process["process"]],
+            **_BY_PROFILE,
             **offsets.get(process["process"], {}),
         }
         for process, name in zip(processes, _names(processes), strict=True)
     ]
-    columns = ("offset_ns", "error_ns", "drift", "aligned_by")
-    defaults = {"offset_ns": 0, "error_ns": None, "drift": None, "aligned_by": "profile"}
-    rows = [{**{name: defaults[name] for name in columns}, **row} for row in rows]
     database.insert("pod_process", {name: [row[name] for row in rows] for name in rows[0]})
     return replace(evidence, available=evidence.available | {"pod_process"})
 

@@ -129,13 +129,7 @@ class ChromeSpace(Space):
         count, first, quotes, quote = self.damage.tolist()
         notes = []
         if count:
-            where = (
-                f"cut off at byte {self.size}"
-                if first >= self.size
-                else (f"damaged at byte {first} of {self.size}")
-            )
-            more = f" and {count - 1} more place{'s' * (count > 2)}" if count > 1 else ""
-            notes.append(f"{where}{more}; what could be read is used")
+            notes.append(self._damaged(first, count))
         if quotes:
             notes.append(
                 f"{quotes} quotes inside texts are not escaped, the first at byte {quote};"

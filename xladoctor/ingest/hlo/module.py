@@ -8,6 +8,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
+from xladoctor.facts import TABLES
 from xladoctor.ingest.frames import NOWHERE, Folders
 from xladoctor.ingest.hlo import attributes, literal
 from xladoctor.ingest.hlo.element_types import NAMES
@@ -16,25 +17,11 @@ from xladoctor.ingest.interface import Columns, ProcessRows
 from xladoctor.ingest.protobuf_schema import message
 
 _SITE = tuple(NOWHERE.columns())
-#: What :func:`_row` returns: the columns of ``hlo_instruction``, and ``sent`` of ``hlo_parameter``.
+#: Columns of ``hlo_instruction`` that are the same in all rows of a module.
+_OF_MODULE = ("process", "position", "program_id", "graph_hash")
+#: What :func:`_row` returns: the other columns, and ``sent`` of ``hlo_parameter``.
 _COLUMNS = (
-    "computation",
-    "entry",
-    "root",
-    "id",
-    "name",
-    "opcode",
-    "type",
-    "shape",
-    "layout",
-    "operands",
-    "parameter",
-    "literal",
-    "attributes",
-    "op_type",
-    "op_name",
-    "frame",
-    *_SITE,
+    *(name for name in TABLES["hlo_instruction"].columns if name not in _OF_MODULE),
     "sent",
 )
 

@@ -170,12 +170,14 @@ class Space:
         count, first, _ = (int(number) for number in self.damage)
         if not count:
             return None
-        if first >= self.size:
-            return f"{self.path}: cut off at byte {self.size}; what could be read is used"
+        return f"{self.path}: {self._damaged(first, 1 if first >= self.size else count)}"
+
+    def _damaged(self, first: int, count: int) -> str:
+        """What is damaged: so many places, the first of them at a byte, or the end."""
+        cut = first >= self.size
+        where = f"cut off at byte {self.size}" if cut else f"damaged at byte {first} of {self.size}"
         more = f" and {count - 1} more place{'s' * (count > 2)}" if count > 1 else ""
-        return (
-            f"{self.path}: damaged at byte {first} of {self.size}{more}; what could be read is used"
-        )
+        return f"{where}{more}; what could be read is used"
 
 
 class _Decoder:

@@ -13,13 +13,7 @@ from xladoctor.ingest.xplane.events import KINDS, Events, Stats
 from xladoctor.ingest.xplane.nesting import nest_all
 from xladoctor.ingest.xplane.space import Line, Plane, Space
 
-_TEXTS = {
-    "graph_hash": "graph_hash",
-    "hlo_module": "hlo_module",
-    "hlo_op": "hlo_op",
-    "op": "op",
-    "file": "file",
-}
+_TEXTS = ("graph_hash", "hlo_module", "hlo_op", "op", "file")
 _NUMBERS = {
     "program_id": "program_id",
     "line": "file_line",
@@ -58,7 +52,7 @@ def event_table(
         "step": _masked(step_of(starts)),
         "occurrences": _occurrences(events),
     }
-    columns |= {column: _text(space, events, stat) for stat, column in _TEXTS.items()}
+    columns |= {stat: _text(space, events, stat) for stat in _TEXTS}
     columns |= {column: _number(space, events, stat) for stat, column in _NUMBERS.items()}
     columns["name"] = Interned(events.name, events.names)  # last: stats add texts to the names
     return columns
