@@ -16,6 +16,7 @@ from xladoctor.environment import capture, host, stacks, storage, variables
 from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.environment.interface import Check, Examination
 from xladoctor.frontends.torch_xla.environment import device, packages
+from xladoctor.frontends.torch_xla.environment.checks import FRAMEWORK
 from xladoctor.frontends.torch_xla.environment.probe import STEPS
 from xladoctor.frontends.torch_xla.environment.settings import HINDERING
 
@@ -92,24 +93,26 @@ def test_other_patch_is_a_failure_where_the_import_fails(monkeypatch: pytest.Mon
         torch={"version": "2.9.1"}, torch_xla=raised("ImportError", "x.so: undefined symbol: _ZN5E")
     )
     assert packages.versions(ended).status == "failure"
-    check = packages.torch_xla(ended)
+    check = FRAMEWORK.check("torch_xla", ended)
     assert "was built for a torch other than 2.9.1 (ImportError: x.so: unde" in check.found
     assert check.advice == "pip install 'torch==2.9.0'"
 
 
 def test_torch_xla_without_torch_is_not_judged() -> None:
     missing = raised("ModuleNotFoundError", "No module named 'torch'")
-    check = packages.torch(outcomes(torch=missing))
+    check = FRAMEWORK.check("torch", outcomes(torch=missing))
     assert (check.status, check.found) == ("failure", f"not installed for {sys.executable}")
     assert check.advice.startswith("pip install 'xladoctor[xla]'")
-    assert packages.torch_xla(outcomes(torch=missing)) == Check(
+    assert FRAMEWORK.check("torch_xla", outcomes(torch=missing)) == Check(
         "torch_xla", "skipped", "needs torch"
     )
 
 
 def test_missing_torch_xla_is_to_be_that_of_torch() -> None:
     missing = raised("ModuleNotFoundError", "No module named 'torch_xla'")
-    check = packages.torch_xla(outcomes(torch={"version": "2.8.0+cpu"}, torch_xla=missing))
+    check = FRAMEWORK.check(
+        "torch_xla", outcomes(torch={"version": "2.8.0+cpu"}, torch_xla=missing)
+    )
     assert check.status == "failure"
     assert check.advice.startswith("pip install 'torch_xla==2.8.0'")
 
@@ -128,7 +131,7 @@ def test_missing_torch_xla_is_to_be_that_of_torch() -> None:
     ],
 )
 def test_error_of_the_import_is_shown_with_what_to_do(outcome: Outcome, advice: str) -> None:
-    check = packages.torch_xla(outcomes(torch_xla=outcome))
+    check = FRAMEWORK.check("torch_xla", outcomes(torch_xla=outcome))
     assert check.status == "failure"
     assert check.found == f"cannot be imported: {outcome.error}"
     assert advice in check.advice
@@ -159,7 +162,7 @@ def test_pjrt_device(
     check = device.pjrt_device(ended)
     assert check.status == status
     assert f"{check.found}; {check.advice}".startswith(said)
-    assert device.device(ended).status == ("ok" if status == "ok" else "skipped")
+    assert FRAMEWORK.check("device", ended).status == ("ok" if status == "ok" else "skipped")
 
 
 def test_device_that_works_is_one_whatever_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,10 +181,10 @@ def test_choice_that_nobody_made(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_devices_are_counted_by_kind() -> None:
-    assert device.device(outcomes()).found == "1 CPU device"
+    assert FRAMEWORK.check("device", outcomes()).found == "1 CPU device"
     four = outcomes(device={"devices": [f"TPU:{i}" for i in range(4)]})
-    assert device.device(four).found == "4 TPU devices"
-    assert device.device(outcomes(device={"devices": []})).status == "failure"
+    assert FRAMEWORK.check("device", four).found == "4 TPU devices"
+    assert FRAMEWORK.check("device", outcomes(device={"devices": []})).status == "failure"
 
 
 @pytest.mark.parametrize(
@@ -194,7 +197,7 @@ def test_devices_are_counted_by_kind() -> None:
     ],
 )
 def test_device_that_is_not_there(error: str, advice: str) -> None:
-    check = device.device(outcomes(device=raised("RuntimeError", error)))
+    check = FRAMEWORK.check("device", outcomes(device=raised("RuntimeError", error)))
     assert (check.status, check.found) == ("failure", f"no device: RuntimeError: {error}")
     assert advice in check.advice
 
@@ -249,24 +252,24 @@ def test_asked_for_but_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     ],
 )
 def test_computation(facts: dict[str, Any], status: str, said: str) -> None:
-    check = device.computation(outcomes(computation=facts))
+    check = FRAMEWORK.check("computation", outcomes(computation=facts))
     assert check.status == status
     assert check.found.startswith(said)
     assert bool(check.advice) == (status != "ok")
 
 
 def test_profiler_that_records_no_step() -> None:
-    assert device.profiler(outcomes()).status == "ok"
-    silent = device.profiler(outcomes(profiler={"bytes": 12, "step_marker": False}))
+    assert FRAMEWORK.check("profiler", outcomes()).status == "ok"
+    silent = FRAMEWORK.check("profiler", outcomes(profiler={"bytes": 12, "step_marker": False}))
     assert (silent.status, silent.found) == ("failure", "recorded no step (12 bytes)")
 
 
 def test_what_was_not_reached_names_what_it_needs() -> None:
     ended = outcomes(device=Outcome("died", "…"))
-    assert device.computation(ended).found == "needs a device"
-    assert device.profiler(ended).found == "needs a device"
+    assert FRAMEWORK.check("computation", ended).found == "needs a device"
+    assert FRAMEWORK.check("profiler", ended).found == "needs a device"
     ended = outcomes(computation=Outcome("hung", "…"))
-    assert device.profiler(ended).found == "needs a working computation"
+    assert FRAMEWORK.check("profiler", ended).found == "needs a working computation"
 
 
 # Settings

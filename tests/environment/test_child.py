@@ -25,7 +25,7 @@ TORCH = 'tell("torch"); tell("torch", facts={"version": "2.9.0"}); '
 def outcomes(folder: Path, source: str, timeout_s: float = 20.0) -> tuple[Outcomes, list[str]]:
     program, told = folder / "program.py", list[str]()
     program.write_text(BEGIN + source)
-    with child.probing(FRAMEWORK.steps, [program], FRAMEWORK.unset) as probe:
+    with child.probing(list(FRAMEWORK.steps), [program], FRAMEWORK.unset) as probe:
         ended = probe.outcomes(timeout_s, told.append)
     assert list(ended) == list(STEPS)
     return ended, told

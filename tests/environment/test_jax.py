@@ -11,6 +11,7 @@ from xladoctor.environment import examine, steps
 from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.frontends.jax.environment import checks
 from xladoctor.frontends.jax.environment.checks import FRAMEWORK
+from xladoctor.frontends.jax.environment.probe import STEPS
 
 SOUND: dict[str, dict[str, Any]] = {
     "JAX": {"version": "0.10.2", "jaxlib": "0.10.2"},
@@ -36,14 +37,14 @@ def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_sound_installation() -> None:
-    assert list(outcomes()) == list(FRAMEWORK.steps)
-    assert {check(outcomes()).status for check in FRAMEWORK.checks.values()} == {"ok"}
+    assert list(outcomes()) == list(FRAMEWORK.steps) == list(STEPS)
+    assert {FRAMEWORK.check(name, outcomes()).status for name in FRAMEWORK.checks} == {"ok"}
 
 
 def test_jaxlib_that_jax_does_not_accept() -> None:
     error = "RuntimeError: jaxlib version 0.9.0 is newer than and incompatible with jax version 0.8"
     broken = outcomes("JAX", Outcome("raised", error, kind="RuntimeError"))
-    assert checks.imported(broken).advice.endswith("pip install --upgrade jax jaxlib")
+    assert FRAMEWORK.check("JAX", broken).advice.endswith("pip install --upgrade jax jaxlib")
 
 
 @pytest.mark.parametrize(
@@ -67,22 +68,27 @@ def test_versions(
 
 def test_accelerator_that_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(checks, "_ACCELERATORS", ((str(tmp_path), "GPU", "cuda12"),))
-    check = checks.device(outcomes())
+    check = FRAMEWORK.check("JAX device", outcomes())
     assert (check.status, check.found) == (
         "warning",
         "1 CPU device, although this machine has a GPU",
     )
     assert check.advice == "pip install 'jax[cuda12]'"
-    assert checks.device(outcomes("JAX device", {"devices": ["GPU:0", "GPU:1"]})).status == "ok"
+    assert (
+        FRAMEWORK.check(
+            "JAX device", outcomes("JAX device", {"devices": ["GPU:0", "GPU:1"]})
+        ).status
+        == "ok"
+    )
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
-    assert checks.device(outcomes()).status == "ok"
+    assert FRAMEWORK.check("JAX device", outcomes()).status == "ok"
 
 
 def test_platform_that_is_not_there() -> None:
     error = "RuntimeError: Unable to initialize backend 'tpu': not found"
     broken = outcomes("JAX device", Outcome("raised", error, kind="RuntimeError"))
-    assert "unset JAX_PLATFORMS" in checks.device(broken).advice
-    assert checks.profiler(broken).found == "needs a working JAX device"
+    assert "unset JAX_PLATFORMS" in FRAMEWORK.check("JAX device", broken).advice
+    assert FRAMEWORK.check("JAX profiler", broken).found == "needs a working JAX device"
 
 
 @pytest.mark.parametrize(
@@ -93,12 +99,14 @@ def test_platform_that_is_not_there() -> None:
     ],
 )
 def test_computation_that_is_wrong(facts: dict[str, Any], said: str) -> None:
-    check = checks.computation(outcomes("JAX computation", facts))
+    check = FRAMEWORK.check("JAX computation", outcomes("JAX computation", facts))
     assert (check.status, check.found) == ("failure", said)
 
 
 def test_profiler_that_records_no_step() -> None:
-    check = checks.profiler(outcomes("JAX profiler", {"bytes": 12, "execution": False}))
+    check = FRAMEWORK.check(
+        "JAX profiler", outcomes("JAX profiler", {"bytes": 12, "execution": False})
+    )
     assert (check.status, check.found) == ("failure", "recorded no step (12 bytes)")
 
 

@@ -42,8 +42,8 @@ def outcomes() -> Outcomes:
 def test_broken_torch_xla(path: Path, source: str, said: str) -> None:
     installation(path, torch_xla=source)
     ended = outcomes()
-    assert packages.torch(ended).status == "ok"
-    check = packages.torch_xla(ended)
+    assert FRAMEWORK.check("torch", ended).status == "ok"
+    check = FRAMEWORK.check("torch_xla", ended)
     assert check.status == "failure"
     assert check.found.startswith(said)
     assert check.advice
@@ -53,7 +53,7 @@ def test_versions_are_those_of_the_packages_where_nothing_can_be_imported(path: 
     source = "raise ImportError('libcudart.so.12: cannot open shared object file')"
     installation(path, torch=source, torch_version="2.8.0")
     ended = outcomes()
-    assert "LD_LIBRARY_PATH" in packages.torch(ended).advice
+    assert "LD_LIBRARY_PATH" in FRAMEWORK.check("torch", ended).advice
     check = packages.versions(ended)
     assert check.status == "failure"
     assert check.found.startswith("torch 2.8.0 with torch_xla 2.9.0, which")

@@ -11,6 +11,7 @@ from xladoctor.environment import variables
 from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.frontends.torch.environment import checks
 from xladoctor.frontends.torch.environment.checks import FRAMEWORK
+from xladoctor.frontends.torch.environment.probe import STEPS
 from xladoctor.frontends.torch.environment.settings import HINDERING
 
 SOUND: dict[str, dict[str, Any]] = {
@@ -31,15 +32,15 @@ def outcomes(step: str = "GPU", change: Outcome | dict[str, Any] | None = None) 
 
 
 def test_sound_installation() -> None:
-    assert list(outcomes()) == list(FRAMEWORK.steps)
-    assert {check(outcomes()).status for check in FRAMEWORK.checks.values()} == {"ok"}
+    assert list(outcomes()) == list(FRAMEWORK.steps) == list(STEPS)
+    assert {FRAMEWORK.check(name, outcomes()).status for name in FRAMEWORK.checks} == {"ok"}
 
 
 @pytest.mark.parametrize(("there", "status"), [(False, "skipped"), (True, "warning")])
 def test_no_gpu(monkeypatch: pytest.MonkeyPatch, there: bool, status: str) -> None:
     monkeypatch.setattr(checks, "_GPU", "/" if there else "/nowhere")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    check = checks.gpu(outcomes("GPU", {"gpus": [], "triton": False}))
+    check = FRAMEWORK.check("GPU", outcomes("GPU", {"gpus": [], "triton": False}))
     assert check.status == status
     assert ("built for the CPU alone" in check.advice) == there
 
@@ -47,7 +48,7 @@ def test_no_gpu(monkeypatch: pytest.MonkeyPatch, there: bool, status: str) -> No
 @pytest.mark.parametrize("installed", [True, False])
 def test_gpu_without_triton(monkeypatch: pytest.MonkeyPatch, installed: bool) -> None:
     monkeypatch.setattr(checks, "find_spec", lambda _: object() if installed else None)
-    check = checks.gpu(outcomes("GPU", {"triton": False}))
+    check = FRAMEWORK.check("GPU", outcomes("GPU", {"triton": False}))
     assert check.status == "failure"
     assert (check.advice == "pip install triton") is not installed
 
@@ -55,9 +56,9 @@ def test_gpu_without_triton(monkeypatch: pytest.MonkeyPatch, installed: bool) ->
 def test_no_compiler() -> None:
     error = "InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx"
     broken = outcomes("C++ compiler", Outcome("raised", error, kind="InvalidCxxCompiler"))
-    assert "apt-get install g++" in checks.compiler(broken).advice
+    assert "apt-get install g++" in FRAMEWORK.check("C++ compiler", broken).advice
     assert checks.cache(broken).status == "skipped"
-    assert checks.computation(broken).found == "needs a working C++ compiler"
+    assert FRAMEWORK.check("torch.compile", broken).found == "needs a working C++ compiler"
 
 
 def test_cache(tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_cache(tmp_path: Path) -> None:
     ],
 )
 def test_computation_that_is_wrong(facts: dict[str, Any], said: str) -> None:
-    check = checks.computation(outcomes("torch.compile", facts))
+    check = FRAMEWORK.check("torch.compile", outcomes("torch.compile", facts))
     assert (check.status, check.found) == ("failure", said)
 
 

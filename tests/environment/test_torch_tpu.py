@@ -11,8 +11,9 @@ import pytest
 from xladoctor.environment import framework, steps
 from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.frontends.torch.environment.checks import FRAMEWORK as TORCH
-from xladoctor.frontends.torch_tpu.environment import checks, packages
+from xladoctor.frontends.torch_tpu.environment import packages
 from xladoctor.frontends.torch_tpu.environment.checks import FRAMEWORK
+from xladoctor.frontends.torch_tpu.environment.probe import STEPS
 
 TCMALLOC = "<TorchTpu/Performance/TcMalloc/> tcmalloc is not loaded; TorchTPU host performance …"
 SOUND: dict[str, dict[str, Any]] = {
@@ -52,12 +53,12 @@ def without_a_tpu(files: bool = False, warned: tuple[str, ...] = (TCMALLOC,)) ->
 
 
 def test_sound_installation() -> None:
-    assert list(outcomes()) == list(FRAMEWORK.steps)
-    assert {check(outcomes()).status for check in FRAMEWORK.checks.values()} == {"ok"}
+    assert list(outcomes()) == list(FRAMEWORK.steps) == list(STEPS)
+    assert {FRAMEWORK.check(name, outcomes()).status for name in FRAMEWORK.checks} == {"ok"}
 
 
 def test_machine_without_a_tpu_is_not_at_fault() -> None:
-    made = [check(without_a_tpu()) for check in FRAMEWORK.checks.values()]
+    made = [FRAMEWORK.check(name, without_a_tpu()) for name in FRAMEWORK.checks]
     assert {check.name for check in made if check.status == "skipped"} == {
         "TPU",
         "TPU computation",
@@ -65,20 +66,21 @@ def test_machine_without_a_tpu_is_not_at_fault() -> None:
     }
     assert {check.status for check in made} == {"ok", "skipped"}
     assert (
-        "runs that were captured elsewhere can be analyzed" in checks.device(without_a_tpu()).found
+        "runs that were captured elsewhere can be analyzed"
+        in FRAMEWORK.check("TPU", without_a_tpu()).found
     )
 
 
 def test_device_files_without_a_tpu_that_torch_tpu_sees() -> None:
-    check = checks.device(without_a_tpu(files=True))
+    check = FRAMEWORK.check("TPU", without_a_tpu(files=True))
     assert (check.status, "/sys/bus/pci" in check.advice) == ("warning", True)
 
 
 def test_tpu_that_libtpu_cannot_open() -> None:
     error = "RuntimeError: TPU initialization failed: No jellyfish device found."
     broken = outcomes("TPU", Outcome("raised", error, kind="RuntimeError"))
-    assert "device files" in checks.device(broken).advice
-    assert checks.computation(broken).found == "needs a working TPU"
+    assert "device files" in FRAMEWORK.check("TPU", broken).advice
+    assert FRAMEWORK.check("TPU computation", broken).found == "needs a working TPU"
 
 
 @pytest.mark.parametrize(
@@ -150,18 +152,20 @@ def test_tcmalloc_is_not_loaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 def test_torch_does_not_load_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
-    check = packages.torch_tpu(outcomes())
+    check = FRAMEWORK.check("torch_tpu", outcomes())
     assert (check.status, 'no device "tpu"' in check.found) == ("warning", True)
 
 
 def test_build_without_optimization() -> None:
-    check = packages.torch_tpu(outcomes("torch_tpu", {"warnings": ["<…> [UNOPTIMIZED BUILD] …"]}))
+    check = FRAMEWORK.check(
+        "torch_tpu", outcomes("torch_tpu", {"warnings": ["<…> [UNOPTIMIZED BUILD] …"]})
+    )
     assert check.status == "warning"
 
 
 def test_broken_torch_leaves_the_rest_unchecked() -> None:
     broken = outcomes("torch", Outcome("raised", "ImportError: libx.so", kind="ImportError"))
-    made = {check(broken).name: check(broken).status for check in FRAMEWORK.checks.values()}
+    made = {name: FRAMEWORK.check(name, broken).status for name in FRAMEWORK.checks}
     assert made["torch"] == "failure"
     assert {made[name] for name in ("torch_tpu", "TPU", "TPU computation", "tcmalloc")} == {
         "skipped"
@@ -176,7 +180,7 @@ def test_broken_torch_leaves_the_rest_unchecked() -> None:
     ],
 )
 def test_computation_that_is_wrong(facts: dict[str, Any], said: str) -> None:
-    check = checks.computation(outcomes("TPU computation", facts))
+    check = FRAMEWORK.check("TPU computation", outcomes("TPU computation", facts))
     assert (check.status, check.found) == ("failure", said)
 
 

@@ -38,8 +38,8 @@ def examine(timeout_s: float = TIMEOUT_S, tell: Tell = lambda _: None) -> Examin
                 outcomes = probe.outcomes(timeout_s, tell)
         except OSError as error:
             outcomes = framework.never_started(error)
-        for name, check in framework.checks.items():
-            checks += _guarded(name, partial(check, outcomes))
+        for name in framework.checks:
+            checks += _guarded(name, partial(framework.check, name, outcomes))
     return Examination((*_before(), *checks, *(around or _around())))
 
 

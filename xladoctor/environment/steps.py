@@ -1,4 +1,4 @@
-"""Checks shared by all frameworks: steps that did not end, wrong results, missing profiles.
+"""Checks shared by all frameworks: wrong results, missing profiles, versions.
 
 Every probe runs the same small step twice, and records one with the framework's profiler.
 """
@@ -7,70 +7,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import metadata
 
-from xladoctor.environment import faults
 from xladoctor.environment.child import Outcomes
-from xladoctor.environment.interface import Check, failure, ok, skipped
+from xladoctor.environment.interface import Check, failure, ok
 
 _RIGHT = 576.0  # the correct result of the probes' step
-_WITHOUT_PROFILER = (
-    "`xladoctor run --trace-steps 0` works without it: counts and times, no timeline"
-)
+WITHOUT_PROFILER = "`xladoctor run --trace-steps 0` works without it: counts and times, no timeline"
 
 
-def unreached(name: str, outcomes: Outcomes, said: Mapping[str, str]) -> Check:
-    """The check of something that was not reached, with the earliest step that failed.
+def computed(name: str, outcomes: Outcomes, advice: str) -> Check:
+    """Whether a small step gave the right result, and was compiled only once for two runs.
 
     Args:
-        said: by step, what a check that depends on it needs.
+        advice: what to do if it is compiled twice.
     """
-    broken = next(step for step, outcome in outcomes.items() if not outcome.done)
-    return skipped(name, f"needs {said.get(broken, f'a working {broken}')}")
-
-
-def unfinished(
-    name: str,
-    outcomes: Outcomes,
-    said: Mapping[str, str],
-    statement: str,
-    known: faults.Known = (),
-    fault: str = "",
-) -> Check | None:
-    """The check of a step that was not reached or failed; None for one that ended well.
-
-    Args:
-        name: the name of the check and of its step.
-        said: see :func:`unreached`.
-        statement: the Python that shows the fault without xladoctor.
-        known: known faults with advice.
-        fault: what to say before the error.
-    """
-    outcome = outcomes[name]
-    if outcome.state == "unreached":
-        return unreached(name, outcomes, said)
-    if not outcome.done:
-        found = f"{fault}{outcome.error}"
-        return failure(name, found, faults.advice(outcome, statement, known))
-    return None
-
-
-def computed(
-    name: str,
-    outcomes: Outcomes,
-    said: Mapping[str, str],
-    statement: str,
-    advice: str,
-    known: faults.Known = (),
-) -> Check:
-    """Whether a small step gives the right result, and is compiled only once for two runs.
-
-    Args:
-        advice: what to do if it is compiled twice; for the others see :func:`unfinished`.
-    """
-    if (check := unfinished(name, outcomes, said, statement, known)) is not None:
-        return check
     first, second = outcomes[name].facts["values"]
     if not first == second == _RIGHT:
         found = f"gave {first:g}, then {second:g}; correct is {_RIGHT:g}"
@@ -80,21 +32,12 @@ def computed(
     return ok(name, "correct, and compiled once for two runs")
 
 
-def profiled(name: str, outcomes: Outcomes, said: Mapping[str, str], marker: str) -> Check:
-    """Whether a profiler session records a step; the timeline comes from there.
-
-    Args:
-        said: see :func:`unreached`.
-        marker: the fact that shows it.
-    """
-    outcome = outcomes[name]
-    if outcome.state == "unreached":
-        return unreached(name, outcomes, said)
-    if not outcome.done:
-        return failure(name, outcome.error, _WITHOUT_PROFILER)
-    if not outcome.facts[marker]:
-        found = f"recorded no step ({outcome.facts['bytes']:,} bytes)"
-        return failure(name, found, _WITHOUT_PROFILER)
+def profiled(name: str, outcomes: Outcomes, marker: str) -> Check:
+    """Whether a profiler session recorded a step; ``marker`` is the fact that shows it."""
+    facts = outcomes[name].facts
+    if not facts[marker]:
+        found = f"recorded no step ({facts['bytes']:,} bytes)"
+        return failure(name, found, WITHOUT_PROFILER)
     return ok(name, "records steps")
 
 

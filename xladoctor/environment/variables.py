@@ -27,7 +27,7 @@ class Setting:
     names: tuple[str, ...]
     hurts: Callable[[str], bool]
     why: str
-    advice: str
+    advice: str = "unset it"
 
 
 def switched_on(value: str) -> bool:

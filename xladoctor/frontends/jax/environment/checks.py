@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from xladoctor.environment import steps
 from xladoctor.environment.child import Outcomes
-from xladoctor.environment.framework import Framework
+from xladoctor.environment.framework import Framework, Step
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 from xladoctor.environment.releases import tried_with
 from xladoctor.frontends.jax.environment import probe
 
-_SAID = {"JAX": "JAX"}
 _FAULTS = (
     (
         "incompatible with jax",
@@ -30,14 +29,6 @@ _COMPILED_AGAIN = (
 )
 #: Files that an accelerator has, and the extra of jax that drives it.
 _ACCELERATORS = (("/dev/accel0", "TPU", "tpu"), ("/dev/nvidia0", "GPU", "cuda12"))
-
-
-def imported(outcomes: Outcomes) -> Check:
-    """Whether JAX can be imported."""
-    unfinished = steps.unfinished(
-        "JAX", outcomes, _SAID, "import jax", _FAULTS, "cannot be imported: "
-    )
-    return unfinished or ok("JAX", f"{outcomes['JAX'].facts['version']} ({tried_with('jax')})")
 
 
 def jaxlib(outcomes: Outcomes) -> Check:
@@ -58,11 +49,8 @@ def jaxlib(outcomes: Outcomes) -> Check:
 
 
 def device(outcomes: Outcomes) -> Check:
-    """Whether the runtime starts and has devices: accelerators, if the machine has any."""
-    name, statement = "JAX device", "import jax; jax.devices()"
-    unfinished = steps.unfinished(name, outcomes, _SAID, statement, _FAULTS, "no device: ")
-    if unfinished is not None:
-        return unfinished
+    """Whether the devices are accelerators, if the machine has any."""
+    name = "JAX device"
     devices = outcomes[name].facts["devices"]
     found = steps.counted(devices)
     only_host = {each.split(":")[0] for each in devices} == {"CPU"}
@@ -77,28 +65,24 @@ def device(outcomes: Outcomes) -> Check:
     return ok(name, found)
 
 
-def computation(outcomes: Outcomes) -> Check:
-    """Whether a small step gives the right result, and is compiled only once for two runs."""
-    statement = "import jax; print(jax.numpy.ones(8).sum())"
-    return steps.computed("JAX computation", outcomes, _SAID, statement, _COMPILED_AGAIN, _FAULTS)
-
-
-def profiler(outcomes: Outcomes) -> Check:
-    """Whether a profiler session records a step."""
-    return steps.profiled("JAX profiler", outcomes, _SAID, "execution")
-
-
-_CHECKS: dict[str, Callable[[Outcomes], Check]] = {
-    "JAX": imported,
-    "jaxlib": jaxlib,
-    "JAX device": device,
-    "JAX computation": computation,
-    "JAX profiler": profiler,
-}
 FRAMEWORK = Framework(
     "jax",
     probe.__file__,
-    tuple(probe.STEPS),
+    {
+        "JAX": Step("import jax", "cannot be imported: ", needed="JAX"),
+        "JAX device": Step("import jax; jax.devices()", "no device: "),
+        "JAX computation": Step("import jax; print(jax.numpy.ones(8).sum())"),
+        "JAX profiler": Step(advice=steps.WITHOUT_PROFILER),
+    },
     ("JAX_DUMP_IR_TO", "JAX_COMPILATION_CACHE_DIR"),
-    _CHECKS,
+    {
+        "JAX": lambda outcomes: ok(
+            "JAX", f"{outcomes['JAX'].facts['version']} ({tried_with('jax')})"
+        ),
+        "jaxlib": jaxlib,
+        "JAX device": device,
+        "JAX computation": partial(steps.computed, "JAX computation", advice=_COMPILED_AGAIN),
+        "JAX profiler": partial(steps.profiled, "JAX profiler", marker="execution"),
+    },
+    _FAULTS,
 )

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 from xladoctor.environment import steps
 from xladoctor.environment.child import Outcomes
-from xladoctor.environment.framework import Framework
+from xladoctor.environment.framework import Framework, Step
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 from xladoctor.environment.releases import tried_with
 from xladoctor.frontends.torch.environment import probe
 from xladoctor.frontends.torch.environment.settings import HINDERING
 
-_SAID = {"PyTorch": "PyTorch"}
 _COMPILED_AGAIN = "check what changes torch's settings when it starts, such as your sitecustomize"
 _GPU = "/dev/nvidia0"
-_TRY = "import torch; print(torch.compile(torch.sin)(torch.ones(8)).sum())"
 _FAULTS = (
     (
         "InvalidCxxCompiler",
@@ -29,26 +26,8 @@ _FAULTS = (
 )
 
 
-def imported(outcomes: Outcomes) -> Check:
-    """Whether torch can be imported, and what can be captured."""
-    unfinished = steps.unfinished(
-        "PyTorch", outcomes, _SAID, "import torch", fault="cannot be imported: "
-    )
-    if unfinished is not None:
-        return unfinished
-    version = outcomes["PyTorch"].facts["version"]
-    return ok(
-        "PyTorch",
-        f"{version}: programs that call torch.compile can be captured ({tried_with('torch')})",
-    )
-
-
 def gpu(outcomes: Outcomes) -> Check:
     """Whether a GPU can be used, and Triton compiles for it; passes if there is none."""
-    statement = "import torch; print(torch.cuda.is_available())"
-    unfinished = steps.unfinished("GPU", outcomes, _SAID, statement)
-    if unfinished is not None:
-        return unfinished
     outcome = outcomes["GPU"]
     names = outcome.facts["gpus"]
     if not names:
@@ -84,16 +63,6 @@ def _no_gpu(outcomes: Outcomes) -> Check:
     return warning("GPU", "none can be used, although this machine has one", cure)
 
 
-def compiler(outcomes: Outcomes) -> Check:
-    """Whether Inductor has a C++ compiler."""
-    name = "C++ compiler"
-    statement = "from torch._inductor import cpp_builder; print(cpp_builder.get_cpp_compiler())"
-    facts = outcomes[name].facts
-    return steps.unfinished(name, outcomes, _SAID, statement, _FAULTS) or ok(
-        name, f"{facts['compiler']}: {facts['says']}"
-    )
-
-
 def cache(outcomes: Outcomes) -> Check:
     """Whether compiled code can be cached for the next run."""
     name, outcome = "compile cache", outcomes["C++ compiler"]
@@ -119,7 +88,7 @@ def cache(outcomes: Outcomes) -> Check:
 def computation(outcomes: Outcomes) -> Check:
     """Whether a small step gives the right result, and is compiled only once for two runs."""
     name, outcome = "torch.compile", outcomes["torch.compile"]
-    check = steps.computed(name, outcomes, _SAID, _TRY, _COMPILED_AGAIN, _FAULTS)
+    check = steps.computed(name, outcomes, _COMPILED_AGAIN)
     if check.status != "ok":
         return check
     if not outcome.facts["compiled"][0]:
@@ -133,19 +102,32 @@ def computation(outcomes: Outcomes) -> Check:
     return ok(name, f"{check.found}; at most {limit} times for each function") if limit else check
 
 
-_CHECKS: dict[str, Callable[[Outcomes], Check]] = {
-    "PyTorch": imported,
-    "GPU": gpu,
-    "C++ compiler": compiler,
-    "compile cache": cache,
-    "torch.compile": computation,
-}
 FRAMEWORK = Framework(
     "torch",
     probe.__file__,
-    tuple(probe.STEPS),
+    {
+        "PyTorch": Step("import torch", "cannot be imported: ", needed="PyTorch"),
+        "GPU": Step("import torch; print(torch.cuda.is_available())"),
+        "C++ compiler": Step(
+            "from torch._inductor import cpp_builder; print(cpp_builder.get_cpp_compiler())"
+        ),
+        "torch.compile": Step("import torch; print(torch.compile(torch.sin)(torch.ones(8)).sum())"),
+    },
     ("TORCH_TRACE", "TORCH_LOGS", "TORCH_LOGS_OUT", "TORCH_COMPILE_DEBUG"),
-    _CHECKS,
+    {
+        "PyTorch": lambda outcomes: ok(
+            "PyTorch",
+            f"{outcomes['PyTorch'].facts['version']}: programs that call torch.compile can be"
+            f" captured ({tried_with('torch')})",
+        ),
+        "GPU": gpu,
+        "C++ compiler": lambda outcomes: ok(
+            "C++ compiler", "{compiler}: {says}".format_map(outcomes["C++ compiler"].facts)
+        ),
+        "compile cache": cache,
+        "torch.compile": computation,
+    },
+    _FAULTS,
     HINDERING,
     unless=("torch_xla", "torch_tpu"),
 )

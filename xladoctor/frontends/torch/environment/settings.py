@@ -9,30 +9,21 @@ HINDERING = (
         ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE"),
         lambda value: value == "1",
         "torch.compile compiles nothing, and there is nothing to capture",
-        "unset it",
     ),
     Setting(
         ("TORCHINDUCTOR_FORCE_DISABLE_CACHES",),
         lambda value: value == "1",
         "each process compiles everything anew",
-        "unset it",
     ),
     Setting(
         ("TORCHINDUCTOR_FX_GRAPH_CACHE",),
         lambda value: value == "0",
         "compiled graphs are not kept for the next run",
-        "unset it",
     ),
     Setting(
         ("TORCH_COMPILE_DEBUG",),
         lambda value: value == "1",
         "each compilation writes its graphs and code to files",
-        "unset it",
     ),
-    Setting(
-        ("CUDA_LAUNCH_BLOCKING",),
-        switched_on,
-        "the host waits for each kernel on the GPU",
-        "unset it",
-    ),
+    Setting(("CUDA_LAUNCH_BLOCKING",), switched_on, "the host waits for each kernel on the GPU"),
 )

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from xladoctor.environment import steps
 from xladoctor.environment.child import Outcomes
-from xladoctor.environment.framework import Framework
+from xladoctor.environment.framework import Framework, Step
 from xladoctor.environment.interface import Check, ok, skipped, warning
 from xladoctor.frontends.torch_tpu.environment import packages, probe
 
-_SAID = {"torch": "torch", "torch_tpu": "torch_tpu", "TPU": "a working TPU"}
 _TRY = "import torch; print(torch.ones(8).to('tpu').sum())"
 _COMPILED_AGAIN = "check what changes torch's settings when it starts, such as your sitecustomize"
 _NONE = (
@@ -27,11 +24,8 @@ _FAULTS = (
 
 
 def device(outcomes: Outcomes) -> Check:
-    """Whether the runtime starts with a TPU; a machine without one is not at fault."""
+    """Whether there is a TPU; a machine without one is not at fault."""
     name, outcome = "TPU", outcomes["TPU"]
-    unfinished = steps.unfinished(name, outcomes, _SAID, _TRY, _FAULTS)
-    if unfinished is not None:
-        return unfinished
     count = outcome.facts["devices"]
     if count:
         return ok(name, steps.counted(["TPU"] * count))
@@ -47,24 +41,24 @@ def device(outcomes: Outcomes) -> Check:
 def computation(outcomes: Outcomes) -> Check:
     """Whether a small step gives the right result, and is compiled only once for two runs."""
     name = "TPU computation"
-    if outcomes[name].done and not outcomes[name].facts:
+    if not outcomes[name].facts:
         return skipped(name, "needs a TPU")
-    return steps.computed(name, outcomes, _SAID, _TRY, _COMPILED_AGAIN)
+    return steps.computed(name, outcomes, _COMPILED_AGAIN)
 
 
-_CHECKS: dict[str, Callable[[Outcomes], Check]] = {
-    "torch": packages.torch,
-    "torch_tpu": packages.torch_tpu,
-    "versions": packages.versions,
-    "libtpu": packages.libtpu,
-    "TPU": device,
-    "TPU computation": computation,
-    "tcmalloc": packages.tcmalloc,
-}
 FRAMEWORK = Framework(
     "torch_tpu",
     probe.__file__,
-    tuple(probe.STEPS),
+    {
+        "torch": Step(
+            f"import os; os.environ['{packages.AUTOLOAD}'] = '0'; import torch",
+            "cannot be imported: ",
+            needed="torch",
+        ),
+        "torch_tpu": Step(needed="torch_tpu", own=packages.not_imported),
+        "TPU": Step(_TRY),
+        "TPU computation": Step(_TRY),
+    },
     (
         "TORCH_TRACE",
         "TORCH_LOGS",
@@ -74,5 +68,14 @@ FRAMEWORK = Framework(
         "TORCH_TPU_INTERNAL_DUMP_MLIR_PASSES_TO",
         "TORCH_TPU_TIER3_COMPILATION_CACHE_ROOT",
     ),
-    _CHECKS,
+    {
+        "torch": lambda outcomes: ok("torch", str(outcomes["torch"].facts["version"])),
+        "torch_tpu": packages.torch_tpu,
+        "versions": packages.versions,
+        "libtpu": packages.libtpu,
+        "TPU": device,
+        "TPU computation": computation,
+        "tcmalloc": packages.tcmalloc,
+    },
+    _FAULTS,
 )

@@ -15,7 +15,7 @@ from xladoctor.environment import faults, steps
 from xladoctor.environment.child import Outcomes
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 
-_AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 _LIBRARY = re.compile(r"env_(\d+)_(\d+)_(\d+)\.so")
 _LIBTPU = r"libtpu\s*\(?>=([\d.]+)"
 _TCMALLOC = "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"  # as TorchTPU's warning names it
@@ -23,26 +23,20 @@ _TCMALLOC = "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4"  # as TorchTPU'
 Release = tuple[int, ...]
 
 
-def torch(outcomes: Outcomes) -> Check:
-    """Whether torch can be imported by itself."""
-    outcome = outcomes["torch"]
-    if outcome.done:
-        return ok("torch", str(outcome.facts["version"]))
-    cure = faults.advice(outcome, f"import os; os.environ['{_AUTOLOAD}'] = '0'; import torch")
-    return failure("torch", f"cannot be imported: {outcome.error}", cure)
+def not_imported(outcomes: Outcomes) -> Check | None:
+    """Why TorchTPU cannot be imported, with its version."""
+    outcome = outcomes["torch_tpu"]
+    if outcome.done or outcome.state == "unreached":
+        return None
+    cure = faults.advice(outcome, "import torch_tpu")
+    return failure("torch_tpu", f"{_version()} cannot be imported: {outcome.error}", cure)
 
 
 def torch_tpu(outcomes: Outcomes) -> Check:
-    """Whether TorchTPU can be imported, and torch may do so by itself."""
-    name, outcome = "torch_tpu", outcomes["torch_tpu"]
-    version = steps.installed("torch_tpu") or "of an unknown version"
-    if outcome.state == "unreached":
-        return skipped(name, "needs torch")
-    if not outcome.done:
-        cure = faults.advice(outcome, "import torch_tpu")
-        return failure(name, f"{version} cannot be imported: {outcome.error}", cure)
-    if os.environ.get(_AUTOLOAD, "1") != "1":
-        found = f'{version}; {_AUTOLOAD}={os.environ[_AUTOLOAD]}: programs have no device "tpu"'
+    """Whether torch may import TorchTPU by itself."""
+    name, outcome, version = "torch_tpu", outcomes["torch_tpu"], _version()
+    if os.environ.get(AUTOLOAD, "1") != "1":
+        found = f'{version}; {AUTOLOAD}={os.environ[AUTOLOAD]}: programs have no device "tpu"'
         return warning(name, found, "unset it: torch then loads TorchTPU by itself")
     if any("UNOPTIMIZED BUILD" in text for text in outcome.facts["warnings"]):
         return warning(
@@ -103,6 +97,10 @@ def tcmalloc(outcomes: Outcomes) -> Check:
         "not loaded: threads of TorchTPU wait for each other when they allocate memory",
         f"{install}export LD_PRELOAD={_TCMALLOC}",
     )
+
+
+def _version() -> str:
+    return steps.installed("torch_tpu") or "of an unknown version"
 
 
 def libraries() -> list[Release]:

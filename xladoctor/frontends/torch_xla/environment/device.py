@@ -12,7 +12,7 @@ from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 
 #: Devices that torch_xla supports without a third-party plugin (its runtime.py and _internal/).
 _KNOWN = ("CPU", "TPU", "NEURON", "CUDA", "XPU")
-_FAULTS = (
+FAULTS = (
     (
         "No PjRtPlugin registered",
         "this torch_xla has no plugin for that device: install its"
@@ -28,12 +28,6 @@ _FAULTS = (
 _COMPILED_AGAIN = (
     "check XLA_COMPILATION_CACHE_SIZE: with 0, or anything but a number, no graph is kept"
 )
-_SAID = {
-    "torch": "torch",
-    "torch_xla": "torch_xla",
-    "device": "a device",
-    "computation": "a working computation",
-}
 
 
 def pjrt_device(outcomes: Outcomes) -> Check:
@@ -54,8 +48,8 @@ def pjrt_device(outcomes: Outcomes) -> Check:
 def _chosen(outcomes: Outcomes) -> Check:
     outcome = outcomes["torch_xla"]
     if not outcome.done:
-        needed = steps.unreached("PJRT_DEVICE", outcomes, _SAID).found
-        return skipped("PJRT_DEVICE", f"not set; what torch_xla chooses {needed}")
+        needed = "torch_xla" if outcomes["torch"].done else "torch"
+        return skipped("PJRT_DEVICE", f"not set; what torch_xla chooses needs {needed}")
     chosen = outcome.facts["pjrt_device"]
     if chosen:
         return ok("PJRT_DEVICE", f"not set; torch_xla chose {chosen}")
@@ -64,14 +58,15 @@ def _chosen(outcomes: Outcomes) -> Check:
     )
 
 
-def device(outcomes: Outcomes) -> Check:
-    """Whether the runtime starts and has devices."""
+def unfit(outcomes: Outcomes) -> Check | None:
+    """Whether no device can be sought, as PJRT_DEVICE names none."""
     if pjrt_device(outcomes).status == "failure":
         return skipped("device", "needs a valid PJRT_DEVICE")
-    statement = "import torch_xla; torch_xla.device()"
-    unfinished = steps.unfinished("device", outcomes, _SAID, statement, _FAULTS, "no device: ")
-    if unfinished is not None:
-        return unfinished
+    return None
+
+
+def device(outcomes: Outcomes) -> Check:
+    """Whether the runtime has devices."""
     devices = steps.counted(outcomes["device"].facts["devices"])
     if not devices:
         return failure(
@@ -122,8 +117,7 @@ def neuron() -> Check:
 def computation(outcomes: Outcomes) -> Check:
     """Whether a small step gives the right result, and is compiled only once for two runs."""
     name = "computation"
-    statement = "import torch, torch_xla; print(torch.ones(8).to(torch_xla.device()).sum())"
-    check = steps.computed(name, outcomes, _SAID, statement, _COMPILED_AGAIN)
+    check = steps.computed(name, outcomes, _COMPILED_AGAIN)
     pieces = outcomes[name].facts["compiled"][0] if check.status == "ok" else 1
     if pieces <= 1:
         return check
@@ -132,8 +126,3 @@ def computation(outcomes: Outcomes) -> Check:
         f"correct, but compiled in {pieces} pieces",
         "eager mode runs operators one by one; unset XLA_USE_EAGER_DEBUG_MODE",
     )
-
-
-def profiler(outcomes: Outcomes) -> Check:
-    """Whether a profiler session records a step."""
-    return steps.profiled("profiler", outcomes, _SAID, "step_marker")

@@ -51,5 +51,5 @@ HINDERING = (
         "belongs to the old runtime; torch_xla no longer reads it",
         "unset it, and choose the device with PJRT_DEVICE",
     ),
-    Setting(("XLA_DUMP_HLO_GRAPH",), switched_on, "torch_xla no longer reads it", "unset it"),
+    Setting(("XLA_DUMP_HLO_GRAPH",), switched_on, "torch_xla no longer reads it"),
 )
