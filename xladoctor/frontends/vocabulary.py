@@ -118,28 +118,25 @@ def with_trait(trait: Trait) -> frozenset[str]:
 
 def called(event: str) -> str | None:
     """The compiled function that an event is a call of; None if it is not a call."""
-    begins = (name for name in events("call") if event.startswith(name))
-    return next((event.removeprefix(name).removesuffix(")") for name in begins), None)
+    function = _behind("call", event)
+    return function and function.removesuffix(")")
 
 
 def part_of(event: str) -> str | None:
     """The number of the part that an event is a call of, such as 0/1; None for other events."""
-    begins = (name for name in events("part") if event.startswith(name))
+    return _behind("part", event)
+
+
+def _behind(meaning: Event, event: str) -> str | None:
+    begins = (name for name in events(meaning) if event.startswith(name))
     return next((event.removeprefix(name) for name in begins), None)
 
 
 @cache
 def phase_of(event: str) -> str | None:
     """The phase of compiling that an event belongs to, in any frontend; None for other events."""
-    return next(
-        (
-            phase
-            for each in vocabularies().values()
-            for phase, names in each.phases.items()
-            if re.fullmatch(names, event)
-        ),
-        None,
-    )
+    phases = chain(*(each.phases.items() for each in vocabularies().values()))
+    return next((phase for phase, names in phases if re.fullmatch(names, event)), None)
 
 
 def written_in(names: Collection[str], categories: frozenset[str] = frozenset()) -> str | None:
@@ -147,30 +144,28 @@ def written_in(names: Collection[str], categories: frozenset[str] = frozenset())
     profiler wrote it, judging by the categories of events; or else whose events it has; or else
     whose modules.
     """
-    of: tuple[Callable[[Vocabulary], Iterable[str]], ...] = (
-        lambda words: chain(*words.events.values()),
-        lambda words: words.modules,
-    )
     by_category = (
         name for name, words in vocabularies().items() if categories & {*words.categories}
     )
-    by_name = (
-        name
-        for begins in of
-        for name, words in vocabularies().items()
-        if any(map(methodcaller("startswith", tuple(begins(words))), names))
+    return (
+        marked(names)
+        or next(by_category, None)
+        or _beginning(names, lambda words: chain(*words.events.values()))
+        or _beginning(names, lambda words: words.modules)
     )
-    return marked(names) or next(by_category, None) or next(by_name, None)
 
 
 def marked(names: Collection[str]) -> str | None:
     """The frontend whose marks these names have; None without any."""
-    by_mark = (
-        name
-        for name, words in vocabularies().items()
-        if any(map(methodcaller("startswith", words.marks), names))
-    )
-    return next(by_mark, None)
+    return _beginning(names, lambda words: words.marks)
+
+
+def _beginning(names: Collection[str], begins: Callable[[Vocabulary], Iterable[str]]) -> str | None:
+    """The first frontend with one of whose beginnings one of the names begins."""
+    for frontend, words in vocabularies().items():
+        if any(map(methodcaller("startswith", tuple(begins(words))), names)):
+            return frontend
+    return None
 
 
 @cache
@@ -188,13 +183,12 @@ def of_known_runtime() -> re.Pattern[str]:
 
 def strange_runtime(categories: Iterable[str]) -> str | None:
     """The name of a runtime that is not supported, by the categories of its events."""
-    runtimes = chain(*(each.strange_runtimes.items() for each in vocabularies().values()))
-    found = (
-        name
-        for name, pattern in runtimes
-        if any(re.fullmatch(pattern, category) for category in categories)
-    )
-    return next(found, None)
+    for name, pattern in chain(
+        *(each.strange_runtimes.items() for each in vocabularies().values())
+    ):
+        if any(re.fullmatch(pattern, category) for category in categories):
+            return name
+    return None
 
 
 @cache

@@ -4,8 +4,9 @@ neither a compilation's inputs nor how often it was launched.
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from xladoctor.ingest.frames import NOWHERE, CallSite
@@ -32,14 +33,20 @@ _UNTOLD = dict.fromkeys(
 
 _MANY = 30  # compilations; a paste with fewer is taken as part of a log
 _FEW = "the log shows too few compilations to say that nothing else is compiled again"
+Forms = tuple[tuple[re.Pattern[str], Callable[[Any, re.Match[str]], bool | None]], ...]
 
 
 class CompilerLog(TextPart):
     """Takes lines of one process's output, and collects the compilations in them.
 
+    A subclass declares the forms of the lines that begin records. The first form that is found in a
+    line takes it; a line without any may belong to the open record.
+
     Attributes:
         LACKING: what messages say about a log without a compilation.
         MARKS: texts, one of which is in each line that begins a record, and in few other lines.
+        FORMS: regular expressions, each with the method that takes its match, unless that returns
+            False.
         begun: whether any line belonged to the log.
     """
 
@@ -48,6 +55,7 @@ class CompilerLog(TextPart):
 
     LACKING: ClassVar[str]
     MARKS: ClassVar[tuple[str, ...]]
+    FORMS: ClassVar[Forms] = ()
 
     @classmethod
     def mark(cls, line: str) -> str | None:
@@ -64,9 +72,16 @@ class CompilerLog(TextPart):
     def has_records(self) -> bool:
         """Whether the log has any record."""
 
-    @abstractmethod
     def take(self, line: str) -> bool:
         """Take a line; False if it is not part of the log."""
+        for pattern, take in self.FORMS:
+            if (match := pattern.search(line)) and take(self, match) is not False:
+                return True
+        return self._further(line)
+
+    def _further(self, line: str) -> bool:
+        """Take a line that begins no record; False if it does not belong to the open one."""
+        return False
 
 
 def add_process(

@@ -38,20 +38,22 @@ class CompilerFile(NamedTuple):
     read: Callable[[Path, ProcessRows], str | None]
 
 
-class LogRecord(Protocol):
-    """A record of a structured log."""
+class LogRecord(NamedTuple):
+    """A record of a structured log: its object, and the text below it."""
+
+    fields: dict[str, Any]
+    payload: str
 
     @property
-    def fields(self) -> dict[str, Any]:
-        """Its object."""
-
-    @property
-    def payload(self) -> str:
-        """The text below it."""
+    def id(self) -> str:
+        """The id of its compilation."""
+        return f"{self.fields.get('frame_id')}/{self.fields.get('frame_compile_id')}"
 
     @property
     def artifact(self) -> str:
         """The kind of its payload; empty if it has no name."""
+        artifact = self.fields.get("artifact")
+        return str(artifact.get("name", "")) if isinstance(artifact, dict) else ""
 
 
 class LogRecords(Protocol):

@@ -14,9 +14,8 @@ from tests.ingest.torch_xla.test_metrics_report import (
     read,
     read_text,
 )
+from xladoctor.frontends.torch_xla.ingest.metrics_block import Counter, Metric
 from xladoctor.frontends.torch_xla.ingest.metrics_report import (
-    Counter,
-    Metric,
     NotAMetricsReport,
     ReportSection,
     read_metrics_report,

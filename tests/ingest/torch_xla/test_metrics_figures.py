@@ -9,10 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xladoctor.frontends.torch_xla.ingest.metrics_report import (
-    parse_bytes,
-    parse_duration_ns,
-)
+from xladoctor.frontends.torch_xla.ingest.metrics_figures import parse_bytes, parse_duration_ns
 
 if TYPE_CHECKING:
     pass

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from xladoctor.frontends.torch_xla.ingest.metrics_block import Counter, Metric
 from xladoctor.frontends.torch_xla.ingest.metrics_report import (
-    Counter,
-    Metric,
     MetricsReport,
     NotAMetricsReport,
     ReportSection,
@@ -99,8 +98,6 @@ def test_figures_of_a_metric_in_time_and_in_bytes() -> None:
         24.2713,
         1_178_570_376,
         tuple((p, samples[p * len(samples) // 100]) for p in percents),
-        None,
-        None,
         109,
     )
     inbound = metric(section, "InboundData")
@@ -183,12 +180,10 @@ def test_xrt_server() -> None:
             (95, 38_045_499),
             (99, 38_283_086),
         ),
-        28_701_718,
-        9_913_179,
         19,
     )
     nothing = metric(section, "XrtExecutorEvict")
-    assert nothing == Metric("XrtExecutorEvict", 0, None, "bytes", None, None, (), None, None, 26)
+    assert nothing == Metric("XrtExecutorEvict", 0, None, "bytes", None, None, (), 26)
     assert counters(section) == {
         "CachedCompile": 16438,
         "XRTAllocateFromTensor_Empty": 269,

@@ -22,10 +22,8 @@ from xladoctor.ingest.warning_log import LoggedWarning, add_warning
 from xladoctor.quantities import duration, nanoseconds
 
 FRONTEND = "jax"
-_MODULE = re.compile(r"(?:^|\[)Compiling module ([\w.<>-]{1,200})")
 _SLOW = "Very slow compile?"
 _UNOPTIMIZED = "XLA was built without compiler optimizations"
-_FOLDING = re.compile(r"Constant folding an instruction is taking > (\d{1,9})s")
 _TOOK = re.compile(
     r"The operation took (?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9}(?:\.\d{1,12})?)s)?"
 )
@@ -102,36 +100,50 @@ class SlowAlarm(CompilerLog):
     def take(self, line: str) -> bool:
         """Take a line; False if it is not part of the log."""
         self._unoptimized = self._unoptimized or _UNOPTIMIZED in line
-        if match := _MODULE.search(line):
-            self._begin(_Slow(match[1], _ALARM_S))
-        elif match := _FOLDING.search(line):
-            self._begin(_Slow(None, float(match[1])))
-            self._below = _MOST_LINES
-        elif match := _TOOK.search(line):
-            if any(match.groups()):
-                self._end()
-                hours, minutes, seconds = (float(part or 0) for part in match.groups())
-                self._took = 3600 * hours + 60 * minutes + seconds
-        elif _SLOW in line:
-            self._below = 1  # the next line names the module
-        elif self._below:
-            self._below -= 1
-            if match := _SOURCE.search(line):
-                self._slow[-1].site = CallSite(match[1], int(match[2]))
-                self._below = 0
-        else:
+        return super().take(line)
+
+    def _module(self, match: re.Match[str]) -> None:
+        self._begin(_Slow(match[1], _ALARM_S))
+
+    def _folding(self, match: re.Match[str]) -> None:
+        self._begin(_Slow(None, float(match[1])))
+        self._below = _MOST_LINES
+
+    def _ended(self, match: re.Match[str]) -> None:
+        if any(match.groups()):
+            self._end()
+            hours, minutes, seconds = (float(part or 0) for part in match.groups())
+            self._took = 3600 * hours + 60 * minutes + seconds
+
+    def _unnamed(self, _: re.Match[str]) -> None:
+        self._below = 1  # the next line names the module
+
+    FORMS = (
+        (re.compile(r"(?:^|\[)Compiling module ([\w.<>-]{1,200})"), _module),
+        (re.compile(r"Constant folding an instruction is taking > (\d{1,9})s"), _folding),
+        (_TOOK, _ended),
+        (re.compile(re.escape(_SLOW)), _unnamed),
+    )
+
+    def _further(self, line: str) -> bool:
+        if not self._below:
             return self.MARKS[0] in line
+        self._below -= 1
+        if match := _SOURCE.search(line):
+            self._slow[-1].site = CallSite(match[1], int(match[2]))
+            self._below = 0
         return True
 
     def _begin(self, slow: _Slow) -> None:
+        begun = self._took is not None and next(
+            (each for each in self._open if each.module == slow.module), None
+        )
+        if not begun:  # a new one, or one whose beginning was cut off
+            self._slow.append(slow)
         if self._took is None:
-            self._slow.append(slow)
             self._open.append(slow)
-            return
-        begun = next((each for each in self._open if each.module == slow.module), None)
-        if begun is None:  # its beginning was cut off
-            self._slow.append(slow)
-        self._end(begun or slow)
+        else:
+            self._end(begun or slow)
 
     def _end(self, slow: _Slow | None = None) -> None:
         """Note how long a module took; without a name it is the one that began last."""

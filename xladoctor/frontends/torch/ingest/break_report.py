@@ -31,11 +31,10 @@ _FRAME = re.compile(
 _FILE = re.compile(r'\s*File "(?P<file>.+?)", line (?P<line>\d{1,9}), in (?P<name>.+)')
 _LISTED = "GraphCompileReason("
 _COMPILED_FOR = re.compile(
-    r"reason=(?P<reason>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"), user_stack=\["
+    r"GraphCompileReason\(reason=(?P<reason>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"), user_stack=\["
     r"(?P<stack>[^\]]*)\], graph_break=True"
 )
 _MOST_LINES = 200  # lines of a reason
-_MOST_LINE = 2**31 - 1
 
 
 @dataclass(slots=True)
@@ -91,33 +90,26 @@ class BreakReport(CompilerLog):
         return self._further(line)
 
     def _further(self, line: str) -> bool:
-        """Take a line of the break that is being read."""
-        if self._open is None:
+        found = self._open
+        if found is None:
             self._numbered = self._numbered and not line.strip()
             return self._numbered
-        reason, frame = _REASON.match(line), _FRAME.search(line) or _FILE.match(line)
-        if frame:
-            self._open.stack.append(_frame(frame))
-        elif _SECTION.match(line) or (self._open.stack and not line.startswith(" ")):
-            self._open.complete = True
+        if frame := _FRAME.search(line) or _FILE.match(line):
+            found.stack.append(_frame(frame))
+        elif _SECTION.match(line) or (found.stack and not line.startswith(" ")):
+            found.complete = True
             if not line.lstrip().startswith("User Stack:"):
                 self._finish()
                 return False
-        elif reason and not self._open.reason:
-            self._open.reason.append(reason[1])
-        elif (
-            not self._open.complete
-            and not self._open.stack
-            and len(self._open.reason) < _MOST_LINES
-        ):
-            self._open.reason.append(line)
+        elif not found.reason and (reason := _REASON.match(line)):
+            found.reason.append(reason[1])
+        elif not found.complete and not found.stack and len(found.reason) < _MOST_LINES:
+            found.reason.append(line)
         return True
 
     def _compiled_for(self, line: str) -> bool:
         self._finish()
-        for text in line.split(_LISTED)[1:]:
-            if not (found := _COMPILED_FOR.match(text)):
-                continue
+        for found in _COMPILED_FOR.finditer(line):
             stack = [_frame(frame) for frame in _FRAME.finditer(found["stack"])]
             self._add(str(literal_eval(found["reason"])), stack)
         return True
@@ -149,5 +141,4 @@ class BreakReport(CompilerLog):
 
 
 def _frame(match: re.Match[str]) -> Frame:
-    function = breaks.function_name(match["name"].strip())
-    return Frame(match["file"], min(int(match["line"]), _MOST_LINE), function)
+    return Frame(match["file"], int(match["line"]), breaks.function_name(match["name"].strip()))

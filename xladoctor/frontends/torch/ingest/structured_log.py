@@ -18,12 +18,12 @@ from typing import Any
 
 from xladoctor.facts.graphs import UNNAMED
 from xladoctor.frontends.torch.ingest.failed_guards import FailedGuards, used_at
-from xladoctor.frontends.torch.ingest.structured_records import TABLES, Record, records
+from xladoctor.frontends.torch.ingest.structured_records import TABLES, records
 from xladoctor.frontends.torch.ingest.text_records import Break
 from xladoctor.ingest.compiled_calls import Calls, add_placed, calls_of
 from xladoctor.ingest.compiler_log import compilation, key_change
 from xladoctor.ingest.compressed import Unpacked
-from xladoctor.ingest.formats import all_formats
+from xladoctor.ingest.formats import LogRecord, all_formats
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import IngestError, ProcessRows
@@ -150,7 +150,7 @@ class _Reader:
         self._breaks: dict[tuple[str, int, str], Break] = {}
         self.failures: list[str] = []
 
-    def take(self, record: Record) -> None:
+    def take(self, record: LogRecord) -> None:
         fields = record.fields
         if "str" in fields:
             name, number = fields["str"]
@@ -175,24 +175,13 @@ class _Reader:
             Frame(self._files.get(frame["filename"], "?"), _line(frame["line"]), str(frame["name"]))
             for frame in stack
         ]
-        entry = next(
-            (
-                number
-                for number, frame in enumerate(frames)
-                if frame.function in _ENTRY and self._folders.is_machinery(frame.file)
-            ),
-            len(frames),
+        entries = (
+            number
+            for number, frame in enumerate(frames)
+            if frame.function in _ENTRY and self._folders.is_machinery(frame.file)
         )
-        site = self._folders.locate(reversed(frames[:entry]))
-        return CallSite(
-            site.file,
-            site.line,
-            site.function,
-            site.user_file,
-            site.user_line,
-            site.user_function,
-            "",
-        )
+        site = self._folders.locate(reversed(frames[: next(entries, None)]))
+        return replace(site, via="")
 
     def _ended(self, of: str, metrics: dict[str, Any]) -> None:
         frame, _, again = of.partition("/")
@@ -222,18 +211,10 @@ class _Reader:
         self._versions[file, name, again] = number
         self._defined.append(file)
         ended = _ns(metrics.get("end_time_us"))
-        self._compilations.append(
-            compilation(
-                number,
-                self._names[frame],
-                self._of_site[site],
-                site,
-                cached=self._cached.get(of),
-                compile_id=of,
-                end_ns=ended or None,
-                duration_ns=0,
-            )
-        )
+        columns = {"compile_id": of, "end_ns": ended or None, "duration_ns": 0}
+        columns["cached"] = self._cached.get(of)
+        made = compilation(number, self._names[frame], self._of_site[site], site, **columns)
+        self._compilations.append(made)
         self._of_site[site] += 1
         self._spent(number, metrics)
 
@@ -255,16 +236,11 @@ class _Reader:
         if number is not None:
             row = self._compilations[number]
             row["duration_ns"] = min(row["duration_ns"] + spent, _MOST_NS)
-        phases = phases_of(metrics, spent)
-        for phase, nanoseconds in phases.items():
-            self._rows.add(
-                "compile_phase",
-                compilation=number,
-                phase=phase,
-                duration_ns=min(nanoseconds, _MOST_NS),
-            )
+        for phase, nanoseconds in phases_of(metrics, spent).items():
+            took = min(nanoseconds, _MOST_NS)
+            self._rows.add("compile_phase", compilation=number, phase=phase, duration_ns=took)
 
-    def _break(self, record: Record) -> None:
+    def _break(self, record: LogRecord) -> None:
         match = _BROKEN.search(record.payload)
         if match is None:
             return
@@ -275,14 +251,8 @@ class _Reader:
         stack = [
             Frame(name, _line(at), function) for name, at, function in _TRACED.findall(traced or "")
         ]
-        within = next(
-            (
-                frame.function
-                for frame in reversed(stack)
-                if (frame.file, frame.line) == (file, line)
-            ),
-            None,
-        )
+        own = (frame.function for frame in reversed(stack) if frame[:2] == (file, line))
+        within = next(own, None)
         site = self._folders.locate([Frame(file, line, within or "?"), *reversed(stack)])
         found = self._breaks.get((file, line, why), Break(record.id, None, site, why, hint))
         self._breaks[file, line, why] = replace(found, function=found.function or within)
@@ -293,10 +263,7 @@ class _Reader:
         frame = of.partition("/")[0]
         at = self._numbers.get(f"{frame}/0")
         used = NOWHERE if at is None else self._used(reason, at)
-        site = {
-            name: None if at is None else self._compilations[at][name]
-            for name in CallSite.__dataclass_fields__
-        }
+        called_at = {} if at is None else self._compilations[at]
         count = len(self._of_frame[frame])
         self._rows.add(
             "compile_limit",
@@ -314,7 +281,7 @@ class _Reader:
             used_file=used.file,
             used_line=used.line,
             used_function=used.function,
-            **site,
+            **{name: called_at.get(name) for name in NOWHERE.columns()},
         )
 
     def finish(self, calls: Calls) -> Gathered:

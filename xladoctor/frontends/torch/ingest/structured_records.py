@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from xladoctor.ingest.compressed import Unpacked
+from xladoctor.ingest.formats import LogRecord
 from xladoctor.ingest.interface import Notes
 
 _HEAD = re.compile(r"[VDIWE]\d{4} \d\d:\d\d:\d\d\.\d+ (\d+) [^\]]*\] (?=\{)")
@@ -24,24 +25,6 @@ TABLES = ("compilation", "compile_phase", "key_change", "graph_break", "compile_
 def is_structured_log(head: bytes) -> bool:
     """Whether a file that starts with ``head`` is such a log."""
     return bool(_HEAD.match(head[:300].decode(errors="replace")))
-
-
-class Record(NamedTuple):
-    """A record: its object, and its payload if it is needed."""
-
-    fields: dict[str, Any]
-    payload: str
-
-    @property
-    def id(self) -> str:
-        """The id of its compilation."""
-        return f"{self.fields.get('frame_id')}/{self.fields.get('frame_compile_id')}"
-
-    @property
-    def artifact(self) -> str:
-        """The kind of its payload."""
-        artifact = self.fields.get("artifact")
-        return str(artifact.get("name", "")) if isinstance(artifact, dict) else ""
 
 
 def process_id(file: Path) -> int | None:
@@ -58,7 +41,7 @@ def process_id(file: Path) -> int | None:
 
 def records(
     lines: Iterable[str], file: Path, noted: Notes, longest: int = _LONGEST
-) -> Iterator[Record]:
+) -> Iterator[LogRecord]:
     """The records of a log; lines that are damaged are noted, those of other loggers skipped.
 
     Args:
@@ -74,7 +57,7 @@ def records(
                 payload.append(line[1:])
             continue
         if known:
-            yield Record(known, "".join(payload))
+            yield LogRecord(known, "".join(payload))
         known, size = None, 0
         payload.clear()
         match = _HEAD.match(line)
@@ -89,4 +72,4 @@ def records(
         if isinstance(fields, dict):
             known = fields
     if known:
-        yield Record(known, "".join(payload))
+        yield LogRecord(known, "".join(payload))

@@ -22,6 +22,7 @@ from xladoctor.frontends.torch.ingest.text_records import (
     WRAPPER,
     Break,
     FunctionDefinition,
+    Limit,
     Record,
     after,
     broken,
@@ -47,14 +48,6 @@ _MOST_EARLIER = 16
 
 
 @dataclass(slots=True)
-class _Limit:
-    name: str
-    size: int | None = None
-    reason: str = ""
-    aborts: bool = False  # whether an error was raised
-
-
-@dataclass(slots=True)
 class _Function:
     """A function that is compiled.
 
@@ -66,7 +59,7 @@ class _Function:
     defined: FunctionDefinition | None
     numbers: dict[str, None] = field(default_factory=dict)
     failed: FailedGuards = field(default_factory=FailedGuards)
-    limit: _Limit | None = None
+    limit: Limit | None = None
 
     @property
     def name(self) -> str:
@@ -203,10 +196,11 @@ class TextLog(CompilerLog):
             function.compiled(self._number(function, number, reasons), reasons)
 
     def _limited(self, record: Record) -> None:
-        if not (limit := limited(record)):
+        if not (found := limited(record)):
             return
-        function = self._function(limit.function)
-        function.limit = _Limit(limit.name, limit.size, limit.reason)
+        defined, limit = found
+        function = self._function(defined)
+        function.limit = limit
         number = record.number or f"{function.frame}/{limit.size}"
         if number in function.numbers:  # the limit kept it from being compiled again
             del function.numbers[number]
@@ -218,7 +212,7 @@ class TextLog(CompilerLog):
             return False
         limits = [function.limit for function in self._functions.values() if function.limit]
         if not limits:
-            limits = [_Limit(error["limit"] or "recompile_limit")]
+            limits = [Limit(error["limit"] or "recompile_limit")]
             self._functions[""] = _Function(None, limit=limits[0])
         limits[-1].aborts = True
         return True
@@ -252,7 +246,7 @@ class TextLog(CompilerLog):
             compiled = names.get(found.frame, found.function or UNNAMED)
             rows.add("graph_break", **found.row(compiled))
 
-    def _add_limit(self, function: _Function, limit: _Limit, rows: ProcessRows) -> None:
+    def _add_limit(self, function: _Function, limit: Limit, rows: ProcessRows) -> None:
         used = used_at(limit.reason, self._files(function), FOLDERS)
         rows.add(
             "compile_limit",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
@@ -17,8 +17,6 @@ from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
 FRONTEND = "torch"
 FOLDERS = Folders.elsewhere(FRONTEND)
 WRAPPER = re.compile(r"(?:^|[/\\])_dynamo[/\\]\w+\.py$")  # files that wrap what is compiled
-#: reads: a tensor's value is read, which splits the function, as a warning says.
-Kind = Literal["recompiles", "graph_breaks", "reads", "limit", ""]
 #: The error at a limit if a function must not run eagerly; in older releases it names the limit.
 ABORTED = re.compile(
     r"FailOnRecompileLimitHit: |torch\._dynamo\.exc\.\w+: (?P<limit>\w+_limit) reached"
@@ -34,16 +32,9 @@ _RECOMPILING = re.compile(
 )
 #: Where to split a record that is in one line, as in torch 2.0 or in a web page's text.
 _PARTED = re.compile(r"(?:', [\"']|\s)(?=triggered by the following )|\s(?=- \d+/\d+: )")
-#: How records begin; people cut off their marks, too.
-_BEGINNINGS: dict[Kind, re.Pattern[str]] = {
-    "limit": _LIMIT,
-    "recompiles": _RECOMPILING,
-    "reads": _READ,
-    "graph_breaks": re.compile(f"{_BROKEN.pattern}|{_BROKEN_FROM.pattern}"),
-}
 _MARKED = re.compile(
-    r"\[__(recompiles|graph_breaks)(?:_verbose)?\] ?(.*)"
-    r"|\.__(recompiles|graph_breaks)(?:_verbose)?: \[\w+\] ?(.*)"
+    r"(?:\[(?=__\w+\])|\.(?=__\w+: ))__(recompiles|graph_breaks)(?:_verbose)?"
+    r"(?:\]|: \[\w+\]) ?(.*)"
 )
 #: What precedes the text of a record's first line: the log's head, or a console's prefix.
 _HEAD = re.compile(r"|.*[\])|>:]\s+|.*\dZ?\s+")
@@ -66,7 +57,23 @@ _SWITCH = re.compile(r"torch\._dynamo\.config\.\w+ = \w+")
 _LOCAL = re.compile(r"\bL\[['\"]([^'\"]+)['\"]\]")  # how arguments are named until torch 2.5
 _MOST_LINES = 200  # lines of a record
 _LONGEST = 5_000  # characters of a line: patterns take quadratic time
-_MOST_LINE = 2**31 - 1
+
+
+class Form(NamedTuple):
+    """How records of a kind begin, also where their mark is cut off, and their further lines."""
+
+    begins: re.Pattern[str]
+    further: tuple[re.Pattern[str], ...]
+
+
+_OF_BREAKS = (_BETWEEN, _WHY, _RAISED)
+#: By kind; ``reads``: a tensor's value is read, which splits the function, as a warning says.
+_FORMS = {
+    "limit": Form(_LIMIT, (_LIMITED, _LAST, re.compile("|".join(_CONTINUED)))),
+    "recompiles": Form(_RECOMPILING, (_TRIGGERED, _REASON)),
+    "reads": Form(_READ, _OF_BREAKS),
+    "graph_breaks": Form(re.compile(f"{_BROKEN.pattern}|{_BROKEN_FROM.pattern}"), _OF_BREAKS),
+}
 
 
 class Line(NamedTuple):
@@ -78,7 +85,7 @@ class Line(NamedTuple):
         begins: whether it begins a record.
     """
 
-    kind: Kind
+    kind: str
     head: str
     text: str
     begins: bool
@@ -87,19 +94,14 @@ class Line(NamedTuple):
 def taken_apart(line: str) -> Line:
     """A line with its mark, and whether it begins a record, with or without a mark."""
     text = line = line[:_LONGEST]
-    marked = _MARKED.search(line)
+    if marked := _MARKED.search(line):
+        text = marked[2]
+    begun = ((kind, match) for kind, form in _FORMS.items() if (match := form.begins.search(text)))
+    kind, match = next(begun, ("", None))
     if marked:
-        text = marked[2] if marked[1] else marked[4]
-    begun = next(
-        ((kind, match) for kind, begins in _BEGINNINGS.items() if (match := begins.search(text))),
-        None,
-    )
-    if marked:
-        kind: Kind = "recompiles" if "recompiles" in marked[0][:14] else "graph_breaks"
-        return Line(kind, line[: marked.start()], text, begun is not None)
-    if begun and _HEAD.fullmatch(line[: begun[1].start()]):
-        start = begun[1].start()
-        return Line(begun[0], line[:start], line[start:], True)
+        return Line(marked[1], line[: marked.start()], text, match is not None)
+    if match and _HEAD.fullmatch(head := line[: match.start()]):
+        return Line(kind, head, line[match.start() :], True)
     return Line("", "", line, False)
 
 
@@ -112,7 +114,7 @@ class Record:
         lines: its lines without the head; the first is empty if it was cut off.
     """
 
-    kind: Kind
+    kind: str
     head: str
     lines: list[str] = field(default_factory=list)
 
@@ -135,13 +137,7 @@ class Record:
         if line.kind:
             return line.text if line.kind == self.kind else None
         text = self._without_head(line.text)
-        if self.kind == "limit":
-            of_it = [_LIMITED.match(text), _LAST.match(text), text.startswith(_CONTINUED)]
-        elif self.kind == "recompiles":
-            of_it = [_TRIGGERED.match(text), _REASON.match(text)]
-        else:
-            of_it = [_BETWEEN.match(text), _WHY.match(text), _RAISED.match(text)]
-        return text if any(of_it) else None
+        return text if any(each.match(text) for each in _FORMS[self.kind].further) else None
 
     def _without_head(self, line: str) -> str:
         head = re.sub(r"\d+", r"\\d+", re.escape(self.head.rstrip()))
@@ -157,19 +153,21 @@ class FunctionDefinition(NamedTuple):
     line: int | None
 
 
-class Limit(NamedTuple):
-    """A function that was compiled too often.
+@dataclass(slots=True)
+class Limit:
+    """A limit of compilations that a function has reached.
 
     Attributes:
-        name: the setting that limits compilations.
-        size: the setting's value.
+        name: the setting.
+        size: its value; None if it is not logged.
         reason: the guard that failed last; empty if it is not logged.
+        aborts: whether an error was raised.
     """
 
-    function: FunctionDefinition
     name: str
-    size: int
-    reason: str
+    size: int | None = None
+    reason: str = ""
+    aborts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +224,8 @@ def recompiled(record: Record) -> tuple[FunctionDefinition | None, list[str]]:
     return match and _defined(match), _reasons(record.lines[1:])
 
 
-def limited(record: Record) -> Limit | None:
-    """The limit in a record; None if it is cut off."""
+def limited(record: Record) -> tuple[FunctionDefinition, Limit] | None:
+    """The function in a record, and the limit that it has reached; None if they are cut off."""
     limit = _LIMIT.search(record.lines[0])
     match = next(filter(None, map(_LIMITED.match, record.lines)), None)
     last = next(filter(None, map(_LAST.match, record.lines)), None)
@@ -235,7 +233,7 @@ def limited(record: Record) -> Limit | None:
         return None
     stack = record.lines[record.lines.index(last[0]) + 1 :] if last else []
     reason = "\n".join([_LOCAL.sub(r"\1", last[1] or last[3]), *stack]) if last else ""
-    return Limit(_defined(match), limit[1], int(limit[2]), reason)
+    return _defined(match), Limit(limit[1], int(limit[2]), reason)
 
 
 def broken(record: Record) -> Break | None:
@@ -248,11 +246,11 @@ def broken(record: Record) -> Break | None:
     since = next(filter(None, map(_BROKEN_FROM.match, record.lines)), None)
     user = rest[: rest.index(_TRACEBACK)] if since and _TRACEBACK in rest else rest
     stack = [
-        Frame(found[1], _line(found[2]), breaks.function_name(found[3].strip()))
+        Frame(found[1], int(found[2]), breaks.function_name(found[3].strip()))
         for line in user
         if (found := _TRACED.match(line))
     ]
-    place = Frame(at[1], _line(at[2]), "?") if at else None
+    place = Frame(at[1], int(at[2]), "?") if at else None
     innermost = place or (stack[-1] if stack else None)
     text = _reason_at(rest) if at else _CALL if of_reads else _reason_since(since, rest)
     asked_for = breaks.asked_for(text) and innermost and FOLDERS.is_machinery(innermost.file)
@@ -264,24 +262,14 @@ def broken(record: Record) -> Break | None:
     if of_reads and (switch := _SWITCH.search("\n".join(record.lines))):
         hint = switch[0]
     function = stack[-1].function if stack and not place else None
-    return Break(
-        record.number,
-        function,
-        site,
-        why,
-        hint,
-        bool(asked_for),
-        brief=text in (_CALL, "unknown"),
-    )
+    brief = text in (_CALL, "unknown")
+    return Break(record.number, function, site, why, hint, bool(asked_for), brief)
 
 
 def after(reasons: Iterable[str]) -> str:
     """The number after those of the versions whose guards failed; empty if none has a number."""
-    compared = [
-        version.partition("_")[0].partition("/")
-        for reason in reasons
-        if (version := guards.compared_with(reason))
-    ]
+    versions = filter(None, map(guards.compared_with, reasons))
+    compared = [version.partition("_")[0].partition("/") for version in versions]
     if not compared:
         return ""
     frame, _, nth = max(compared, key=lambda version: int(version[2]))
@@ -289,11 +277,7 @@ def after(reasons: Iterable[str]) -> str:
 
 
 def _defined(match: re.Match[str]) -> FunctionDefinition:
-    return FunctionDefinition(match[1], match[2], _line(match[3]) if match[3] else None)
-
-
-def _line(digits: str) -> int:
-    return min(int(digits), _MOST_LINE)
+    return FunctionDefinition(match[1], match[2], int(match[3]) if match[3] else None)
 
 
 def _reasons(lines: list[str]) -> list[str]:

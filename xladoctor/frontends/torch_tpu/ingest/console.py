@@ -37,11 +37,11 @@ _WARNING = re.compile(
 )
 _FUNCTION = re.compile(r" \(function [^)]{1,100}(?:\(\))?\)$")
 _PERFORMANCE, _CORRECTNESS = "Performance", "Correctness"
-_FAILED = "Handshake failed for rank"
-_GROUPS = "We do not support non global PG handshakes"
 #: Texts of those without a category, and what they are about.
-_PLAIN = {_FAILED: "handshake failed", _GROUPS: "handshake of a part of the ranks"}
-_DROPPED = re.compile(r"torch_tpu tracing dropped (\d{1,18}) events")
+_PLAIN = {
+    "Handshake failed for rank": "handshake failed",
+    "We do not support non global PG handshakes": "handshake of a part of the ranks",
+}
 
 
 class ConsoleLog(WarningLog):
@@ -72,26 +72,15 @@ class ConsoleLog(WarningLog):
         """Whether there is anything to tell."""
         return bool(any(self._blocks) or self.warnings or self._dropped)
 
-    def take(self, line: str) -> bool:
-        """Take a line; False if it is not part of the log."""
-        line = line.rstrip()
-        if _STATISTICS in line:
-            self._blocks.append({})
-        if self._blocks and (counts := _COUNT.search(line)):
-            if (value := whole_number(counts[2])) is not None:
-                self._blocks[-1].setdefault(counts[1], value)
-            return True
-        if match := _WARNING.search(line):
-            self._categorized(match)
-            return True
-        if match := _DROPPED.search(line):
-            self._dropped += int(match[1])
-            return True
-        for text, kind in _PLAIN.items():
-            if text in line:
-                self.warn(kind, line[line.index(text) :])
-                return True
-        return _STATISTICS in line
+    def _ended(self, match: re.Match[str]) -> None:
+        self._blocks.append({})
+        if counts := _COUNT.search(match.string):
+            self._counted(counts)
+
+    def _counted(self, match: re.Match[str]) -> bool:
+        if self._blocks and (value := whole_number(match[2])) is not None:
+            self._blocks[-1].setdefault(match[1], value)
+        return bool(self._blocks)
 
     def _categorized(self, match: re.Match[str]) -> None:
         kind = match["kind"]
@@ -101,6 +90,20 @@ class ConsoleLog(WarningLog):
         if match["file"] and not self._folders.is_machinery(match["file"]):
             site = CallSite(match["file"], int(match["line"]))
         self.warn(kind, _FUNCTION.sub("", match["text"].strip()), site)
+
+    def _plain(self, match: re.Match[str]) -> None:
+        self.warn(_PLAIN[match[1]], match[0])
+
+    def _lost(self, match: re.Match[str]) -> None:
+        self._dropped += int(match[1])
+
+    FORMS = (
+        (re.compile(_STATISTICS), _ended),
+        (_COUNT, _counted),
+        (_WARNING, _categorized),
+        (re.compile(r"torch_tpu tracing dropped (\d{1,18}) events"), _lost),
+        (re.compile(rf"({'|'.join(_PLAIN)}).*"), _plain),
+    )
 
     def add(self, rows: ProcessRows) -> None:
         """Fill ``counter`` and ``logged_warning``."""

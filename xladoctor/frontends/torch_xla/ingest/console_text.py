@@ -12,9 +12,12 @@ from xladoctor.frontends.torch_xla.ingest.analysis_log import AnalysisReader
 from xladoctor.frontends.torch_xla.ingest.console import Console
 from xladoctor.frontends.torch_xla.ingest.graph_dump import GraphDump
 from xladoctor.frontends.torch_xla.ingest.metrics_figures import printed_duration_ns
-from xladoctor.frontends.torch_xla.ingest.metrics_report import MetricsReader
-from xladoctor.frontends.torch_xla.ingest.metrics_types import NotAMetricsReport, ReportSection
-from xladoctor.frontends.torch_xla.ingest.report_tables import add_section
+from xladoctor.frontends.torch_xla.ingest.metrics_report import (
+    MetricsReader,
+    NotAMetricsReport,
+    ReportSection,
+)
+from xladoctor.frontends.torch_xla.ingest.report_tables import add_metrics
 from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.text_reader import TextPart, TextReader, source_of
@@ -46,7 +49,10 @@ class _Report(TextPart):
         return counts[-1] if counts else None
 
     def add(self, rows: ProcessRows) -> None:
-        add_section(self._newest, rows, self._before)
+        counters = add_metrics(self._newest, rows, self._before)
+        rows.table("counter")
+        for name, value in counters.items():
+            rows.add("counter", name=name, value=value)
 
 
 class _Graphs(TextPart):

@@ -1,4 +1,4 @@
-"""A metric or counter of a metrics report while its lines are read."""
+"""A metric or counter of a metrics report: while its lines are read, and as values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, field
 
 from xladoctor.frontends.torch_xla.ingest.metrics_figures import quantity
-from xladoctor.frontends.torch_xla.ingest.metrics_types import Counter, Metric
 from xladoctor.frontends.torch_xla.ingest.pasted_report import without_note
 
 _MOST_PERCENTILES = 100
@@ -27,6 +26,42 @@ _PERCENTILE = re.compile(r"\s*(\d{1,3}(?:\.\d{1,9})?)%=(\S+)\s*", re.ASCII)
 _COUNTS = frozenset({"Value", "TotalSamples"})
 #: The lines that show a metric's unit, the most reliable first.
 _WITH_UNIT = ("Accumulator", "Percentiles", "ValueRate", "Mean", "StdDev")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric at the time of the report; figures are in ``unit`` and None where not printed.
+
+    Attributes:
+        total_samples: samples since the start of the process or the last ``clear_all()``.
+        accumulator: sum over all samples; durations are exact to the ns up to 104 days, sizes
+            and numbers to two decimals of what is printed.
+        unit: ``ns``, ``bytes`` or ``none`` (a plain number).
+        rate: samples a second, over the newest 1,024 samples.
+        value_rate: ``unit`` a second, over the newest 1,024 samples.
+        percentiles: (percent, value) over the newest 1,024 samples.
+        line: the line of the name, from 1.
+        printed: the accumulator as printed.
+    """
+
+    name: str
+    total_samples: int | None
+    accumulator: float | None
+    unit: str
+    rate: float | None
+    value_rate: float | None
+    percentiles: tuple[tuple[float, float], ...]
+    line: int
+    printed: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """One counter, and the line (from 1) of its name."""
+
+    name: str
+    value: int
+    line: int
 
 
 @dataclass(slots=True)
@@ -68,8 +103,6 @@ class Block:
             rate=self._figure("Rate"),
             value_rate=self._figure("ValueRate"),
             percentiles=percentiles,
-            mean=self._figure("Mean"),
-            stddev=self._figure("StdDev"),
             line=self.line,
             printed=self.figures.get("Accumulator", ""),
         )

@@ -10,19 +10,12 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from sys import intern
-from typing import TYPE_CHECKING
 
-from xladoctor.frontends.torch_xla.ingest.metrics_block import Block
-from xladoctor.frontends.torch_xla.ingest.metrics_figures import parse_bytes, parse_duration_ns
-from xladoctor.frontends.torch_xla.ingest.metrics_types import (
-    Counter,
-    Metric,
-    MetricsReport,
-    NotAMetricsReport,
-    ReportSection,
-)
+from xladoctor.frontends.torch_xla.ingest.metrics_block import Block, Counter, Metric
 from xladoctor.frontends.torch_xla.ingest.pasted_report import (
     EMPHASIS,
     KEYS,
@@ -31,20 +24,6 @@ from xladoctor.frontends.torch_xla.ingest.pasted_report import (
     without_note,
 )
 from xladoctor.ingest.text_reader import source_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = [
-    "Counter",
-    "Metric",
-    "MetricsReport",
-    "NotAMetricsReport",
-    "ReportSection",
-    "parse_bytes",
-    "parse_duration_ns",
-    "read_metrics_report",
-]
 
 _LONGEST_LINE = 1 << 16  # characters; a report's own lines are below 400
 _MOST_NAMES = 10_000  # in one section; a report has a few hundred
@@ -59,6 +38,63 @@ _EXPECTED = (
 _STEP = re.compile(r"\[MetricsData; step=(\d{1,18})\]", re.ASCII)
 _KEY = re.compile(rf"({'|'.join(sorted(KEYS, reverse=True))}):(?=\s|$)", re.ASCII)
 _CHANGING = re.compile(r"\d[\d.,:]*")  # times and other numbers that a log puts before a line
+
+
+class NotAMetricsReport(ValueError):  # noqa: N818 - says what the text is not
+    """A text without a single metric or counter.
+
+    Args:
+        line: the number of lines that were read.
+        expected: what a report would have had.
+    """
+
+    def __init__(self, line: int, expected: str) -> None:
+        super().__init__(f"no metrics report in {line} lines; expected {expected}")
+        self.line = line
+        self.expected = expected
+
+
+@dataclass(frozen=True)
+class ReportSection:
+    """One report. Its figures are parsed on demand: a log may have thousands of reports, and only
+    the newest is needed.
+
+    Attributes:
+        step: the report's number in a file of ``XLA_METRICS_FILE``; None elsewhere.
+        line: its first line, from 1.
+        source: the writer named by the log (``[0]``, ``worker 3``); empty if there is none.
+        of_metrics, of_counters: their blocks.
+    """
+
+    step: int | None
+    line: int
+    source: str
+    of_metrics: Sequence[Block]
+    of_counters: Sequence[Block]
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Its metrics, in the order of the report."""
+        return tuple(lines.metric() for lines in self.of_metrics)
+
+    @cached_property
+    def counters(self) -> tuple[Counter, ...]:
+        """Its counters, in the order of the report."""
+        return tuple(lines.counter() for lines in self.of_counters)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsReport:
+    """All reports of a text, in order of their first lines.
+
+    Attributes:
+        complete: False if something was cut off, unreadable or left out.
+        notes: what that was, each with its line; and how many lines were skipped.
+    """
+
+    sections: tuple[ReportSection, ...]
+    complete: bool
+    notes: tuple[str, ...]
 
 
 def read_metrics_report(lines: Iterable[str]) -> MetricsReport:

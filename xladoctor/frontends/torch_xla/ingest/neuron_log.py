@@ -15,10 +15,8 @@ import re
 
 from xladoctor.ingest.warning_log import WarningLog
 
-_CACHE = re.compile(r"NEURON_CACHE\|\|: Compile cache path: (\S{1,500})")
 #: Folders that Python's ``tempfile`` makes anew at each start.
 _TEMPORARY = re.compile(r"(?:/tmp|/var/tmp|/usr/tmp)/tmp[a-z0-9_]{8}\b")
-_FAILED = re.compile(r"torch\.neuron\.trace failed on (\S{1,200}?);? ")
 _LEFT = re.compile(r"There are \d{1,9} ops .{0,200}not compiled by neuron-cc: ([\w:, ]{1,500})")
 
 
@@ -30,19 +28,16 @@ class NeuronLog(WarningLog):
     MARKS = ("NEURON_CACHE||: Compile cache path: ", "torch.neuron.trace failed on ", "ops of ")
     frontend = "torch_xla"
 
-    def take(self, line: str) -> bool:
-        """Take a line; False if it is not part of the log."""
-        if match := _CACHE.search(line):
-            if _TEMPORARY.match(match[1]):
-                self.warn("Neuron's cache is temporary", match[1])
-        elif match := _FAILED.search(line):
-            self._on_host(match[1])
-        elif match := _LEFT.search(line):
-            self._on_host(match[1].strip(" ,"))
-        else:
-            return False
-        return True
+    def _cache(self, match: re.Match[str]) -> None:
+        if _TEMPORARY.match(match[1]):
+            self.warn("Neuron's cache is temporary", match[1])
 
-    def _on_host(self, what: str) -> None:
+    def _on_host(self, match: re.Match[str]) -> None:
         self.frontend = "torch"  # this package is without torch_xla
-        self.warn("Neuron runs on the CPU", what)
+        self.warn("Neuron runs on the CPU", match[1].strip(" ,"))
+
+    FORMS = (
+        (re.compile(r"NEURON_CACHE\|\|: Compile cache path: (\S{1,500})"), _cache),
+        (re.compile(r"torch\.neuron\.trace failed on (\S{1,200}?);? "), _on_host),
+        (_LEFT, _on_host),
+    )

@@ -9,7 +9,7 @@ from xladoctor.frontends.torch_xla.ingest.metrics_report import (
     NotAMetricsReport,
     read_metrics_report,
 )
-from xladoctor.frontends.torch_xla.ingest.report_tables import add_report
+from xladoctor.frontends.torch_xla.ingest.report_tables import add_metrics
 from xladoctor.ingest.graph_log import Block, GraphLog
 from xladoctor.ingest.interface import Notes, ProcessRows
 from xladoctor.ingest.regular import lines_in
@@ -44,7 +44,12 @@ def read_metrics(path: Path, rows: ProcessRows) -> dict[str, int | None] | None:
         if lines is None:
             return None
         try:
-            return add_report(read_metrics_report(lines), rows, str(path))
+            report = read_metrics_report(lines)
         except NotAMetricsReport as error:
             rows.lose(f"{path}: {error}")
             return None
+    newest = report.sections[-1]  # counts are cumulative
+    if (count := len(report.sections)) > 1:
+        rows.notes.append(f"{path}: {count} reports in it; the newest is used (line {newest.line})")
+    rows.notes.extend(f"{path}: {note}" for note in report.notes)
+    return add_metrics(newest, rows)
