@@ -54,12 +54,9 @@ class CompileLines:
         for line in self._breaks:
             self._break(line)
         for split in self._splits:
-            self._rows.add(
-                "split_collective",
-                operator=split.operator,
-                calls=self._sites.launches.get(split.site),
-                site=split.place,
-            )
+            calls = self._sites.launches.get(split.site)
+            row = {"operator": split.operator, "calls": calls, "site": split.place}
+            self._rows.add_row("split_collective", row)
         if self._sites.parts is not None:
             self._rows.table("graph_break")
             self._rows.table("split_collective")
@@ -90,14 +87,9 @@ class CompileLines:
             self._changes(number, line, line.against)
         if line.repeated is not None:
             site, op, copies, operations, part = line.repeated
+            repeated = {"op": op, "copies": copies, "operations": operations}
             self._rows.add(
-                "repeated_line",
-                index=number,
-                op=op,
-                copies=copies,
-                operations=operations,
-                part=min(1.0, part),
-                site=site,
+                "repeated_line", index=number, **repeated, part=min(1.0, part), site=site
             )
         self._captured(number, line)
 
@@ -136,23 +128,18 @@ class CompileLines:
             )
 
     def _phases(self, line: Phases) -> None:
-        number = None if line.number is None else line.number - 1
-        if number is not None and 0 <= number < len(self.times):
+        number = None
+        if line.number is not None and 0 < line.number <= len(self.times):
+            number = line.number - 1
             timed = self.times[number]
             spent = (timed.duration_ns or 0) + sum(line.phases.values())
             self.times[number] = timed._replace(duration_ns=spent)
-        else:
-            number = None
         self._add_phases(number, line.phases)
 
     def _add_phases(self, compilation: int | None, phases: Mapping[str, int]) -> None:
         for phase, nanoseconds in phases.items():
-            self._rows.add(
-                "compile_phase",
-                compilation=compilation,
-                phase=phase,
-                duration_ns=nanoseconds,
-            )
+            row = {"compilation": compilation, "phase": phase, "duration_ns": nanoseconds}
+            self._rows.add_row("compile_phase", row)
 
     def _take_unbroken(self, line: Unbroken) -> None:
         self._unbroken.add((line.site, line.function))

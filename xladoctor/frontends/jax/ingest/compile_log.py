@@ -93,17 +93,13 @@ class _Miss:
         if any(line.startswith(_ANEW) for line in self.lines):
             return [] if self.is_an_operation else [self._anew()]
         if values := [match for line in self.lines if (match := _VALUES.match(line))]:
-            return [
-                min(
-                    (_of_values("", match[2], match[1]) for match in values),
-                    key=lambda change: change.what,
-                )
-            ]
+            found = [_of_values("", match[2], match[1]) for match in values]
+            return [min(found, key=lambda change: change.what)]
         tree = any(_TREE in line for line in self.lines)
-        found = [change for line in self.lines if (change := _change(line, tree))]
-        if not found and any(map(_CONTEXT.search, self.lines)):
+        changes = [change for line in self.lines if (change := _change(line, tree))]
+        if not changes and any(map(_CONTEXT.search, self.lines)):
             return [Change("configuration", "", "", "")]
-        return found
+        return changes
 
     @property
     def is_an_operation(self) -> bool:
@@ -254,18 +250,10 @@ class CompileLog(CompilerLog):
             changes = [Change("same_types", "", "", "")]
         earlier.append(len(self.compilations))
         del earlier[:-_KEPT]
-        self.compilations.append(
-            _Compiled(
-                name,
-                arguments,
-                None if seconds is None else nanoseconds(seconds),
-                name in self._cached,
-                site,
-                self._at[site, name],
-                against,
-                changes,
-            )
-        )
+        took = None if seconds is None else nanoseconds(seconds)
+        cached, ordinal = name in self._cached, self._at[site, name]
+        made = _Compiled(name, arguments, took, cached, site, ordinal, against, changes)
+        self.compilations.append(made)
         self._cached.discard(name)
         self._at[site, name] += 1
 
@@ -304,18 +292,10 @@ class CompileLog(CompilerLog):
             return
         add_process(FRONTEND, rows)
         for number, made in enumerate(self.compilations):
-            rows.add(
-                "compilation",
-                **compilation(
-                    number,
-                    made.name,
-                    made.ordinal,
-                    made.site,
-                    cached=made.cached or None,
-                    duration_ns=made.duration_ns,
-                ),
-            )
-        self._add_changes({number: number for number in range(len(self.compilations))}, rows)
+            columns = {"cached": made.cached or None, "duration_ns": made.duration_ns}
+            row = compilation(number, made.name, made.ordinal, made.site, **columns)
+            rows.add("compilation", **row)
+        self._add_changes(dict(enumerate(range(len(self.compilations)))), rows)
         note_few(len(self.compilations), rows)
 
     def _place(self, first: int, rows: ProcessRows) -> None:
@@ -333,9 +313,7 @@ class CompileLog(CompilerLog):
                     table[name][row] = getattr(made.site, name)
             table["cause"][row] = f"jit({made.name})"
             table["ordinal"][row] = (table["ordinal"][row] or 0) + before[made.name]
-        self._add_changes(
-            {number: table["index"][row] for number, row in enumerate(own, first)}, rows
-        )
+        self._add_changes(dict(enumerate((table["index"][row] for row in own), first)), rows)
 
     def _add_changes(self, indices: Mapping[int, int], rows: ProcessRows) -> None:
         """Fill ``key_change`` of these compilations, by their numbers in the log."""

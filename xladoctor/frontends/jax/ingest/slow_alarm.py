@@ -68,11 +68,8 @@ class SlowAlarm(CompilerLog):
     @property
     def LACKING(self) -> str:  # type: ignore[override]  # noqa: N802 - as in the base class
         """What is missing: constant folding alone is reported, but is no basis for findings."""
-        folded = max(
-            (each for each in self._slow if each.module is None),
-            key=lambda each: each.seconds,
-            default=None,
-        )
+        folding = [each for each in self._slow if each.module is None]
+        folded = max(folding, key=lambda each: each.seconds, default=None)
         if self._unoptimized:
             return (
                 "XLA says that it was built without compiler optimizations, which makes it compile"
@@ -161,19 +158,12 @@ class SlowAlarm(CompilerLog):
         add_process(FRONTEND, rows)
         self._end()
         earlier: Counter[str] = Counter()
-        modules = [each for each in self._slow if each.module]
-        for number, each in enumerate(modules):
-            name = re.sub(r"^jit_|\.\d+$", "", str(each.module))
-            rows.add(
-                "compilation",
-                **compilation(
-                    number,
-                    name,
-                    earlier[name],
-                    NOWHERE,
-                    duration_ns=nanoseconds(each.seconds) if each.ended else None,
-                ),
-            )
+        modules = [(each, each.module) for each in self._slow if each.module]
+        for number, (each, module) in enumerate(modules):
+            name = re.sub(r"^jit_|\.\d+$", "", module)
+            took = nanoseconds(each.seconds) if each.ended else None
+            row = compilation(number, name, earlier[name], NOWHERE, duration_ns=took)
+            rows.add("compilation", **row)
             if not each.ended:
                 least = f"compiling {name} took at least {duration(each.seconds)}"
                 add_warning(LoggedWarning("slow compilation", least), rows)

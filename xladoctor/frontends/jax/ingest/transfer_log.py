@@ -84,24 +84,16 @@ class TransferLog(CompilerLog):
         aval, shaped = _AVAL.search(match[4]), _SHAPE.search(match[4])
         dtype, sizes = aval.groups() if aval else shaped.groups()[::-1] if shaped else (None, None)
         sizes = sizes if sizes is not None and re.fullmatch(r"[\d, ]*", sizes) else None
-        self._transfers.append(
-            _Transfer(
-                _DIRECTIONS.get((match[2], match[3]), "to_host"),
-                dtype,
-                tuple(map(int, re.findall(r"\d{1,18}", sizes))) if sizes is not None else None,
-                site,
-            )
-        )
+        shape = None if sizes is None else tuple(map(int, re.findall(r"\d{1,18}", sizes)))
+        direction = _DIRECTIONS.get((match[2], match[3]), "to_host")
+        self._transfers.append(_Transfer(direction, dtype, shape, site))
 
     def add(self, rows: ProcessRows) -> None:
         """Fill ``transfer``."""
         self._close()
         add_process(FRONTEND, rows)
-        sites = {
-            (each.dtype, each.shape): each.site
-            for each in self._transfers
-            if each.site is not NOWHERE
-        }
+        placed = [each for each in self._transfers if each.site is not NOWHERE]
+        sites = {(each.dtype, each.shape): each.site for each in placed}
         for each in self._transfers:
             site = sites.get((each.dtype, each.shape), each.site)
             rows.add(

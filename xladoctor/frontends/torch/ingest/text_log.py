@@ -279,17 +279,15 @@ class TextLog(CompilerLog):
                 change = function.failed.change(reason, number) if reason else None
                 if change and change.what == "function" and function.is_wrapper:
                     reason, ordinal = None, 0  # another function, which the log does not name
-                rows.add(
-                    "compilation",
-                    **compilation(index, function.name, ordinal, function.site, compile_id=number),
-                )
+                row = compilation(index, function.name, ordinal, function.site, compile_id=number)
+                rows.add("compilation", **row)
                 ordinal += 1
                 if reason and change:
                     used = used_at(reason, files, FOLDERS)
                     against = at.get(guards.compared_with(reason) or "", index - 1)
                     hint = guards.hint(reason)
-                    row = key_change(index, against, change, used, "used", hint=hint)
-                    rows.add("key_change", **row)
+                    changed = key_change(index, against, change, used, "used", hint=hint)
+                    rows.add("key_change", **changed)
             first += len(at)
         note_few(first, rows)
 

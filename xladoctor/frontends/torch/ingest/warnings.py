@@ -63,8 +63,9 @@ class TorchWarnings(WarningLog):
         if mark is None:
             return self._further(text)
         self._close()
-        reason = _REASON.search(text[text.index(mark) :])
-        self._open = _KINDS[mark], reason[1].rstrip(". ") if reason else text[text.index(mark) :]
+        text = text[text.index(mark) :]
+        reason = _REASON.search(text)
+        self._open = _KINDS[mark], reason[1].rstrip(". ") if reason else text
         return True
 
     def _further(self, text: str) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -76,45 +77,46 @@ class LaunchRecords:
             return True
         if "chromium_event" in record.fields and PREFIX in record.payload:
             self.frontend = FRONTEND
-            self._close()
-            try:
-                self._open = _launch(json.loads(record.payload))
-            except _UNREADABLE:
-                self._damaged += 1
+            self._begin(lambda: json.loads(record.payload))
             return True
         return False
 
     def _artifact(self, artifact: str, record: LogRecord) -> None:
-        if artifact == _MODULE:
+        if artifact == _GRAPH:
+            self._graph(record)
+        elif artifact == _MODULE:
             if self._latest is not None and _BACKWARD in record.payload.partition("\n")[0]:
                 self._latest["backward"] = True
             self._latest = None
-        elif artifact != _GRAPH:
-            if artifact not in _OF_FUNCTIONS:
-                self._unknown[artifact] += 1
-        else:
-            self._graph(record)
+        elif artifact not in _OF_FUNCTIONS:
+            self._unknown[artifact] += 1
 
     def _graph(self, record: LogRecord) -> None:
         fields = record.fields["artifact"]
         if self._open is None or self._open["name"] != fields.get("op_name"):
-            self._close()  # its event is lost: the graph's own fields say the same
-            try:
-                self._open = _launch({"name": fields["op_name"], "args": fields})
-            except _UNREADABLE:
-                self._damaged += 1
-                return
+            # Its event is lost: the graph's own fields say the same.
+            self._begin(lambda: {"name": fields["op_name"], "args": fields})
+        if self._open is None:
+            return
         text = record.payload
         if text.startswith(_END) or f"\n{_END}" in text or len(text) > _LONG:
-            self._open["executable"] = executable(text, self._open["name"].removeprefix(PREFIX))
+            self._open["executable"] = executable(text, _operator(self._open))
         self._close()
+
+    def _begin(self, event: Callable[[], dict[str, Any]]) -> None:
+        """Open a launch, given as its event."""
+        self._close()
+        try:
+            self._open = _launch(event())
+        except _UNREADABLE:
+            self._damaged += 1
 
     def _close(self) -> None:
         """Count the open launch."""
         event, self._open, self._latest = self._open, None, None
         if event is None:
             return
-        name = event["name"].removeprefix(PREFIX)
+        name = _operator(event)
         if event["compile_failed"]:
             self._failed.append(name)
         elif event["reason"] == COMPILED:
@@ -145,35 +147,18 @@ class LaunchRecords:
             group.number = number
             site = group.site or NOWHERE
             placed = calls.place({"end_ns": group.began_ns or None, "compile_id": "", "ordinal": 1})
-            row = compilation(
-                number,
-                group.operator,
-                group.ordinal,
-                site,
-                launches=grouping.cycles.count or passes[site],
-                compile_id=None,
-                end_ns=None,
-                duration_ns=None,
-            )
+            launches = grouping.cycles.count or passes[site]
+            row = compilation(number, group.operator, group.ordinal, site, launches=launches)
             rows.add("compilation", **{**row, **placed})
             for nth, change in enumerate(group.changes if group.against else ()):
                 against = group.against.number if group.against else None
                 rows.add_row("key_change", key_change(number, against, change, nth=nth))
-        for site, count in launched.items():
-            self._add_launches(site, count, True, rows)
+        counts = [(site, count, True) for site, count in launched.items()]
         if self._functions:
-            self._add_launches(NOWHERE, self._functions, False, rows)
-
-    def _add_launches(self, site: CallSite, count: int, operations: bool, rows: Gathered) -> None:
-        rows.add(
-            "launch",
-            count=count,
-            work=None,
-            steps=0,
-            operations=operations,
-            parts=None,
-            **site.columns(),
-        )
+            counts.append((NOWHERE, self._functions, False))
+        for site, count, operations in counts:
+            columns = {"count": count, "work": None, "steps": 0, "operations": operations}
+            rows.add("launch", **columns, parts=None, **site.columns())
 
     def _batches(self, grouping: Grouping) -> list[tuple[list[dict[str, Any]], CallSite | None]]:
         """New executables with the site of the latest backward pass; each such pass begins one."""
@@ -192,9 +177,8 @@ class LaunchRecords:
     ) -> tuple[Counter[CallSite], Counter[CallSite]]:
         """Launches at each line, and how often the program came there; numbers their steps.
 
-        Without an optimizer, steps are
-        the iterations of a loop; in a log that shows none, a line's steps are counted by how often
-        it follows another, or if it never does, by its operators.
+        Without an optimizer, steps are the iterations of a loop; in a log that shows none, a line's
+        steps are counted by how often it follows another, or if it never does, by its operators.
         """
         sites: list[CallSite] = []
         for batch, backward in batches:
@@ -208,7 +192,7 @@ class LaunchRecords:
         before: CallSite | None = None
         for at, number in enumerate(self._order):
             event = self._new[-1 - number] if number < 0 else None
-            name = event["name"].removeprefix(PREFIX) if event else names[number]
+            name = _operator(event) if event else names[number]
             if event is None:
                 site = course.next_site(name) or NOWHERE
             else:
@@ -223,9 +207,8 @@ class LaunchRecords:
             found = event["executable"] if event else None
             step = grouping.cycles.step_of(name, found, event is not None and is_deferred(event))
             if event is not None:
-                event["step"] = step
-                event["at"] = at
-                event["pass"] = site, passes[site] - 1, operators[name, site] - 1
+                of_site = site, passes[site] - 1, operators[name, site] - 1
+                event |= {"step": step, "at": at, "pass": of_site}
         if not grouping.cycles.ended:
             self._number(passes, operators)
         return launched, passes
@@ -250,8 +233,7 @@ class LaunchRecords:
         """The number of a launch's operator."""
         if number >= 0:
             return number
-        name = self._new[-1 - number]["name"].removeprefix(PREFIX)
-        return self._names.setdefault(name, len(self._names))
+        return self._names.setdefault(_operator(self._new[-1 - number]), len(self._names))
 
     def _is_named(self, file: str) -> bool:
         return self._folders.kind(file) != "machinery"
@@ -286,7 +268,7 @@ class LaunchRecords:
                 "compilation",
                 "key_change",
             )
-        compiled = {event["name"].removeprefix(PREFIX) for event in self._new}
+        compiled = set(map(_operator, self._new))
         lost = [name for name in self._names if name not in compiled]
         if lost:
             names = ", ".join(lost[:3]) + (" and others" if len(lost) > 3 else "")
@@ -295,6 +277,11 @@ class LaunchRecords:
                 " latest 10,000 launches of each 5 s",
                 *TABLES,
             )
+
+
+def _operator(event: dict[str, Any]) -> str:
+    """The name of the operator that a launch is of."""
+    return str(event["name"].removeprefix(PREFIX))
 
 
 def _ignore(site: CallSite) -> None:

@@ -11,6 +11,7 @@ from functools import partial
 from xladoctor.frontends.torch_xla.ingest.analysis_log import AnalysisReader
 from xladoctor.frontends.torch_xla.ingest.console import Console
 from xladoctor.frontends.torch_xla.ingest.graph_dump import GraphDump
+from xladoctor.frontends.torch_xla.ingest.metrics_block import Metric
 from xladoctor.frontends.torch_xla.ingest.metrics_figures import printed_duration_ns
 from xladoctor.frontends.torch_xla.ingest.metrics_report import (
     MetricsReader,
@@ -140,10 +141,10 @@ class TorchXlaText(TextReader):
         for source, section in newest.items():
             yield source, _Report(section, before.get(source))
         logs = {source: reader.log for source, reader in self._analysis.items()}
+        logs = {source: log for source, log in logs.items() if log.blocks}
         for source, log in logs.items():
-            if log.blocks:
-                yield source, _Graphs(log)
-        if self._graphs.blocks and not any(log.blocks for log in logs.values()):
+            yield source, _Graphs(log)
+        if self._graphs.blocks and not logs:
             yield _ordinal(self._name), _Dump(GraphLog(tuple(self._graphs.blocks)))
         for source, console in self._consoles.items():
             if console:
@@ -208,24 +209,18 @@ def _cleared(earlier: ReportSection, later: ReportSection) -> bool:
 
 def _overstated(reports: Iterable[ReportSection]) -> list[str]:
     """Notes that a report overstates its durations, with the worst one as an example."""
-    off = [
-        (
-            printed_duration_ns(metric.printed) - metric.accumulator,
-            metric.name,
-            metric.printed,
-            metric.accumulator,
-        )
-        for report in reports
-        for metric in report.metrics
-        if metric.unit == "ns" and metric.accumulator
-    ]
-    most, name, printed, truth = max(off, default=(0.0, "", "", 0.0))
-    if most < _MISPRINT_NS:
+    timed = [m for report in reports for m in report.metrics if m.unit == "ns" and m.accumulator]
+    worst = max(timed, key=_excess, default=None)
+    if worst is None or _excess(worst) < _MISPRINT_NS:
         return []
     return [
-        f"torch_xla rounds the units of a duration where it should cut them off: {name}"
-        f" {printed} is {duration(truth / 1e9)}"
+        f"torch_xla rounds the units of a duration where it should cut them off: {worst.name}"
+        f" {worst.printed} is {duration((worst.accumulator or 0) / 1e9)}"
     ]
+
+
+def _excess(metric: Metric) -> float:
+    return printed_duration_ns(metric.printed) - (metric.accumulator or 0)
 
 
 def contradictions(reports: Iterable[ReportSection]) -> Iterator[str]:
