@@ -35,14 +35,20 @@ def capture(executable: str = sys.executable) -> Check:
             )
     words = done.stdout.split()[-2:]
     said = " ".join(done.stderr.split())[:300]
-    if done.returncode or words[:1] != ["True"]:
-        return _not_started(executable, words[1:] == ["1"], said)
-    if "sitecustomize" in said:
-        return warning(
+    if words[1:] == ["1"] and (done.returncode or words[0] != "True"):
+        return failure(
             "capture",
-            f"starts, but your sitecustomize fails: {said}",
-            "fix or remove it",
+            f"{executable} ignores PYTHONPATH",
+            "it is a wrapper that runs Python with -E or -I; use the Python behind it:"
+            " xladoctor run -- /path/to/python train.py",
         )
+    if done.returncode or words[:1] != ["True"]:
+        fault = f"does not start{said and f': {said}'}"
+        advice = f"see what Python does when it starts: {executable} -v -c pass"
+        return failure("capture", fault, advice)
+    if "sitecustomize" in said:
+        found = f"starts, but your sitecustomize fails: {said}"
+        return warning("capture", found, "fix or remove it")
     return ok("capture", "starts with the program's Python")
 
 
@@ -56,18 +62,4 @@ def _start(executable: str, run_directory: str) -> subprocess.CompletedProcess[s
         timeout=_LIMIT_S,
         stdin=subprocess.DEVNULL,
         env={**os.environ, **handed_down(Path(run_directory), Options())},
-    )
-
-
-def _not_started(executable: str, ignores: bool, said: str) -> Check:
-    if ignores:
-        return failure(
-            "capture",
-            f"{executable} ignores PYTHONPATH",
-            "it is a wrapper that runs Python with -E or -I; use the Python behind it:"
-            " xladoctor run -- /path/to/python train.py",
-        )
-    fault = f"does not start{said and f': {said}'}"
-    return failure(
-        "capture", fault, f"see what Python does when it starts: {executable} -v -c pass"
     )

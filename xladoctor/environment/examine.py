@@ -58,22 +58,20 @@ def _none_installed() -> list[Check]:
 
 
 def _before() -> list[Check]:
-    return [
-        *_guarded("Python", host.python),
-        *_guarded("system", host.system),
-        *_guarded("xladoctor", host.xladoctor),
-    ]
+    checks = {"Python": host.python, "system": host.system, "xladoctor": host.xladoctor}
+    return [each for name, check in checks.items() for each in _guarded(name, check)]
 
 
 def _around() -> list[Check]:
     hindering = [setting for framework in frameworks() for setting in framework.settings]
-    return [
-        *_guarded("settings", partial(variables.settings, hindering)),
-        *_guarded("capture", capture.capture),
-        *_guarded("run directory", storage.run_directory),
-        *_guarded("decoder cache", storage.decoder_cache),
-        *_guarded("stacks", stacks.stacks),
-    ]
+    checks: dict[str, Callable[[], Check | list[Check]]] = {
+        "settings": partial(variables.settings, hindering),
+        "capture": capture.capture,
+        "run directory": storage.run_directory,
+        "decoder cache": storage.decoder_cache,
+        "stacks": stacks.stacks,
+    }
+    return [each for name, check in checks.items() for each in _guarded(name, check)]
 
 
 def _guarded(name: str, check: Callable[[], Check | list[Check]]) -> list[Check]:

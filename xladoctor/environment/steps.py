@@ -5,10 +5,12 @@ Every probe runs the same small step twice, and records one with the framework's
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable
 from importlib import metadata
+from pathlib import Path
 
 from xladoctor.environment.child import Outcomes
 from xladoctor.environment.interface import Check, failure, ok
@@ -61,6 +63,21 @@ def required(package: str, pattern: str) -> str:
         return ""
     matches = [re.match(pattern, requirement) for requirement in requirements]
     return next((match[1] for match in matches if match), "")
+
+
+def release(version: str | None) -> str:
+    """The numbers of a version without the build: 2.9.0 for ``2.9.0+cpu``."""
+    match = re.match(r"\d+(\.\d+)*", version or "")
+    return match[0] if match else ""
+
+
+def own_libtpu() -> Check | None:
+    """Whether the libtpu that the environment names is there; None if it names none."""
+    if not (own := os.environ.get("TPU_LIBRARY_PATH")):
+        return None
+    if Path(own).is_file():
+        return ok("libtpu", f"TPU_LIBRARY_PATH={own}")
+    return failure("libtpu", f"TPU_LIBRARY_PATH={own} is not a file", "unset it")
 
 
 def counted(devices: Iterable[str]) -> str:

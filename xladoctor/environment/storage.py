@@ -24,11 +24,8 @@ def run_directory() -> Check:
             file.write(b"x")
         free = shutil.disk_usage(here).free
     except OSError as error:
-        return failure(
-            "run directory",
-            f"cannot write here: {error.strerror}",
-            "change to a directory you can write to, or name one with `xladoctor run --output`",
-        )
+        advice = "change to a directory you can write to, or name one with `xladoctor run --output`"
+        return failure("run directory", f"cannot write here: {error.strerror}", advice)
     room = f"{here}: {_size(free)} free"
     if free >= _SCARCE:
         return ok("run directory", room)
@@ -46,11 +43,8 @@ def decoder_cache() -> Check:
     try:
         compiled.compiler()
     except Exception as error:  # a broken numba or LLVM can raise anything
-        return failure(
-            "decoder cache",
-            f"numba cannot be imported: {error}",
-            "pip install --force-reinstall numba llvmlite",
-        )
+        advice = "pip install --force-reinstall numba llvmlite"
+        return failure("decoder cache", f"numba cannot be imported: {error}", advice)
     if compiled.no_cache_reason() is None:
         return ok("decoder cache", os.environ["NUMBA_CACHE_DIR"])
     return warning(

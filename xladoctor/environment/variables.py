@@ -71,16 +71,8 @@ def _debugging(environment: Mapping[str, str]) -> list[Check]:
     variables = Ingested()
     variables.table("environment")
     for name, value in environment.items():
-        variables.add(
-            "environment",
-            process=0,
-            name=name,
-            value=value,
-            set_by="environment",
-            file=None,
-            line=None,
-            function=None,
-        )
+        nowhere = dict.fromkeys(("file", "line", "function"))
+        variables.of(0).add("environment", name=name, value=value, set_by="environment", **nowhere)
     rules = [rule for rule in load_rules() if rule.needs == ["environment"]]
     evidence = derive(build(variables, "-", Elsewhere("text")))
     findings = diagnose(evidence, rules).findings

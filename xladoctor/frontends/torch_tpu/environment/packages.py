@@ -68,11 +68,9 @@ def versions(outcomes: Outcomes) -> Check:
 
 def libtpu(outcomes: Outcomes) -> Check:
     """Whether libtpu is there, in a version that TorchTPU accepts."""
-    name, own = "libtpu", os.environ.get("TPU_LIBRARY_PATH")
-    if own:
-        if Path(own).is_file():
-            return ok(name, f"TPU_LIBRARY_PATH={own}")
-        return failure(name, f"TPU_LIBRARY_PATH={own} is not a file", "unset it")
+    if own := steps.own_libtpu():
+        return own
+    name = "libtpu"
     installed, least = steps.installed(name), steps.required("torch_tpu", _LIBTPU)
     wanted = f"pip install 'libtpu{least and f'>={least}'}'"
     if installed is None:
@@ -114,8 +112,8 @@ def libraries() -> list[Release]:
 
 def _release(version: str) -> Release:
     """The numbers of a version without what follows: 2, 13, 0 for ``2.13.0+cpu``."""
-    match = re.match(r"\d+(\.\d+)*", version)
-    return tuple(map(int, match[0].split("."))) if match else ()
+    numbers = steps.release(version)
+    return tuple(map(int, numbers.split("."))) if numbers else ()
 
 
 def _text(release: Release) -> str:

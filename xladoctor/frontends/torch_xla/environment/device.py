@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from importlib import metadata
-from pathlib import Path
 
 from xladoctor.environment import steps
 from xladoctor.environment.child import Outcomes
@@ -82,11 +81,8 @@ def libtpu(outcomes: Outcomes) -> Check:
     chips = outcomes["torch_xla"].facts.get("tpu_chips")
     if not (os.environ.get("PJRT_DEVICE", "").startswith("TPU") or chips):
         return skipped("libtpu", "no TPU is visible or requested")
-    own = os.environ.get("TPU_LIBRARY_PATH")
-    if own:
-        if Path(own).is_file():
-            return ok("libtpu", f"TPU_LIBRARY_PATH={own}")
-        return failure("libtpu", f"TPU_LIBRARY_PATH={own} is not a file", "unset it")
+    if own := steps.own_libtpu():
+        return own
     installed = steps.installed("libtpu") or steps.installed("libtpu-nightly")
     wanted = steps.required("torch_xla", r"libtpu==([\w.]+)")
     if installed is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 
 from xladoctor.environment import steps
@@ -24,7 +23,7 @@ def torch_missing(outcomes: Outcomes) -> Check | None:
 def torch_xla_unfit(outcomes: Outcomes) -> Check | None:
     """Whether torch_xla is not installed at all, or built for another torch."""
     if _missing("torch_xla", outcomes):
-        wanted = release(version("torch", outcomes)) or "2.9.0"
+        wanted = steps.release(version("torch", outcomes)) or "2.9.0"
         return failure(
             "torch_xla",
             f"not installed for {sys.executable}",
@@ -33,8 +32,8 @@ def torch_xla_unfit(outcomes: Outcomes) -> Check | None:
     if "undefined symbol" not in outcomes["torch_xla"].error:
         return None
     ours = version("torch", outcomes)
-    wanted = release(version("torch_xla", outcomes)) or "2.9.0"
-    if release(ours) == wanted:  # the numbers agree, the builds do not
+    wanted = steps.release(version("torch_xla", outcomes)) or "2.9.0"
+    if steps.release(ours) == wanted:  # the numbers agree, the builds do not
         cure = f"pip install --force-reinstall 'torch=={wanted}' 'torch_xla=={wanted}'"
     else:
         cure = f"pip install 'torch=={wanted}'"
@@ -53,8 +52,8 @@ def versions(outcomes: Outcomes) -> Check:
         if not known:
             return skipped("versions", f"{name} is not installed as a package")
     both = f"torch {ours} with torch_xla {xla}"
-    wanted = release(xla)
-    if release(ours) == wanted:
+    wanted = steps.release(xla)
+    if steps.release(ours) == wanted:
         return ok("versions", f"{both}: they match")
     works = outcomes["torch_xla"].done and _minor(ours) == _minor(xla)
     judge = warning if works else failure
@@ -71,14 +70,8 @@ def version(name: str, outcomes: Outcomes) -> str | None:
     return steps.installed(name)
 
 
-def release(text: str | None) -> str:
-    """The numbers of a version without the build: 2.9.0 for ``2.9.0+cpu``."""
-    match = re.match(r"\d+(\.\d+)*", text or "")
-    return match[0] if match else ""
-
-
 def _minor(text: str | None) -> list[str]:
-    return release(text).split(".")[:2]
+    return steps.release(text).split(".")[:2]
 
 
 def _missing(name: str, outcomes: Outcomes) -> bool:

@@ -115,17 +115,10 @@ class Console(TextPart):
         )
         for name in {**self.samples, **self.longest_ns}:
             if name not in metrics:
-                rows.add(
-                    "metric",
-                    name=name,
-                    unit="ns",
-                    samples=self.samples.get(name),
-                    since=None,
-                    p50=None,
-                    growth=None,
-                    accumulator=self.longest_ns.get(name),
-                    p99=self.longest_ns.get(name),
-                )
+                longest = self.longest_ns.get(name)
+                row = {"name": name, "unit": "ns", "samples": self.samples.get(name)}
+                row |= {"since": None, "p50": None, "growth": None}
+                rows.add("metric", **row, accumulator=longest, p99=longest)
         if self.steps is not None and _STEPS not in counters:
             rows.add("counter", name=_STEPS, value=self.steps)
         counted = self._add_places(rows)
@@ -144,14 +137,8 @@ class Console(TextPart):
             op = called.get(_entry(place.frames, folders)) if place.op in ("", _ALL) else place.op
             if op:
                 counted[op] = counted.get(op, 0) + place.count
-            rows.add(
-                "fallback",
-                op=op,
-                count=place.count,
-                duration_ns=None,
-                compile_ns=None,
-                **folders.locate(place.frames).columns(),
-            )
+            row = {"op": op, "count": place.count, "duration_ns": None, "compile_ns": None}
+            rows.add("fallback", **row, **folders.locate(place.frames).columns())
         return counted
 
 
