@@ -38,6 +38,10 @@ class CompilerFile(NamedTuple):
     read: Callable[[Path, ProcessRows], str | None]
 
 
+#: What is raised where a record of a structured log has another form than it should.
+UNREADABLE = (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError)
+
+
 class LogRecord(NamedTuple):
     """A record of a structured log: its object, and the text below it."""
 

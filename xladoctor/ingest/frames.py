@@ -18,18 +18,8 @@ from xladoctor.quantities import whole_number
 _DIGITS = 9  # no line number has more
 _INSTALLED = ("/site-packages/", "/dist-packages/")
 #: Common names of decorators' wrappers, for frames that the capture did not classify.
-_PASSING = frozenset(
-    (
-        "wrapper",
-        "wrapped",
-        "_wrapper",
-        "_wrapped",
-        "decorated",
-        "inner",
-        "inner_wrapper",
-        "wrapped_function",
-        "wrapped_func",
-    )
+_PASSING = re.compile(
+    r"_?wrapp(?:er|ed)|decorated|inner(?:_wrapper)?|wrapped_func(?:tion)?", re.ASCII
 )
 
 
@@ -136,7 +126,7 @@ class Folders:
 
     def passes_on(self, frame: Frame) -> bool:
         """Whether a library's frame only passes a call on, as the wrappers of decorators do."""
-        return self.passing.get((frame.file, frame.line), frame.function in _PASSING)
+        return self.passing.get((frame.file, frame.line), bool(_PASSING.fullmatch(frame.function)))
 
     def _package(self, file: str) -> str | None:
         file = file.replace("\\", "/")

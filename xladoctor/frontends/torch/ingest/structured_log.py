@@ -19,11 +19,11 @@ from typing import Any
 from xladoctor.facts.graphs import UNNAMED
 from xladoctor.frontends.torch.ingest.failed_guards import FailedGuards, used_at
 from xladoctor.frontends.torch.ingest.structured_records import TABLES, records
-from xladoctor.frontends.torch.ingest.text_records import Break
+from xladoctor.frontends.torch.ingest.text_records import Break, Limit
 from xladoctor.ingest.compiled_calls import Calls, add_placed, calls_of
 from xladoctor.ingest.compiler_log import compilation, key_change
 from xladoctor.ingest.compressed import Unpacked
-from xladoctor.ingest.formats import LogRecord, all_formats
+from xladoctor.ingest.formats import UNREADABLE, LogRecord, all_formats
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import IngestError, ProcessRows
@@ -43,15 +43,6 @@ _CACHE = {"fx_graph_cache_hit": True, "fx_graph_cache_miss": False}
 _ENTRY = ("compile_wrapper", "_fn")
 _MOST_OF_FAILURE = 200
 _LONGEST = 5_000  # characters of a guard
-_UNREADABLE = (
-    TypeError,
-    ValueError,
-    KeyError,
-    AttributeError,
-    IndexError,
-    OverflowError,
-    RecursionError,
-)
 _MOST_NS = 2**62
 _MOST_LINES = 2**31 - 1
 
@@ -103,7 +94,7 @@ def read_structured_log(file: Path, rows: ProcessRows) -> str | None:
                 try:
                     if not any(backend.take(record) for backend in backends):
                         reader.take(record)
-                except _UNREADABLE as error:
+                except UNREADABLE as error:
                     rows.lose(
                         f"{file}: a record of compilation {record.id} is none that"
                         f" PyTorch writes ({error!r}); skipped",
@@ -265,24 +256,10 @@ class _Reader:
         used = NOWHERE if at is None else self._used(reason, at)
         called_at = {} if at is None else self._compilations[at]
         count = len(self._of_frame[frame])
-        self._rows.add(
-            "compile_limit",
-            compiled=self._names.get(frame),
-            defined_file=None,
-            defined_line=None,
-            name=name,
-            size=count or None,
-            ordinal=count,
-            launches=None,
-            dynamic=_dynamic(metrics),
-            **change._asdict(),
-            hint=guards.hint(reason) or None,
-            aborts=metrics.get("fail_type") == ABORTS,
-            used_file=used.file,
-            used_line=used.line,
-            used_function=used.function,
-            **{name: called_at.get(name) for name in NOWHERE.columns()},
-        )
+        limit = Limit(name, count or None, reason, metrics.get("fail_type") == ABORTS)
+        row = limit.row(self._names.get(frame), count, change, used, dynamic=_dynamic(metrics))
+        site = {name: called_at.get(name) for name in NOWHERE.columns()}
+        self._rows.add_row("compile_limit", {**row, **site})
 
     def finish(self, calls: Calls) -> Gathered:
         """The tables, after the last record; ``calls``: calls in a timeline of the process."""

@@ -248,24 +248,10 @@ class TextLog(CompilerLog):
 
     def _add_limit(self, function: _Function, limit: Limit, rows: ProcessRows) -> None:
         used = used_at(limit.reason, self._files(function), FOLDERS)
-        rows.add(
-            "compile_limit",
-            compiled=function.name,
-            defined_file=function.site.file,
-            defined_line=function.site.line,
-            name=limit.name,
-            size=limit.size,
-            ordinal=max(len(function.numbers), limit.size or 0),
-            launches=None,
-            dynamic=None,
-            **function.failed.change(limit.reason)._asdict(),
-            hint=guards.hint(limit.reason) or None,
-            aborts=limit.aborts,
-            used_file=used.file,
-            used_line=used.line,
-            used_function=used.function,
-            **function.site.columns(),
-        )
+        ordinal = max(len(function.numbers), limit.size or 0)
+        change = function.failed.change(limit.reason)
+        row = limit.row(function.name, ordinal, change, used, function.site)
+        rows.add("compile_limit", **row, **function.site.columns())
 
     def _add_compilations(self, rows: ProcessRows) -> None:
         rows.table("compilation", "key_change")

@@ -169,6 +169,42 @@ class Limit:
     reason: str = ""
     aborts: bool = False
 
+    def row(
+        self,
+        compiled: str | None,
+        ordinal: int,
+        change: guards.Change,
+        used: CallSite,
+        defined: CallSite = NOWHERE,
+        dynamic: bool | None = None,
+    ) -> dict[str, Any]:
+        """Its row of ``compile_limit``, except for the call site.
+
+        Args:
+            compiled: the function.
+            ordinal: how often it was compiled.
+            change: what was new, by the reason.
+            used: the line that needs the guard.
+            defined: the line that defines the function.
+            dynamic: whether the settings make changed sizes dynamic.
+        """
+        return {
+            "compiled": compiled,
+            "defined_file": defined.file,
+            "defined_line": defined.line,
+            "name": self.name,
+            "size": self.size,
+            "ordinal": ordinal,
+            "launches": None,
+            "dynamic": dynamic,
+            **change._asdict(),
+            "hint": guards.hint(self.reason) or None,
+            "aborts": self.aborts,
+            "used_file": used.file,
+            "used_line": used.line,
+            "used_function": used.function,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Break:

@@ -22,7 +22,7 @@ from typing import Any
 from xladoctor.frontends.torch_tpu.ingest.iterations import Iterations
 from xladoctor.ingest.compiled_calls import Calls
 from xladoctor.ingest.compiler_log import compilation, key_change
-from xladoctor.ingest.formats import LogRecord
+from xladoctor.ingest.formats import UNREADABLE, LogRecord
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Notes
@@ -46,7 +46,6 @@ _OF_FUNCTIONS = frozenset(("torchtpu_fx_graph", "torchtpu_stablehlo_graph"))
 _END = "return"  # the last line of a graph's text
 _LONG = 90_000  # characters; of a longer text the end is not read
 _BACKWARD = "_make_grads"  # autograd's function, in the name of the module that begins a pass
-_UNREADABLE = (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError)
 _MOST_US = 2**53
 
 
@@ -108,7 +107,7 @@ class LaunchRecords:
         self._close()
         try:
             self._open = _launch(event())
-        except _UNREADABLE:
+        except UNREADABLE:
             self._damaged += 1
 
     def _close(self) -> None:
@@ -289,7 +288,7 @@ def _ignore(site: CallSite) -> None:
 
 
 def _launch(event: dict[str, Any]) -> dict[str, Any]:
-    """A launch, in the form of TorchTPU's buffer. Raises one of ``_UNREADABLE`` for others."""
+    """A launch, in the form of TorchTPU's buffer. Raises one of ``UNREADABLE`` for others."""
     args = event["args"]
     if not isinstance(args["cache_hit"], bool):
         raise TypeError(args["cache_hit"])
