@@ -72,7 +72,7 @@ def test_each_thing_that_the_compiler_is_given_makes_another_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("LIBTPU_INIT_ARGS", raising=False)
-    compiler = Compiler(Path("python"), "1", "2", "3")
+    compiler = Compiler(Path("python"), "2", "3")
     keys = [
         key_of(graph(), V5E, compiler),
         key_of(graph(b"other"), V5E, compiler),

@@ -30,7 +30,7 @@ _LONGEST = 300  # characters of a compiler's message
 _CUSTOM_CALL = re.compile(r"(?:Custom emitter for|custom call target:?) ['\"]?([\w.$@-]+)")
 _OPTIMIZED = re.compile(r"failed to legalize operation 'mhlo\.(\w+)'")
 _OOM = re.compile(
-    r"memory required for (.*?) \(([\d.]+)([KMGT]?)\) exceeds available HBM \(([\d.]+)([KMGT]?)\)"
+    r"memory required for .*? \([\d.]+[KMGT]?\) exceeds available HBM \(([\d.]+)([KMGT]?)\)"
 )
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 #: The field -> the compiler's name.
@@ -40,12 +40,10 @@ _MEMORY = {
     "outputs": "output_size_in_bytes",
     "aliased": "alias_size_in_bytes",
     "temporaries": "temp_size_in_bytes",
-    "code": "generated_code_size_in_bytes",
 }
 #: HBM of all buffers as they are placed, and of those among them that last.
 _WHOLE, _LASTING = "total_allocation_bytes", "indefinite_allocations"
-_NEVER_ZERO = ("peak", "code")
-_HOST = re.compile(r"host_\w+_size_in_bytes")
+_SAME = ("topology", "devices", "operations", "seconds", "mesh", "buffers")  # in an outcome
 
 
 class Result(msgspec.Struct):
@@ -57,9 +55,7 @@ class Result(msgspec.Struct):
     operations: int = 0
     devices: int = 1
     topology: str = ""
-    device_kind: str = ""
     seconds: float = 0.0
-    cpu_seconds: float = 0.0
     memory: dict[str, int] = {}
     versions: dict[str, str] = {}
     mesh: dict[str, int] = {}
@@ -110,21 +106,12 @@ def outcome_of(
     """The outcome that a result means, with ``folder`` where the module lies."""
     if result.verdict == "refused":
         return refused(result.kind, topology, compiler, result.detail)
-    found: dict[str, Any] = {
-        "topology": result.topology,
-        "devices": result.devices,
-        "operations": result.operations,
-        "seconds": result.seconds,
-        "cpu_seconds": result.cpu_seconds,
-        "versions": {**result.versions, "libtpu": compiler.libtpu},
-        "cached": cached,
-        "mesh": result.mesh,
-        "buffers": result.buffers,
-    }
+    found: dict[str, Any] = {name: getattr(result, name) for name in _SAME}
+    found |= {"versions": {**result.versions, "libtpu": compiler.libtpu}, "cached": cached}
     if result.verdict == "does_not_fit":
-        return _does_not_fit(result.detail, found)
-    memory, kind = _memory(result.memory), result.device_kind
-    return Compiled(module=folder / MODULE, memory=memory, device_kind=kind, **found)
+        said = _OOM.search(result.detail)
+        return DoesNotFit(available=_bytes(said[1], said[2]) if said else None, **found)
+    return Compiled(module=folder / MODULE, memory=_memory(result.memory), **found)
 
 
 def _memory(numbers: Mapping[str, int]) -> Memory:
@@ -132,28 +119,14 @@ def _memory(numbers: Mapping[str, int]) -> Memory:
         field: value
         for field, name in _MEMORY.items()
         if (value := numbers.get(name)) is not None
-        and (value > 0 or (value == 0 and field not in _NEVER_ZERO))
+        and (value > 0 or (value == 0 and field != "peak"))
     }
     whole, lasting = numbers.get(_WHOLE, 0), numbers.get(_LASTING, 0)
     if whole > 0:  # newer releases; the peak has the vector memory, too
         found["peak"] = whole
         if 0 < lasting <= whole:
             found["temporaries"] = whole - lasting
-    host = [value for name, value in numbers.items() if _HOST.fullmatch(name)]
-    if host and min(host) >= 0:
-        found["host"] = sum(host)
-    unknown = tuple(name for field, name in _MEMORY.items() if field not in found)
-    return Memory(**found, unknown=unknown)
-
-
-def _does_not_fit(message: str, found: dict[str, Any]) -> DoesNotFit:
-    said = _OOM.search(message)
-    return DoesNotFit(
-        message=message.partition("\n")[0],
-        what=said[1] if said else "",
-        available=_bytes(said[4], said[5]) if said else None,
-        **found,
-    )
+    return Memory(**found)
 
 
 def _bytes(number: str, unit: str) -> int | None:

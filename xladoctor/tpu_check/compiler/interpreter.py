@@ -45,17 +45,9 @@ class NoCompilerError(XladoctorError):
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """An interpreter with JAX and libtpu.
-
-    Attributes:
-        python: the interpreter.
-        jax: version.
-        jaxlib: version.
-        libtpu: version.
-    """
+    """An interpreter with JAX and libtpu, and versions of these."""
 
     python: Path
-    jax: str
     jaxlib: str
     libtpu: str
 
@@ -89,7 +81,7 @@ def find_compiler(python: Path | None = None) -> Compiler:
     versions = found.versions
     if missing := [name for name in _NEEDED if name not in versions]:
         raise NoCompilerError(f"{interpreter} has no {' and no '.join(missing)}", _INSTALL)
-    return Compiler(interpreter, *(versions[name] for name in _NEEDED))
+    return Compiler(interpreter, versions["jaxlib"], versions["libtpu"])
 
 
 def _probed(interpreter: Path) -> _Found:

@@ -37,9 +37,6 @@ class Memory:
         outputs: results, those in the place of donated parameters among them.
         aliased: results in the place of donated parameters.
         temporaries: what lives only while it runs.
-        code: the program itself.
-        host: what lies in the host's memory.
-        unknown: the compiler's names of the numbers that were left out.
     """
 
     peak: int | None = None
@@ -47,9 +44,6 @@ class Memory:
     outputs: int | None = None
     aliased: int | None = None
     temporaries: int | None = None
-    code: int | None = None
-    host: int | None = None
-    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +76,6 @@ class Verdict:
         devices: how many devices run it.
         operations: operations of the graph before optimization.
         seconds: how long it took.
-        cpu_seconds: processor time of that.
         versions: package -> version, of jax, jaxlib and libtpu.
         cached: whether this was found earlier; the times are of then.
         mesh: axis -> devices along it, if the graph has a mesh.
@@ -93,7 +86,6 @@ class Verdict:
     devices: int
     operations: int
     seconds: float
-    cpu_seconds: float
     versions: Mapping[str, str] = field(default_factory=dict)
     cached: bool = False
     mesh: Mapping[str, int] = field(default_factory=dict)
@@ -107,12 +99,10 @@ class Compiled(Verdict):
     Attributes:
         module: the file of the module after optimization, an HloModuleProto packed by gzip.
         memory: of one device.
-        device_kind: as libtpu names the device: ``TPU v5 lite``.
     """
 
     module: Path
     memory: Memory
-    device_kind: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,14 +110,11 @@ class DoesNotFit(Verdict):
     """The compiler found that a device's memory does not suffice.
 
     Attributes:
-        message: its own words.
-        what: what needs that much: ``HLO temporaries``; empty if the compiler does not say.
-        available: bytes that programs can have; None likewise. The size that it names for what is
-            needed is left out, as it is not proportional to what a program needs.
+        available: bytes that programs can have; None if the compiler does not say. The size that
+            it names for what is needed is left out, as it is not proportional to what a program
+            needs.
     """
 
-    message: str
-    what: str
     available: int | None
 
 

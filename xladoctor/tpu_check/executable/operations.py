@@ -14,23 +14,10 @@ from xladoctor.tpu_check.executable.sites import Site, Sites
 from xladoctor.tpu_check.executable.walk import Run, called, root_of, written_shapes
 
 #: Operations that write nothing of their own, or whose result another one writes.
-_NO_WRITE = frozenset(
-    [
-        "parameter",
-        "constant",
-        "tuple",
-        "get-tuple-element",
-        "bitcast",
-        "after-all",
-        "while",
-        "conditional",
-        "call",
-        "opt-barrier",
-        "partition-id",
-        "replica-id",
-        "add-dependency",
-        "async-update",
-    ]
+_NO_WRITE = (
+    *("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "while"),
+    *("conditional", "call", "opt-barrier", "partition-id", "replica-id", "add-dependency"),
+    "async-update",
 )
 #: Targets of custom calls that write nothing.
 _FREE = ("AllocateBuffer", "AssumeGatherIndicesInBound", "ConcatBitcast")

@@ -83,9 +83,8 @@ def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> N
     replicas, partitions = graph.counts(request, module, text)
     result["devices"] = replicas * partitions
     result["topology"], devices = _described(request, replicas * partitions)
-    result["device_kind"] = devices[0].device_kind
     _write(folder / "progress.json", {key: result[key] for key in ("operations", "topology")})
-    began, spent = time.monotonic(), time.process_time()
+    began = time.monotonic()
     options = _options(devices, replicas, partitions, shardy="sdy." in text)
     if partitions > 1:
         build = options.executable_build_options
@@ -95,7 +94,6 @@ def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> N
         executable = client.compile(module, chosen, options)
     finally:
         result["seconds"] = time.monotonic() - began
-        result["cpu_seconds"] = time.process_time() - spent
     result["memory"] = _numbers(executable.get_compiled_memory_stats())
     optimized = executable.hlo_modules()[0].as_serialized_hlo_module_proto()
     with gzip.open(folder / "module.pb.gz", "wb", 5) as file:
