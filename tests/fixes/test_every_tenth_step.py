@@ -148,6 +148,19 @@ def loop(statement: str, head: str = "for i, x in enumerate(data)") -> str:
 
 
 @pytest.mark.parametrize(
+    ("shown", "title"),
+    [
+        ("pprint.pprint(loss.item())", "print only if `step % 10 == 0`"),
+        ("jax.debug.print('{}', loss)", "print only if `step % 10 == 0`"),
+        ("tqdm.tqdm.write(str(loss.item()))", "log only if `step % 10 == 0`"),
+    ],
+)
+def test_all_functions_that_print(shown: str, title: str) -> None:
+    text = f"import jax, pprint, tqdm\nfor step in range(9):\n    loss = f(step)\n    {shown}  #!\n"
+    assert change(KIND, text).title == title
+
+
+@pytest.mark.parametrize(
     "body",
     [
         loop("show(loss.item())"),

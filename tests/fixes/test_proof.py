@@ -14,8 +14,7 @@ from tests.fixes.test_compose import edit, patch
 from xladoctor.diagnosis.finding import Saving
 from xladoctor.fixes.interface import FixError
 from xladoctor.fixes.proof.interface import Proof, Run
-from xladoctor.fixes.proof.judging import judged
-from xladoctor.fixes.proof.statistics import times
+from xladoctor.fixes.proof.judging import judged, times
 from xladoctor.fixes.proof.workspace import workspace
 
 RTOL = 1e-3

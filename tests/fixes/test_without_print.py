@@ -5,7 +5,7 @@ import pytest
 from tests.fixes.harness import change, fixed, refusal
 
 KIND = "without_print"
-HEAD = """import logging, warnings, jax, torch
+HEAD = """import logging, warnings, jax, torch, torch_xla.core.xla_model as xm
 from jax import debug as jdb
 from logging import getLogger
 logger = logging.getLogger(__name__)
@@ -23,6 +23,7 @@ def forward(line: str) -> str:
         'print(f"mean {y.mean().item():.3f}", float(x.max()))',
         'jax.debug.print("loss {}", y)',
         'jdb.print("loss {l}", l=y)',
+        'xm.master_print("loss", y)',
         'logger.info("hidden %s", y.shape)',
         'logging.warning("odd")',
         'logging.getLogger("model").warning("hidden %s", y.shape)',

@@ -226,7 +226,7 @@ def _proofs(
 
 
 def _write(kept: Sequence[Patch], plan: Plan) -> None:
-    from xladoctor.fixes.write import written
+    from xladoctor.fixes.plan import written
 
     for line in written(kept):
         say(line)

@@ -6,11 +6,10 @@ from collections.abc import Collection
 
 import libcst as cst
 
-from xladoctor.fixes.calls import Does
+from xladoctor.fixes.calls import COPIES, NUMBERS, Does, of_method
 from xladoctor.fixes.effects import what
 from xladoctor.fixes.interface import Edit, Refused
-from xladoctor.fixes.reads import called
-from xladoctor.fixes.source import LOOPS, SCOPES, Source
+from xladoctor.fixes.source import LOOPS, SCOPES, Loop, Source, argument, called
 
 #: Functions that end a step; the latter one with ``barrier=True``.
 SYNC = frozenset(("torch_xla.sync", "torch_xla.core.xla_model.mark_step"))
@@ -21,21 +20,17 @@ _LOADERS = frozenset(
     f"torch_xla.distributed.parallel_loader.{name}" for name in ("MpDeviceLoader", "ParallelLoader")
 )
 _LEAVES = (cst.Continue, cst.Break, cst.Return)
-#: What reads a value or makes it ready for that, and what keeps it.
-_READS = frozenset(("builtins.float", "builtins.int", "builtins.bool"))
-_COPIES = frozenset(("cpu", "numpy"))
-_KEEPS = frozenset(("append", "detach", "extend", "format"))
+#: What a statement that reads may do with what it has read, other than computing.
+_KEEPS = frozenset(("append", "extend", "format"))
 #: What draws random numbers, by the last part of its name. A barrier begins another sequence of
 #: those that are drawn on the device.
 _RANDOM = ("Dropout", "dropout", "rand_like", "randn_like")
-#: Methods of distributions and functions that draw: on the host, if they are of a module for it.
-_SAMPLES = ("sample", "rsample", "multinomial", "bernoulli")
 _HOST = ("random.", "numpy.")
 
 
 def barrier_in(
     source: Source,
-    loop: cst.For | cst.While,
+    loop: Loop,
     shown: Collection[int] = (),
     but: cst.Call | None = None,
 ) -> list[Edit]:
@@ -78,7 +73,7 @@ def barrier_in(
 
 
 def _in_some_turns(
-    source: Source, loop: cst.For | cst.While
+    source: Source, loop: Loop
 ) -> tuple[cst.Call, cst.SimpleStatementLine | cst.If] | None:
     """A barrier that is the last statement of an ``if`` in a loop's body, and what to take out."""
     for each in loop.body.body:
@@ -130,10 +125,9 @@ def _draws(source: Source, call: cst.Call) -> bool:
     if not isinstance(call.func, cst.Attribute):
         return False
     name = call.func.attr.value
-    if name in _SAMPLES:
+    if of_method(name) is Does.draws:  # on the host, if it is of a module for that
         return not any(each.startswith(_HOST) for each in source.qualified(call.func))
-    given = (arg.keyword.value for arg in call.args if arg.keyword)
-    return name.startswith("rand") and "device" in given
+    return name.startswith("rand") and argument(call, "device") is not None
 
 
 def random_numbers(source: Source) -> str:
@@ -151,34 +145,26 @@ def is_barrier(source: Source, call: cst.Call) -> bool:
     names = source.qualified(call.func)
     if names & (SYNC | _CONTEXTS):
         return True
-    given = [arg for arg in call.args if arg.keyword and arg.keyword.value == "barrier"]
-    given += [arg for arg in call.args[1:2] if not arg.keyword]
-    return bool(names & OPTIMIZER_STEP) and any(
-        not (isinstance(arg.value, cst.Name) and arg.value.value == "False") for arg in given
-    )
+    given = argument(call, "barrier", 1)
+    return bool(names & OPTIMIZER_STEP) and given is not None and source.code(given) != "False"
 
 
-def has_barrier(source: Source, loop: cst.For | cst.While, but: cst.Call | None = None) -> bool:
+def has_barrier(source: Source, loop: Loop, but: cst.Call | None = None) -> bool:
     """Whether a loop's body ends a step somewhere, by another call than ``but``."""
     calls = source.all(cst.Call, loop.body)
     return any(call is not but and is_barrier(source, call) for call in calls)
 
 
-def has_device_loader(source: Source, loop: cst.For | cst.While) -> bool:
+def has_device_loader(source: Source, loop: Loop) -> bool:
     """Whether a loop is over a loader of torch_xla, enumerated or not."""
     if not isinstance(loop, cst.For):
         return False
     names = {name.value for name in source.all(cst.Name, loop.iter)}
-    made = [
-        each.value
-        for each in source.all(cst.Assign)
-        for target in each.targets
-        if isinstance(target.target, cst.Name) and target.target.value in names
-    ]
+    made = [each for name in names for each in source.assigned(name)]
     return any(source.calls_of(_LOADERS, each) for each in (loop.iter, *made))
 
 
-def _below(source: Source, loop: cst.For | cst.While, shown: Collection[int]) -> list[cst.CSTNode]:
+def _below(source: Source, loop: Loop, shown: Collection[int]) -> list[cst.CSTNode]:
     """The statements at the end of a loop's body that belong below its barrier: they read, yield,
     or decide whether the loop goes on.
     """
@@ -196,9 +182,9 @@ def _reads(source: Source, statement: cst.CSTNode) -> bool:
     reads = False
     for call in source.all(cst.Call, statement):
         does, last = what(source, call), called(call)
-        reads |= does in (Does.reads, Does.shows) or last in _COPIES
-        reads |= bool(source.qualified(call.func) & _READS)
-        is_plain = does in (Does.reads, Does.shows) or last in _COPIES | _KEEPS
+        is_plain = does in (Does.reads, Does.shows) or last in COPIES - {"detach"}
+        reads |= is_plain or bool(source.qualified(call.func) & (NUMBERS | {"builtins.bool"}))
+        is_plain |= last in COPIES | _KEEPS
         if not is_plain and not (does is Does.computes and isinstance(call.func, cst.Name)):
             return False
     return reads
@@ -226,11 +212,11 @@ def _is_yield(statement: cst.CSTNode) -> bool:
     )
 
 
-def _ends(source: Source, statement: cst.CSTNode, loop: cst.For | cst.While) -> bool:
+def _ends(source: Source, statement: cst.CSTNode, loop: Loop) -> bool:
     return isinstance(statement, cst.If) and bool(_leaves(source, statement, loop))
 
 
-def _leaves(source: Source, statement: cst.CSTNode, loop: cst.For | cst.While) -> list[cst.CSTNode]:
+def _leaves(source: Source, statement: cst.CSTNode, loop: Loop) -> list[cst.CSTNode]:
     """What in a statement of a loop's body ends the iteration."""
     found: list[cst.CSTNode] = []
     for each in source.all(_LEAVES, statement):

@@ -24,6 +24,19 @@ class Does(StrEnum):
     updates = "changes parameters in place"
 
 
+#: Functions that make a number of Python of what they are given.
+NUMBERS = frozenset(("builtins.float", "builtins.int"))
+#: Methods that only copy a tensor to the host, or leave its gradient behind.
+COPIES = frozenset(("cpu", "detach", "numpy"))
+#: Functions that write something for people, and return nothing.
+PRINTS = frozenset(
+    (
+        *("builtins.print", "pprint.pprint", "pprint.pp", "warnings.warn", "jax.debug.print"),
+        *("torch_xla.core.xla_model.master_print", "tqdm.tqdm.write", "tqdm.auto.tqdm.write"),
+    )
+)
+#: Methods of loggers.
+LEVELS = frozenset(("debug", "info", "warning", "warn", "error", "critical", "exception", "log"))
 _BUILT_IN = (
     *("abs", "all", "any", "bool", "divmod", "enumerate", "float", "format", "int", "len", "max"),
     *("list", "min", "pow", "range", "repr", "round", "sorted", "str", "sum", "tuple", "type"),
@@ -75,10 +88,8 @@ _FUNCTIONS: dict[Does, tuple[str, ...]] = {
     ),
     Does.reads: ("jax.device_get",),
     Does.shows: (
-        *("builtins.print", "pprint.pprint", "pprint.pp", "warnings.warn", "jax.debug.print"),
-        *("torch_xla.core.xla_model.master_print", "tqdm.tqdm.write", "tqdm.auto.tqdm.write"),
-        *("wandb.log", "logging.debug", "logging.info", "logging.warning", "logging.error"),
-        *("logging.critical", "logging.exception", "logging.log"),
+        *(*PRINTS, "wandb.log"),
+        *(f"logging.{level}" for level in LEVELS - {"warn"}),
     ),
     Does.draws: ("random.*", "numpy.random.*", "torch.rand*", "torch.normal", "torch.bernoulli"),
     Does.tells_time: (
@@ -121,7 +132,7 @@ OF_DICTIONARIES = frozenset(("get", "items", "keys", "values", "copy"))
 #: Methods of loggers, progress bars and trackers.
 LOGS = frozenset(
     (
-        *("debug", "info", "warning", "warn", "error", "critical", "exception", "log"),
+        *LEVELS,
         *("set_postfix", "set_postfix_str", "set_description", "set_description_str"),
         *("add_scalar", "add_scalars", "log_metric", "log_metrics"),
     )

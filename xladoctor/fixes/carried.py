@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import libcst as cst
 
 from xladoctor.fixes.interface import Edit, Refused
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.names import root_of
+from xladoctor.fixes.source import Loop, Source
 
 #: Contexts that always run their block once, and hide no exception.
 _MODES = frozenset(f"torch.{name}" for name in ("no_grad", "inference_mode", "enable_grad"))
@@ -30,7 +31,7 @@ class Carried:
     source: Source
     name: str
     statement: cst.SimpleStatementLine
-    loop: cst.For | cst.While
+    loop: Loop
     start: cst.BaseExpression
     inside: tuple[cst.Name, ...]
     after: tuple[cst.Name, ...]
@@ -80,7 +81,7 @@ def carried(source: Source, statement: cst.SimpleStatementLine, name: str) -> Ca
     Raises:
         Refused: it is not one of its function's own, or is not set right in front of a loop.
     """
-    scope: cst.CSTNode = source.function_around(statement) or source.module
+    scope = source.owner(statement)
     refuse_shared(source, scope, name)
     starts = _starts(source, scope, name)
     for loop in source.loops_around(statement):
@@ -115,7 +116,7 @@ def carried(source: Source, statement: cst.SimpleStatementLine, name: str) -> Ca
     raise Refused(f"`{name}` is not set to a plain value in front of the loop")
 
 
-def _blocks(source: Source, loop: cst.For | cst.While) -> Iterator[cst.CSTNode | None]:
+def _blocks(source: Source, loop: Loop) -> Iterator[cst.CSTNode | None]:
     """The block that a loop is in, and those around it if only ``with torch.no_grad()`` or the like
     is between.
     """
@@ -246,12 +247,9 @@ def _has_modulo(source: Source, test: cst.BaseExpression) -> bool:
 
 def refuse_reused(source: Source, loop: cst.CSTNode, tensor: cst.BaseExpression) -> None:
     """Refuse to keep a tensor that a later iteration changes in place, or whose memory it takes."""
-    root = tensor
-    while isinstance(root, (cst.Attribute, cst.Subscript)):
-        root = root.value
-    if not isinstance(root, cst.Name):
+    name = root_of(tensor)
+    if name is None:
         return  # computed anew
-    name = root.value
     above = [source.parent(use) for use in source.names_used(loop, name)]
     if not any(isinstance(each, (cst.AssignTarget, cst.Element)) for each in above):
         raise Refused(f"`{name}` may be the same in each iteration")

@@ -6,7 +6,7 @@ import libcst as cst
 
 from xladoctor.fixes.carried import is_occasional
 from xladoctor.fixes.interface import Edit, Refused
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.source import Loop, Source
 
 EACH = 10  # iterations
 _SELDOM = 5  # iterations between the program's own output
@@ -42,7 +42,7 @@ def occasionally(
     return f"{counter} % {EACH} == 0", line, edits
 
 
-def _existing(source: Source, loop: cst.For | cst.While, counter: str) -> str:
+def _existing(source: Source, loop: Loop, counter: str) -> str:
     """The condition by which the loop does other things occasionally, if it has one."""
     for each in loop.body.body:
         match each:
@@ -59,7 +59,7 @@ def _existing(source: Source, loop: cst.For | cst.While, counter: str) -> str:
     return ""
 
 
-def _counter(source: Source, loop: cst.For | cst.While) -> str:
+def _counter(source: Source, loop: Loop) -> str:
     """A variable that is another whole number in each iteration; empty if there is none."""
     match loop:
         case cst.For(target=cst.Name(name), iter=cst.Call(func=func, args=args)) if (
@@ -90,13 +90,13 @@ def _counter(source: Source, loop: cst.For | cst.While) -> str:
     return ""
 
 
-def _is_set(source: Source, loop: cst.For | cst.While, test: cst.CSTNode, but: str) -> bool:
+def _is_set(source: Source, loop: Loop, test: cst.CSTNode, but: str) -> bool:
     """Whether a test calls something, or depends on more than a counter that the loop sets."""
     names = {each.value for each in source.variables(test)} - {but}
     return bool(names & source.names_bound(loop.body)) or any(source.all(cst.Call, test))
 
 
-def _is_only_counted(source: Source, loop: cst.For | cst.While, name: cst.Name) -> bool:
+def _is_only_counted(source: Source, loop: Loop, name: cst.Name) -> bool:
     """Whether a loop sets a number in no other way than by adding to it."""
     places = [each for each in source.names_used(loop, name.value) if source.is_bound_at(each)]
     above = [each for each in source.values_of(name) if each is not None]
@@ -104,7 +104,7 @@ def _is_only_counted(source: Source, loop: cst.For | cst.While, name: cst.Name) 
     return places == [name] and is_number and len(above) == len(source.bindings(name)) - 1
 
 
-def _counted(source: Source, loop: cst.For | cst.While, depth: int) -> tuple[str, tuple[Edit, ...]]:
+def _counted(source: Source, loop: Loop, depth: int) -> tuple[str, tuple[Edit, ...]]:
     """A counter for a loop that has none, and the edits of its head.
 
     Args:

@@ -21,9 +21,8 @@ from xladoctor.fixes.calls import (
     of_method,
 )
 from xladoctor.fixes.interface import Refused
-from xladoctor.fixes.iterators import is_iterator
-from xladoctor.fixes.names import definition_of, root_of
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.names import definition_of, is_iterator, root_of
+from xladoctor.fixes.source import Source, keyword, method_of
 
 #: Statements and expressions that leave the code around them, or let other code run.
 _LEAVES = (cst.Return, cst.Break, cst.Continue, cst.Yield, cst.Await, cst.Raise)
@@ -122,7 +121,7 @@ def refuse_method(source: Source, call: cst.Call) -> None:
     """Refuse a call of a method, if a class of the file shows that it changes more than its object
     or may end otherwise than by returning.
     """
-    name = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+    name = method_of(call)
     for class_ in source.all(cst.ClassDef):
         for each in source.all(cst.FunctionDef, class_):
             if each.name.value == name:
@@ -269,7 +268,7 @@ class _Reader:
             self._found.changes.add("parameters")
         elif does in _ORDERED:
             self._found.ordered.add(_ORDERED[does])
-        if any(arg.keyword and arg.keyword.value in ("out", "inplace") for arg in call.args):
+        if any(keyword(arg) in ("out", "inplace") for arg in call.args):
             self._unknown(call)
         if isinstance(call.func, cst.Name):
             self._operator(call, _TEXTS | _NUMBERS)
@@ -298,17 +297,11 @@ class _Reader:
 
 def what(source: Source, call: cst.Call) -> Does | None:
     """What a call does, by the names of functions and methods; None if that is not known."""
-    names = source.qualified(call.func)
-    if isinstance(call.func, cst.Name):
-        kinds = {of_function(name) for name in names}
-        return kinds.pop() if len(kinds) == 1 else None
-    if not isinstance(call.func, cst.Attribute):
-        return None
-    root = root_of(call.func)
-    if root and root in source.imported:
-        kinds = {of_function(name) for name in names}
-        return kinds.pop() if len(kinds) == 1 else None
-    return _method(source, call.func)
+    func = call.func
+    if isinstance(func, cst.Attribute) and root_of(func) not in source.imported:
+        return _method(source, func)
+    kinds = {of_function(name) for name in source.qualified(func)}
+    return kinds.pop() if len(kinds) == 1 else None
 
 
 def _method(source: Source, func: cst.Attribute) -> Does | None:

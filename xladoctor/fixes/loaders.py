@@ -8,24 +8,17 @@ from xladoctor.fixes.calls import Does
 from xladoctor.fixes.effects import effects, what
 from xladoctor.fixes.interface import Refused
 from xladoctor.fixes.names import function
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.source import Source, argument
 
 _LOADER = frozenset(f"torch.utils.data.{name}" for name in ("DataLoader", "dataloader.DataLoader"))
 #: Data sets that are not iterable, and that draw no random numbers.
 _TENSORS = frozenset(
     f"torch.utils.data.{name}" for name in ("TensorDataset", "dataset.TensorDataset")
 )
-_RANDOM = (
-    "rand",
-    "randn",
-    "randint",
-    "randperm",
-    "normal",
-    "uniform",
-    "choice",
-    "shuffle",
-    "sample",
-)
+_RANDOM = {
+    *("rand", "randn", "randint", "randperm", "normal", "uniform", "choice", "shuffle", "sample"),
+    "random",
+}
 
 
 def loader_in(source: Source, line: int) -> cst.Call:
@@ -40,23 +33,13 @@ def loader_in(source: Source, line: int) -> cst.Call:
     return found[0]
 
 
-def argument(call: cst.Call, name: str) -> cst.BaseExpression | None:
-    """An argument of a call by its keyword; None if it is not given by one."""
-    for arg in call.args:
-        if arg.keyword and arg.keyword.value == name:
-            return arg.value
-    return None
-
-
 def data_set(source: Source, call: cst.Call) -> cst.ClassDef | None:
     """The class of the data set in a loader; None if it is of tensors that lie in memory.
 
     Raises:
         Refused: the file does not show what it is.
     """
-    value: cst.BaseExpression | None = argument(call, "dataset")
-    if value is None and call.args and not call.args[0].keyword:
-        value = call.args[0].value
+    value = argument(call, "dataset", 0)
     if isinstance(value, cst.Name):
         value = source.value_of(value)
     if isinstance(value, cst.Call):
@@ -97,4 +80,4 @@ def refuse_changes(source: Source, class_: cst.ClassDef, method: cst.FunctionDef
 def is_random(source: Source, node: cst.CSTNode) -> bool:
     """Whether a piece of code seems to draw random numbers that are not seeded in it."""
     names = {each.value for each in source.all(cst.Name, node)}
-    return bool(names & {*_RANDOM, "random"}) and "manual_seed" not in names
+    return bool(names & _RANDOM) and "manual_seed" not in names

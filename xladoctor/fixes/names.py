@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 from libcst.metadata import Assignment, BuiltinScope, GlobalScope
 from libcst.metadata.scope_provider import LocalScope
 
+from xladoctor.fixes.calls import ITERATORS
 from xladoctor.fixes.interface import Refused
 from xladoctor.fixes.source import Source
 
@@ -59,6 +62,22 @@ def fresh(source: Source, name: str) -> str:
         candidate = f"{name}_{number}"
         number += 1
     return candidate
+
+
+def compiles(source: Source, decorator: cst.BaseExpression, by: frozenset[str]) -> bool:
+    """Whether a decorator is one of these compilers, a call of it, or a partial one."""
+    if not isinstance(decorator, cst.Call):
+        return bool(source.qualified(decorator) & by)
+    names, first = source.qualified(decorator.func), decorator.args[:1]
+    is_partial = "functools.partial" in names and bool(first)
+    return bool(names & by) or (is_partial and bool(source.qualified(first[0].value) & by))
+
+
+def free(source: Source, name: str) -> str:
+    """This name. Raises Refused if the file uses it for anything."""
+    if any(each.value == name for each in source.all(cst.Name)):
+        raise Refused(f"the name `{name}` is taken")
+    return name
 
 
 def function(source: Source, name: str) -> cst.FunctionDef | None:
@@ -128,11 +147,8 @@ def changed_in_place(source: Source) -> set[str]:
         *(each.target for each in source.all(cst.AugAssign)),
         *(each.func for each in source.all(cst.Call) if _changes(source, each)),
     ):
-        base: cst.BaseExpression = target
-        while isinstance(base, (cst.Attribute, cst.Subscript)):
-            base = base.value
-        if base is not target and isinstance(base, cst.Name):
-            found.add(base.value)
+        if not isinstance(target, cst.Name) and (root := root_of(target)) is not None:
+            found.add(root)
     return found | _given_away(source, found)
 
 
@@ -187,3 +203,41 @@ def top_statement(source: Source, node: cst.CSTNode) -> cst.CSTNode:
     """The statement of the module that a node is in."""
     above = [node, *source.around(node)]
     return above[-2]
+
+
+def is_iterator(source: Source, node: cst.CSTNode) -> bool:
+    """Whether something may be used up by going through it: a variable that holds an iterator."""
+    if isinstance(node, cst.Name):
+        made = [
+            each.value
+            for each in source.all(cst.Assign)
+            if any(source.code(target.target) == node.value for target in each.targets)
+        ]
+        return any(is_iterator(source, each) for each in made if not isinstance(each, cst.Name))
+    if isinstance(node, cst.GeneratorExp):
+        above = source.parent(node)
+        return not isinstance(above, (cst.Arg, cst.CompFor))
+    if isinstance(node, cst.Call):
+        above = source.parent(node)
+        if source.qualified(node.func) & ITERATORS:
+            return isinstance(above, cst.Assign)
+        if any(map(_goes_through_itself, _classes(source, node))):
+            return True
+        definition = definition_of(source, node)
+        if definition is not None and any(source.all(cst.Yield, definition)):
+            return isinstance(above, cst.Assign)
+    return False
+
+
+def _classes(source: Source, call: cst.Call) -> Iterator[cst.ClassDef]:
+    """The class of the file that a call makes an object of."""
+    names = source.qualified(call.func)
+    return (each for each in source.all(cst.ClassDef) if each.name.value in names)
+
+
+def _goes_through_itself(class_: cst.ClassDef) -> bool:
+    body = class_.body.body
+    return any(
+        isinstance(each, cst.FunctionDef) and each.name.value in ("__iter__", "__next__")
+        for each in body
+    )

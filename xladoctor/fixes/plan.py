@@ -1,4 +1,6 @@
-"""Makes the plan for a run: a patch for each finding that has one, or the reason why not."""
+"""Makes the plan for a run: a patch for each finding that has one, or the reason why not; shows and
+writes patches.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,11 @@ from xladoctor.fixes import registry
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.compose import applied, compatible
 from xladoctor.fixes.files import Files, read_again
-from xladoctor.fixes.interface import Change, Patch, Plan, Refused, Skip, Unsuited
+from xladoctor.fixes.interface import Change, FixError, Patch, Plan, Refused, Skip, Unsuited
 from xladoctor.fixes.text import MARK
 from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
-from xladoctor.repository import installed
+from xladoctor.repository import from_here, installed
+from xladoctor.whole_files import replacing
 
 _LINES = ("caller", "guilty", "made", "used", "loop", "compiled", "due")
 
@@ -175,6 +178,24 @@ def patched(patches: Sequence[Patch]) -> dict[Path, str]:
         text = read_again(file, those[0].sha256)
         texts[file] = applied(text, [edit for each in those for edit in each.change.edits])
     return texts
+
+
+def written(patches: Sequence[Patch]) -> list[str]:
+    """Write the files, each as a whole or not at all; return a line about each.
+
+    Raises:
+        FixError: a file has changed, or cannot be written.
+    """
+    lines = []
+    for file, text in patched(patches).items():
+        try:
+            with replacing(file) as new:
+                new.write(text.encode("utf-8"))
+        except OSError as error:
+            raise FixError(f"{from_here(file)} cannot be written: {error.strerror}") from error
+        rules = sorted({patch.finding.rule for patch in patches if patch.file == file})
+        lines.append(f"{from_here(file)}: changed for {', '.join(rules)}")
+    return lines
 
 
 def diff(patch: Patch, root: Path, before_it: Sequence[Patch] = (), context: int = 2) -> list[str]:

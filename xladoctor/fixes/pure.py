@@ -107,11 +107,7 @@ class Pure:
             return False
         scope = self._source.scope(made)
         bound = list(scope[made.value]) if scope else []
-        assigned = [
-            each.value
-            for each in self._source.all(cst.Assign)
-            if self._source.code(each.targets[0].target) == made.value
-        ]
+        assigned = self._source.assigned(made.value)
         return len(bound) == len(assigned) == 1 and any(
             name.startswith(prefix)
             for value in assigned

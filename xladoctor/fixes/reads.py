@@ -6,14 +6,12 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from xladoctor.fixes.calls import COPIES, NUMBERS
 from xladoctor.fixes.interface import Refused
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.source import Source, called
 from xladoctor.fixes.values import is_kept, is_scalar
 
-#: Calls that make a Python number of what they are given.
-_NUMBERS = {"builtins.float": "float", "builtins.int": "int"}
-#: Methods and functions that only copy a tensor to the host, or leave its gradient behind.
-_COPIES = {"detach", "cpu", "numpy"}
+#: Functions that only copy a tensor to the host.
 _COPYING = {"numpy.asarray", "numpy.array", "jax.device_get"}
 _COUNTS = {"eq", "equal"}
 #: Operations whose result is a floating-point number.
@@ -78,7 +76,7 @@ class Read:
         if not isinstance(self.tensor, cst.Name):
             return False
         name = self.tensor.value
-        below = self.source.function_around(self.call) or self.source.module
+        below = self.source.owner(self.call)
         return any(
             called(call) == "backward" and self.source.code(call.func) == f"{name}.backward"
             for call in self.source.all(cst.Call, below)
@@ -87,14 +85,6 @@ class Read:
     def read_later(self, text: str) -> str:
         """The same read of something else."""
         return f"{self.number}({text})" if self.number else f"{text}.item()"
-
-
-def called(node: cst.BaseExpression) -> str:
-    """The last part of a call's name: ``item`` in ``loss.item()``; empty if it is no call."""
-    match node:
-        case cst.Call(func=cst.Name(name) | cst.Attribute(attr=cst.Name(name))):
-            return name
-    return ""
 
 
 def the_read(source: Source, below: cst.CSTNode) -> Read:
@@ -122,18 +112,17 @@ def _read(source: Source, call: cst.Call) -> Read | None:
             return Read(source, call, _bare(source, tensor), "")
         case cst.Call(func=cst.Name(), args=[cst.Arg(value=tensor, keyword=None, star="")]):
             for name in source.qualified(call.func):
-                if name in _NUMBERS and not isinstance(tensor, cst.BaseNumber | cst.BaseString):
-                    return Read(source, call, _bare(source, tensor), _NUMBERS[name])
+                if name in NUMBERS and not isinstance(tensor, cst.BaseNumber | cst.BaseString):
+                    return Read(source, call, _bare(source, tensor), name.removeprefix("builtins."))
     return None
 
 
 def _bare(source: Source, tensor: cst.BaseExpression) -> cst.BaseExpression:
     """A tensor without its copy to the host."""
     match tensor:
-        case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(name)), args=[]) if name in {
-            *_COPIES,
-            "item",
-        }:
+        case cst.Call(func=cst.Attribute(value=inner, attr=cst.Name(name)), args=[]) if (
+            name in COPIES | {"item"}
+        ):
             return _bare(source, inner)
         case cst.Call(args=[cst.Arg(value=inner, keyword=None, star="")]) if (
             source.qualified(tensor.func) & _COPYING

@@ -15,9 +15,20 @@ from libcst.metadata import ImportAssignment, QualifiedName, QualifiedNameSource
 
 from xladoctor.fixes.interface import Edit, Position, Refused
 from xladoctor.fixes.text import indented
-from xladoctor.fixes.tree import LOOPS, SCOPES, Node, Tree
+from xladoctor.fixes.tree import LOOPS, SCOPES, SOMETIMES, Loop, Node, Tree
 
-__all__ = ["LOOPS", "SCOPES", "Node", "Source"]
+__all__ = [
+    "LOOPS",
+    "SCOPES",
+    "SOMETIMES",
+    "Loop",
+    "Node",
+    "Source",
+    "argument",
+    "called",
+    "keyword",
+    "method_of",
+]
 
 
 class Source(Tree):
@@ -103,8 +114,11 @@ class Source(Tree):
         block = self.parent(statement)
         if isinstance(block, cst.IndentedBlock) and len(block.body) == 1:
             raise Refused("nothing else is in its block")
-        begin, end = self.begin(statement).line, self.end(statement).line
-        return Edit(Position(begin, 0), Position(end + 1, 0), "")
+        return Edit(*self.whole_lines(statement), "")
+
+    def whole_lines(self, statement: cst.CSTNode) -> tuple[Position, Position]:
+        """Where the lines of a statement begin, and where those below it do."""
+        return Position(self.begin(statement).line, 0), Position(self.end(statement).line + 1, 0)
 
     def delete_argument(self, call: cst.Call, number: int) -> Edit:
         """Delete an argument of a call, with the comma between it and another."""
@@ -240,3 +254,29 @@ def _tree(statement: str) -> str:
     """The tree of a statement, which may return, yield or await."""
     inside = statement.replace("\n", "\n  ")
     return ast.dump(ast.parse(f"async def f():\n  {inside}"))
+
+
+def called(node: cst.BaseExpression) -> str:
+    """The last part of a call's name: ``item`` in ``loss.item()``; empty if it is no call."""
+    match node:
+        case cst.Call(func=cst.Name(name) | cst.Attribute(attr=cst.Name(name))):
+            return name
+    return ""
+
+
+def method_of(call: cst.Call) -> str:
+    """The name of the method that is called; empty if it is no attribute."""
+    return call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+
+
+def keyword(arg: cst.Arg) -> str:
+    """The name by which an argument is given; empty if it is given by its place."""
+    return arg.keyword.value if arg.keyword else ""
+
+
+def argument(call: cst.Call, name: str, place: int | None = None) -> cst.BaseExpression | None:
+    """An argument of a call, by its keyword or at a place; None if it is not given so."""
+    for number, arg in enumerate(call.args):
+        if keyword(arg) == name or (number == place and not arg.keyword):
+            return arg.value
+    return None

@@ -9,8 +9,8 @@ import libcst as cst
 from xladoctor.fixes.barriers import barrier_in
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Edit, Refused
-from xladoctor.fixes.moves import refuse_unless_movable
 from xladoctor.fixes.source import Source
+from xladoctor.fixes.values import refuse_unless_movable
 
 
 def refuse_barrier_elsewhere(case: Case) -> None:

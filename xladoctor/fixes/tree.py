@@ -25,6 +25,9 @@ Node = TypeVar("Node", bound=cst.CSTNode)
 #: Loops, and the statements that begin a scope of their own.
 LOOPS = (cst.For, cst.While)
 SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.Module)
+Loop = cst.For | cst.While
+#: What may not be computed where it stands, or not once.
+SOMETIMES = (cst.Lambda, cst.BaseComp, cst.IfExp, cst.BooleanOperation)
 _DECLARING = (cst.NameItem, cst.MatchAs, cst.MatchStar, cst.MatchMapping)
 _GENERATED = re.compile(r"(?i)\b(?:do not edit|@generated|auto-?generated)\b")
 _HEAD = 5  # lines in which a generated file says so
@@ -168,7 +171,7 @@ class Tree:
             raise Refused(f"line {line} has several statements")
         return found[-1]
 
-    def loop(self, line: int) -> cst.For | cst.While:
+    def loop(self, line: int) -> Loop:
         """The loop whose head is on a line.
 
         Raises:
@@ -176,15 +179,15 @@ class Tree:
         """
         for loop in self.all(LOOPS):
             if self.begin(loop).line == line:
-                body = cast(cst.For | cst.While, loop)
+                body = cast(Loop, loop)
                 if not isinstance(body.body, cst.IndentedBlock):
                     raise Refused(f"the loop in line {line} is on one line")
                 return body
         raise Refused(f"no loop begins in line {line}")
 
-    def loops_around(self, node: cst.CSTNode) -> list[cst.For | cst.While]:
+    def loops_around(self, node: cst.CSTNode) -> list[Loop]:
         """The loops around a node in its own function, innermost first."""
-        found: list[cst.For | cst.While] = []
+        found: list[Loop] = []
         for above in self.around(node):
             if isinstance(above, SCOPES):
                 break
@@ -192,7 +195,7 @@ class Tree:
                 found.append(above)
         return found
 
-    def loop_around(self, node: cst.CSTNode) -> cst.For | cst.While:
+    def loop_around(self, node: cst.CSTNode) -> Loop:
         """The innermost loop around a node in its own function.
 
         Raises:
@@ -202,6 +205,17 @@ class Tree:
         if not loops:
             raise Refused(f"no loop of its function is around line {self.begin(node).line}")
         return self.loop(self.begin(loops[0]).line)
+
+    def loop_of(self, statement: cst.CSTNode, line: int) -> Loop:
+        """The loop that a statement on a line is a statement of, not of a block in it.
+
+        Raises:
+            Refused: there is none.
+        """
+        loops = self.loops_around(statement)
+        if not loops or self.parent(statement) is not loops[0].body:
+            raise Refused(f"line {line} is not a statement of a loop itself")
+        return loops[0]
 
     def only_call(self, statement: cst.SimpleStatementLine) -> cst.Call | None:
         """The call that a statement consists of, its result assigned or not."""
@@ -221,6 +235,10 @@ class Tree:
             if isinstance(above, cst.FunctionDef):
                 return above
         return None
+
+    def owner(self, node: cst.CSTNode) -> cst.FunctionDef | cst.Module:
+        """The function that a node is in, or the module."""
+        return self.function_around(node) or self.module
 
     def body_around(self, node: cst.CSTNode) -> Sequence[cst.CSTNode]:
         """The statements of the function or module that a node is in."""
@@ -260,10 +278,9 @@ class Tree:
         """Where a variable is set in the function or module that it is used in, other than as an
         argument.
         """
-        scope = self.function_around(name) or self.module
         return [
             each
-            for each in self.names_used(scope, name.value)
+            for each in self.names_used(self.owner(name), name.value)
             if self.is_bound_at(each) and not isinstance(self.parent(each), cst.Param)
         ]
 
@@ -289,6 +306,14 @@ class Tree:
         """What a variable holds; None if it is not assigned once, by itself."""
         found = self.values_of(name)
         return found[0] if len(found) == 1 else None
+
+    def assigned(self, to: str, below: cst.CSTNode | None = None) -> list[cst.BaseExpression]:
+        """The values that statements assign to a variable or attribute, by its text."""
+        return [
+            each.value
+            for each in self.all(cst.Assign, below)
+            if any(self.code(target.target) == to for target in each.targets)
+        ]
 
     def is_bound_at(self, name: cst.CSTNode) -> bool:
         """Whether a variable or an element is set, deleted or declared where it is named here."""

@@ -1,17 +1,18 @@
 """What values are, as far as the file shows: new objects, numbers, tensors without dimensions; and
-who can reach them.
+who can reach them, so that code may be moved past other code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import libcst as cst
 
-from xladoctor.fixes.calls import HOLDERS, LOSSES, Does
-from xladoctor.fixes.effects import hooks, what
+from xladoctor.fixes.calls import HOLDERS, LOSSES, NUMBERS, Does
+from xladoctor.fixes.effects import Effects, effects, hooks, shortened, what
+from xladoctor.fixes.interface import Refused
 from xladoctor.fixes.names import definition_of, root_of
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.source import Loop, Source
 
 _PLAIN = (cst.Integer, cst.Float, cst.SimpleString, cst.FormattedString, cst.Comparison)
 _CONTAINERS = (cst.List, cst.Dict, cst.Set, cst.ListComp, cst.DictComp)
@@ -22,8 +23,8 @@ _COMPUTING = (
     *(cst.If, cst.IfExp, cst.While, cst.Assert, cst.Expr, cst.Index, cst.AugAssign),
 )
 _LEAVES = (cst.Break, cst.Continue, cst.Return)
-_TAKING_NUMBERS = frozenset(("builtins.float", "builtins.int"))
-_COUNTERS = frozenset(("builtins.range", "builtins.enumerate"))
+#: Functions by which a loop counts.
+COUNTERS = frozenset(("builtins.range", "builtins.enumerate"))
 
 
 def is_new(source: Source, value: cst.BaseExpression) -> bool:
@@ -145,8 +146,7 @@ def is_own(source: Source, at: cst.CSTNode, name: str) -> bool:
     """Whether the object of a variable can only be reached by that name, or cannot be changed: it
     is new each time, or a number, and is neither passed on nor kept elsewhere.
     """
-    scope: cst.CSTNode = source.function_around(at) or source.module
-    uses = source.names_used(scope, name)
+    uses = source.names_used(source.owner(at), name)
     if name in source.imported or not uses or is_counter(source, at, name):
         return True
     if source.qualified(uses[0]) == {f"builtins.{name}"}:
@@ -174,7 +174,7 @@ def is_counter(source: Source, at: cst.CSTNode, name: str) -> bool:
             if isinstance(target, cst.Tuple):
                 target = target.elements[0].value
             if isinstance(target, cst.Name) and target.value == name:
-                return source.qualified(loop.iter.func) <= _COUNTERS
+                return source.qualified(loop.iter.func) <= COUNTERS
     return False
 
 
@@ -184,8 +184,7 @@ def is_kept(source: Source, value: cst.BaseExpression) -> bool:
         return is_new(source, value)
     if any(item.name.value == value.value for item in source.all(cst.NameItem)):
         return False
-    scope: cst.CSTNode = source.function_around(value) or source.module
-    uses = source.names_used(scope, value.value)
+    uses = source.names_used(source.owner(value), value.value)
     return is_new(source, value) and not any(escapes(source, use) for use in uses)
 
 
@@ -209,7 +208,7 @@ def escapes(source: Source, use: cst.CSTNode) -> bool:
     return True
 
 
-def runs(source: Source, loop: cst.For | cst.While) -> bool:
+def runs(source: Source, loop: Loop) -> bool:
     """Whether a loop certainly has an iteration."""
     if isinstance(loop, cst.While):
         return isinstance(loop.test, cst.Name) and loop.test.value == "True"
@@ -260,7 +259,7 @@ def _number(source: Source, value: cst.BaseExpression) -> int:
     return value.evaluated_value if isinstance(value, cst.Integer) else 0
 
 
-def ends(source: Source, loop: cst.For | cst.While) -> bool:
+def ends(source: Source, loop: Loop) -> bool:
     """Whether a loop goes through something that is not known to be endless."""
     if isinstance(loop, cst.While):
         return False
@@ -272,14 +271,65 @@ def is_read_only(source: Source, but: cst.CSTNode, name: str) -> bool:
     """Whether a variable is only read as a number, other than in one statement."""
     if any(item.name.value == name for item in source.all(cst.NameItem)):
         return False  # of `global` or `nonlocal`: other functions see it
-    scope: cst.CSTNode = source.function_around(but) or source.module
-    for use in source.names_used(scope, name):
+    for use in source.names_used(source.owner(but), name):
         if but in source.around(use) or source.is_bound_at(use):
             continue
         above = source.parent(use)
         call = source.parent(above) if isinstance(above, cst.Arg) else None
         names = source.qualified(call.func) if isinstance(call, cst.Call) else set[str]()
         is_item = isinstance(above, cst.Attribute) and above.attr.value == "item"
-        if not is_item and (not names or not names <= _TAKING_NUMBERS):
+        if not is_item and (not names or not names <= NUMBERS):
             return False
     return True
+
+
+def refuse_unless_movable(
+    source: Source, moved: cst.CSTNode, past: Sequence[cst.CSTNode], own: Iterable[str] = ()
+) -> None:
+    """Refuse to run code before or after other code that it stands next to, unless both do the same
+    in the other order.
+
+    Args:
+        own: variables that nothing but the moved code can reach.
+    """
+    one, line = effects(source, moved), source.begin(moved).line
+    for each in past:
+        other, at = effects(source, each), source.begin(each).line
+        if other.leaves is not None:
+            raise Refused(f"line {at} may pass by what would be moved out of line {line}")
+        clash = (one.binds & (other.reads | other.binds)) | (one.reads & other.binds)
+        if clash:
+            raise Refused(f"`{min(clash)}` changes between line {line} and line {at}")
+        _refuse_disorder(source, one, other, line, each)
+        _refuse_disorder(source, other, one, at, moved)
+        changes = {name for name in other.changes if not _begins_plain(source, each, name)}
+        if other.unknown is not None or changes:
+            for name in sorted(one.reads - set(own) - other.changes):
+                if not is_own(source, moved, name):
+                    part = other.unknown or each
+                    raise Refused(
+                        f"`{shortened(source, part)}` in line {source.begin(part).line} may change"
+                        f" `{name}`"
+                    )
+        touched = other.changes & (one.reads | one.changes)
+        if touched:
+            raise Refused(f"`{min(touched)}` is changed in place in line {at}")
+
+
+def _begins_plain(source: Source, code: cst.CSTNode, name: str) -> bool:
+    uses = source.names_used(code, name)
+    return bool(uses) and is_plain(source, uses[0])
+
+
+def _refuse_disorder(
+    source: Source, one: Effects, other: Effects, line: int, at: cst.CSTNode
+) -> None:
+    """Refuse effects of one piece of code that those of the other may depend on."""
+    if one.unknown is not None and (other.unknown or other.ordered or other.changes):
+        raise Refused(
+            f"`{shortened(source, one.unknown)}` in line {line} may depend on what line"
+            f" {source.begin(at).line} does"
+        )
+    both = one.ordered & other.ordered
+    if both:
+        raise Refused(f"lines {line} and {source.begin(at).line} have an order: {min(both)}")

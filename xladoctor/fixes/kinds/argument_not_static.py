@@ -8,17 +8,13 @@ import libcst as cst
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Position, Refused, Unsuited
-from xladoctor.fixes.names import function
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.names import compiles, function
+from xladoctor.fixes.source import Source, keyword
 
+_JIT = frozenset(("jax.jit",))
 _ARITHMETIC = (
-    cst.Add,
-    cst.Subtract,
-    cst.Multiply,
-    cst.Divide,
-    cst.FloorDivide,
-    cst.Modulo,
-    cst.Power,
+    *(cst.Add, cst.Subtract, cst.Multiply, cst.Divide),
+    *(cst.FloorDivide, cst.Modulo, cst.Power),
 )
 #: Functions that take numbers and arrays alike.
 _ELEMENTWISE = frozenset(
@@ -154,11 +150,11 @@ def _edits(source: Source, definition: cst.FunctionDef, name: str, place: int) -
     decorators = [
         decorator.decorator
         for decorator in definition.decorators
-        if isinstance(decorator.decorator, cst.Call) and _jits(source, decorator.decorator)
+        if isinstance(decorator.decorator, cst.Call) and compiles(source, decorator.decorator, _JIT)
     ]
     calls = [
         call
-        for call in source.calls_of(frozenset(("jax.jit",)), source.module)
+        for call in source.calls_of(_JIT, source.module)
         if call.args and source.code(call.args[0].value) == own
     ]
     found = [*decorators, *calls]
@@ -171,24 +167,13 @@ def _edits(source: Source, definition: cst.FunctionDef, name: str, place: int) -
     return tuple(edits)
 
 
-def _jits(source: Source, call: cst.Call) -> bool:
-    if "jax.jit" in source.qualified(call.func):
-        return True
-    return (
-        "functools.partial" in source.qualified(call.func)
-        and bool(call.args)
-        and "jax.jit" in source.qualified(call.args[0].value)
-    )
-
-
 def _without(source: Source, call: cst.Call, name: str, place: int) -> list[Edit]:
     edits = []
     for number, arg in enumerate(call.args):
-        keyword = arg.keyword.value if arg.keyword else None
-        if keyword not in ("static_argnames", "static_argnums"):
+        if keyword(arg) not in ("static_argnames", "static_argnums"):
             continue
         values = _literals(source, arg.value)
-        gone = repr(name) if keyword == "static_argnames" else str(place)
+        gone = repr(name) if keyword(arg) == "static_argnames" else str(place)
         left = [each for each in values if each != gone]
         if len(left) == len(values):
             continue

@@ -9,7 +9,7 @@ import libcst as cst
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
 from xladoctor.fixes.names import refuse_by_text
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.source import Source, method_of
 
 _ATTRIBUTE = re.compile(r"^self\.([A-Za-z_]\w*)$")
 _ARITHMETIC = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide)
@@ -80,9 +80,7 @@ def first_assignment(source: Source, attribute: str) -> cst.Assign:
     supers = [
         call
         for call in source.all(cst.Call, init)
-        if isinstance(call.func, cst.Attribute)
-        and call.func.attr.value == "__init__"
-        and source.begin(call) < source.begin(begin)
+        if method_of(call) == "__init__" and source.begin(call) < source.begin(begin)
     ]
     if not supers:
         raise Refused(f"self.{attribute} is assigned before Module.__init__ was called")
@@ -107,7 +105,7 @@ def uses(source: Source, attribute: str) -> list[cst.Attribute]:
 def _refuse_modules(source: Source, whole: bool) -> None:
     """Refuse files that look at buffers, or that change their type, which whole numbers keep."""
     for call in source.all(cst.Call):
-        name = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+        name = method_of(call)
         line = source.begin(call).line
         if name in _BUFFERS:
             raise Refused(f"line {line} looks at the buffers of a module")
@@ -210,11 +208,7 @@ def _is_module(source: Source, use: cst.Attribute) -> bool:
             for name in source.all(cst.Attribute, each)
         )
     }
-    made = [
-        each.value
-        for each in source.all(cst.Assign)
-        if any(source.code(target.target) == source.code(use.value) for target in each.targets)
-    ]
+    made = source.assigned(source.code(use.value))
     return bool(made) and all(
         any(source.code(call.func) in names for call in source.all(cst.Call, value))
         for value in made

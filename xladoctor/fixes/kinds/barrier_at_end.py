@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import libcst as cst
-
 from xladoctor.fixes.barriers import barrier_in, barrier_in_function, random_numbers
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused
+from xladoctor.fixes.source import Loop
 
 
 def fix(case: Case) -> Change:
@@ -40,7 +39,7 @@ def fix(case: Case) -> Change:
     )
 
 
-def _loop(case: Case) -> cst.For | cst.While:
+def _loop(case: Case) -> Loop:
     cause = case.cause
     if loop := cause.get("loop"):
         _same_file(case, loop["file"])

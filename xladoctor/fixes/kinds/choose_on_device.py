@@ -8,8 +8,7 @@ from xladoctor.fixes.calls import Does
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import refuse_effects, what
 from xladoctor.fixes.interface import Change, Edit, Position, Refused
-from xladoctor.fixes.reads import called
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.source import Source, argument, called
 from xladoctor.fixes.step_end import due_barrier
 from xladoctor.fixes.values import is_kept, is_read_only
 
@@ -134,8 +133,7 @@ def _refuse_in_vain(source: Source, value: cst.BaseExpression) -> None:
 def _refuse_numbers(case: Case, statement: cst.If, name: str) -> None:
     """Refuse a variable that may not be a tensor of the device before."""
     source = case.source
-    scope: cst.CSTNode = source.function_around(statement) or source.module
-    for each in source.all(cst.Assign, scope):
+    for each in source.all(cst.Assign, source.owner(statement)):
         match each.targets:
             case [cst.AssignTarget(target=cst.Name(target))] if target == name and source.begin(
                 each
@@ -150,9 +148,7 @@ def _is_on_device(case: Case, value: cst.BaseExpression) -> bool:
     is_moved = case.frontend == "jax"
     while isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute):
         if called(value) in _TENSORS:
-            return is_moved or any(
-                arg.keyword is not None and arg.keyword.value == "device" for arg in value.args
-            )
+            return is_moved or argument(value, "device") is not None
         if called(value) not in ("to", "detach", "clone"):
             return False
         is_moved = is_moved or called(value) == "to"

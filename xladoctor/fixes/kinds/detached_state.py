@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import libcst as cst
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused, Unsuited
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.source import LOOPS, Source, method_of
 from xladoctor.fixes.values import is_read_only
 
 
@@ -21,34 +23,28 @@ def fix(case: Case) -> Change:
         for each in case.cause.get("changed_lines") or ()
         if str(each.get("file", "")).endswith(source.path.name)
     }
-    found: dict[str, Change] = {}
-    for loop in source.all((cst.For, cst.While)):
-        backward = [call for call in source.all(cst.Call, loop.body) if _is_backward(call)]
-        if not backward or source.loops_around(loop):
-            continue
-        for statement in source.all(cst.SimpleStatementLine, loop.body):
-            if places & set(range(source.begin(statement).line, source.end(statement).line + 1)):
-                found |= _carried(source, statement)
-    if not found:
-        found = _carried_by_loops(source)
+    statements = [
+        statement
+        for loop in source.all(LOOPS)
+        if _goes_backward(source, loop) and not source.loops_around(loop)
+        for statement in source.all(cst.SimpleStatementLine, loop.body)
+    ]
+    named = [each for each in statements if any(source.covers(each, line) for line in places)]
+    found = _all_carried(source, named) or _all_carried(source, statements)
     if len(found) != 1:
         what = f"several: {', '.join(sorted(found))}" if found else "none that is clear"
         raise Refused(f"which state carries its history from step to step is not seen: {what}")
     return next(iter(found.values()))
 
 
-def _carried_by_loops(source: Source) -> dict[str, Change]:
-    """The states of all loops that go backward, where the finding names no line in them."""
-    found: dict[str, Change] = {}
-    for loop in source.all((cst.For, cst.While)):
-        if any(_is_backward(call) for call in source.all(cst.Call, loop.body)):
-            for statement in source.all(cst.SimpleStatementLine, loop.body):
-                found |= _carried(source, statement)
-    return found
+def _all_carried(
+    source: Source, statements: Iterable[cst.SimpleStatementLine]
+) -> dict[str, Change]:
+    return {name: change for each in statements for name, change in _carried(source, each).items()}
 
 
-def _is_backward(call: cst.Call) -> bool:
-    return isinstance(call.func, cst.Attribute) and call.func.attr.value == "backward"
+def _goes_backward(source: Source, loop: cst.BaseCompoundStatement) -> bool:
+    return any(method_of(call) == "backward" for call in source.all(cst.Call, loop.body))
 
 
 def _carried(source: Source, statement: cst.SimpleStatementLine) -> dict[str, Change]:
@@ -82,8 +78,8 @@ def _sum(source: Source, small: cst.AugAssign) -> dict[str, Change]:
     name, loops = small.target.value, source.loops_around(small)
     if len(source.names_used(loops[-1], name)) != 1:
         return {}
-    for call in source.all(cst.Call, source.function_around(small) or source.module):
-        if _is_backward(call) and loops[-1] not in source.around(call):
+    for call in source.all(cst.Call, source.owner(small)):
+        if method_of(call) == "backward" and loops[-1] not in source.around(call):
             return {}
     edit = source.replace(small.value, f"{small.value.value}.detach()")
     return {

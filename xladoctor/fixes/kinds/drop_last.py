@@ -9,8 +9,8 @@ import libcst as cst
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused
-from xladoctor.fixes.loaders import argument, loader_in
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.loaders import loader_in
+from xladoctor.fixes.source import Source, argument
 
 _POSITION = 8  # of drop_last among the arguments
 #: Names of data of which no sample may be missing.

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import ast
+from itertools import takewhile
 
 import libcst as cst
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.equivalent import equivalent
 from xladoctor.fixes.interface import Change, Edit, Refused
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.source import SOMETIMES, Source
 
 _FUNCTIONAL = "torch.nn.functional"
 #: Methods that give another type of element, in which others compute.
 _CASTS = frozenset(("bfloat16", "double", "float", "half", "int", "long", "to", "type"))
-#: What may not be computed where it stands, or not once.
-_SOMETIMES = (cst.Lambda, cst.BaseComp, cst.IfExp, cst.BooleanOperation)
 
 
 def fix(case: Case) -> Change:
@@ -83,10 +82,7 @@ def _is_imported(source: Source, node: cst.BaseExpression) -> bool:
         node = node.value
     if not isinstance(node, cst.Name):
         return False
-    imported = {
-        alias.evaluated_alias or alias.evaluated_name for alias in source.all(cst.ImportAlias)
-    }
-    return node.value in imported | {"self", "cls"}
+    return node.value in source.imported | {"self", "cls"}
 
 
 def _refuse_values(source: Source, call: cst.Call) -> None:
@@ -102,12 +98,8 @@ def _refuse_values(source: Source, call: cst.Call) -> None:
 
 def _refuse_before(source: Source, call: cst.Call, statement: cst.CSTNode) -> None:
     """Refuse calls of which a part cannot be computed before their statement."""
-    around = []
-    for above in source.around(call):
-        if above is statement:
-            break
-        around.append(above)
-    if any(isinstance(above, _SOMETIMES) for above in around):
+    around = [*takewhile(lambda above: above is not statement, source.around(call))]
+    if any(isinstance(above, SOMETIMES) for above in around):
         raise Refused("a part of it has to be computed before, but is not always, or not once")
     outside = [
         each

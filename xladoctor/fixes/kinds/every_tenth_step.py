@@ -6,20 +6,19 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from xladoctor.fixes.calls import LOGS
+from xladoctor.fixes.calls import LOGS, PRINTS
 from xladoctor.fixes.carried import refuse_caught
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.compose import applied
 from xladoctor.fixes.counter import occasionally
 from xladoctor.fixes.effects import refuse_effects
 from xladoctor.fixes.interface import Change, Edit, Position, Refused
-from xladoctor.fixes.moves import refuse_unless_movable
 from xladoctor.fixes.source import Source
 from xladoctor.fixes.step_end import due_barrier
 from xladoctor.fixes.text import indented, lines_of
+from xladoctor.fixes.values import refuse_unless_movable
 
-_PRINTS = {"builtins.print", "torch_xla.core.xla_model.master_print"}
-_SHOWS = {*_PRINTS, "tqdm.tqdm.write", "tqdm.auto.tqdm.write", "wandb.log"}
+_LOGGING = {"tqdm.tqdm.write", "tqdm.auto.tqdm.write", "wandb.log", "warnings.warn"}
 
 
 def fix(case: Case) -> Change:
@@ -58,8 +57,8 @@ def _verb(source: Source, statement: cst.SimpleStatementLine) -> str:
     match statement.body[0]:
         case cst.Assert():
             return "check"
-        case cst.Expr(value=cst.Call(func=func)) if source.qualified(func) & _SHOWS:
-            return "print" if source.qualified(func) & _PRINTS else "log"
+        case cst.Expr(value=cst.Call(func=func)) if source.qualified(func) & (PRINTS | _LOGGING):
+            return "log" if source.qualified(func) & _LOGGING else "print"
         case cst.Expr(value=cst.Call(func=cst.Attribute(attr=cst.Name(name)))) if (
             name in LOGS - source.methods
         ):
@@ -72,11 +71,10 @@ def _moved(
 ) -> tuple[Edit, ...]:
     """The statement behind a condition, and below the barrier if that is possible."""
     source = case.source
-    first, after = _lines(source, statement)
+    begin, end = source.whole_lines(statement)
     source.refuse_long_strings(statement)
-    begin, end = Position(first, 0), Position(after, 0)
     lines = lines_of(applied(source.text, replaced)) if replaced else source.lines
-    body = indented("".join(lines[first - 1 : after - 1]), source.module.default_indent)
+    body = indented("".join(lines[begin.line - 1 : end.line - 1]), source.module.default_indent)
     text = f"{source.indentation(statement)}if {condition}:{source.newline}{body}"
     due = due_barrier(case, statement)
     if due:
@@ -101,7 +99,7 @@ def _below_due_barrier(
         raise Refused("the loop has no barrier, and the statement is in a block of its own")
     if block.body[-1] is not statement:
         raise Refused("the loop has no barrier, and the statement is not its last")
-    begin, after = (Position(line, 0) for line in _lines(source, statement))
+    begin, after = source.whole_lines(statement)
     return Edit(begin, after, ""), *due, Edit(after, after, text)
 
 
@@ -121,8 +119,3 @@ def barrier_below(case: Case, statement: cst.SimpleStatementLine) -> cst.SimpleS
                 return None
             return each
     return None
-
-
-def _lines(source: Source, statement: cst.SimpleStatementLine) -> tuple[int, int]:
-    """The first line of a statement, and the one after its last."""
-    return source.begin(statement).line, source.end(statement).line + 1

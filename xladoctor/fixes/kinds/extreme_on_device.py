@@ -19,11 +19,7 @@ def fix(case: Case) -> Change:
     if not isinstance(assign, cst.Assign) or len(assign.targets) != 1:
         raise Unsuited(f"line {line} is not an assignment")
     target, call = assign.targets[0].target, assign.value
-    if (
-        not isinstance(target, cst.Attribute)
-        or not isinstance(target.value, cst.Name)
-        or target.value.value != "self"
-    ):
+    if not isinstance(target, cst.Attribute) or source.code(target.value) != "self":
         raise Refused(f"line {line} does not keep the value in an attribute of the module")
     read, name = _read(source, call, source.code(target))
     attribute = target.attr.value
@@ -49,13 +45,7 @@ def _read(source: Source, call: cst.BaseExpression, own: str) -> tuple[cst.BaseE
         raise Refused("the value is not kept by max(…) or min(…) of two numbers")
     if any(arg.keyword or arg.star for arg in call.args):
         raise Refused("max or min has other arguments")
-    values = [arg.value for arg in call.args if source.code(arg.value) != own]
-    read = values[0] if len(values) == 1 else None
-    if (
-        isinstance(read, cst.Call)
-        and not read.args
-        and isinstance(read.func, cst.Attribute)
-        and read.func.attr.value == "item"
-    ):
-        return read.func.value, found[0]
+    match [arg.value for arg in call.args if source.code(arg.value) != own]:
+        case [cst.Call(func=cst.Attribute(value=read, attr=cst.Name("item")), args=[])]:
+            return read, found[0]
     raise Refused(f"it is not the larger or smaller of {own} and one value that is read")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused, Unsuited
+from xladoctor.fixes.source import keyword
 
 _STATIC = frozenset(("torch._dynamo.mark_static",))
 
@@ -17,9 +18,7 @@ def fix(case: Case) -> Change:
         (call, number)
         for call in source.calls_of(frozenset(("torch.compile",)), source.module)
         for number, arg in enumerate(call.args)
-        if arg.keyword is not None
-        and arg.keyword.value == "dynamic"
-        and source.code(arg.value) == "False"
+        if keyword(arg) == "dynamic" and source.code(arg.value) == "False"
     ]
     if len(found) != 1:
         what = "no call" if not found else "more than one call"

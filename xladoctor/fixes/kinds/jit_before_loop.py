@@ -12,6 +12,7 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import effects
 from xladoctor.fixes.interface import Change, Edit, Position, Refused, Unsuited
 from xladoctor.fixes.names import (
+    compiles,
     fresh,
     function,
     is_of_module,
@@ -115,7 +116,7 @@ def _made(case: Case) -> _Made:
         for each in source.all(cst.FunctionDef)
         if len(each.decorators) == 1
         and (source.loops_around(each) or source.function_around(each))
-        and _compiles(source, each.decorators[0].decorator)
+        and compiles(source, each.decorators[0].decorator, _COMPILERS)
         and lines & set(range(source.first_line(each), source.begin(each).line + 1))
     ]
     if calls or len(defined) != 1:
@@ -135,19 +136,6 @@ def _by_call(source: Source, call: cst.Call) -> _Made:
     if len(above.targets) != 1 or not isinstance(target, cst.Name):
         raise Refused("the compiled function is not assigned to one variable")
     return _Made(call, of, target.value)
-
-
-def _compiles(source: Source, decorator: cst.BaseExpression) -> bool:
-    if not isinstance(decorator, cst.Call):
-        return bool(source.qualified(decorator) & _COMPILERS)
-    if source.qualified(decorator.func) & _COMPILERS:
-        return True
-    first = decorator.args[0].value if decorator.args else None
-    return (
-        first is not None
-        and "functools.partial" in source.qualified(decorator.func)
-        and bool(source.qualified(first) & _COMPILERS)
-    )
 
 
 def _statement(source: Source, made: _Made, within: cst.CSTNode) -> cst.CSTNode:
@@ -272,9 +260,8 @@ def _text(source: Source, made: _Made, name: str, arguments: Sequence[str]) -> l
         text += source.between(_place(source, made.node), source.end(made.node))
     else:
         begin, end = source.begin(made.node), source.end(made.node)
-        indentation = source.lines[begin.line - 1][
-            : len(source.lines[begin.line - 1]) - len(source.lines[begin.line - 1].lstrip())
-        ]
+        line = source.lines[begin.line - 1]
+        indentation = line[: len(line) - len(line.lstrip())]
         plain = _plain(source, made.of, arguments)
         if plain is not None:
             text = source.between(begin, source.begin(made.of)) + plain
@@ -356,9 +343,8 @@ def _calls(
         return (
             [_passing(source, call, arguments)] if arguments and isinstance(call, cst.Call) else []
         )
-    function_ = source.function_around(made.node) or source.module
     edits = []
-    for use in source.names_used(function_, made.name):
+    for use in source.names_used(source.owner(made.node), made.name):
         above = source.parent(use)
         if isinstance(above, cst.AssignTarget) and source.parent(above) is source.parent(made.node):
             continue

@@ -11,10 +11,8 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Position, Refused, Unsuited
 from xladoctor.fixes.names import bound_in, fresh, is_of_module, read_from_around, varies
 from xladoctor.fixes.pure import Pure
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.source import Loop, Source
 from xladoctor.fixes.text import indented
-
-Loop = cst.For | cst.While
 
 
 def fix(case: Case) -> Change:
@@ -124,7 +122,6 @@ def _results(
 ) -> list[str]:
     """The variables that the statements bind, and that the next iteration or other code uses."""
     own = {id(each) for statement in statements for each in source.all(cst.Name, statement)}
-    around = source.function_around(loop) or source.module
     bound = dict.fromkeys(
         name.value
         for statement in statements
@@ -135,7 +132,8 @@ def _results(
     found = [
         name
         for name in bound
-        if name in arguments or any(id(use) not in own for use in source.names_used(around, name))
+        if name in arguments
+        or any(id(use) not in own for use in source.names_used(source.owner(loop), name))
     ]
     if not found:
         raise Refused("nothing uses what the body of the loop computes")

@@ -7,15 +7,8 @@ import libcst as cst
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import Effects, effects
 from xladoctor.fixes.interface import Change, Refused
-from xladoctor.fixes.loaders import (
-    argument,
-    data_set,
-    is_random,
-    loader_in,
-    methods,
-    refuse_changes,
-)
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.loaders import data_set, is_random, loader_in, methods, refuse_changes
+from xladoctor.fixes.source import Source, argument
 
 _POSITION = 5  # of num_workers among the arguments
 _WORKERS = 8
@@ -68,7 +61,6 @@ def _is_passed_once(source: Source, call: cst.Call) -> bool:
             pass
         case _:
             return False
-    scope = source.function_around(made) or source.module
     uses = source.names_used(source.module, name)
     loops = [
         _loop_over(source, use)
@@ -77,7 +69,7 @@ def _is_passed_once(source: Source, call: cst.Call) -> bool:
     ]
     if len(loops) != 1 or loops[0] is None or source.loops_around(loops[0]):
         return False
-    return (source.function_around(loops[0]) or source.module) is scope
+    return source.owner(loops[0]) is source.owner(made)
 
 
 def _loop_over(source: Source, loader: cst.Name | cst.Call) -> cst.For | None:

@@ -11,7 +11,7 @@ import libcst as cst
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.source import Source, keyword
 
 _LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss")  # of each element, zero where both are zero
 _EACH = (*_LOSSES, "huber_loss", "cross_entropy", "nll_loss", "binary_cross_entropy_with_logits")
@@ -164,10 +164,6 @@ def _is_loss_of_each(source: Source, value: cst.BaseExpression) -> bool:
     if not isinstance(value, cst.Call):
         return False
     named = source.qualified(value.func) & {f"torch.nn.functional.{name}" for name in _EACH}
-    given = [source.code(each.value)[1:-1] for each in value.args if _keyword(each) == "reduction"]
+    given = [source.code(each.value)[1:-1] for each in value.args if keyword(each) == "reduction"]
     two = [isinstance(each.value, cst.Name) for each in value.args[1:2]]
     return bool(named) and given == ["none"] and two == [True]
-
-
-def _keyword(arg: cst.Arg) -> str:
-    return arg.keyword.value if arg.keyword else ""

@@ -6,7 +6,8 @@ import libcst as cst
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused
-from xladoctor.fixes.loaders import argument, loader_in
+from xladoctor.fixes.loaders import loader_in
+from xladoctor.fixes.source import argument
 
 _WORKERS = 8
 

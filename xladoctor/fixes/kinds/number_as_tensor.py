@@ -11,14 +11,11 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import effects, what
 from xladoctor.fixes.interface import Change, Refused, Unsuited
 from xladoctor.fixes.names import bound_in, fresh, function, root_of
-from xladoctor.fixes.source import Source
-from xladoctor.fixes.values import escapes, is_plain
+from xladoctor.fixes.source import SOMETIMES, Source
+from xladoctor.fixes.values import COUNTERS, escapes, is_plain
 
 _POWERS = frozenset(("torch.pow",))
 _ROLLS = frozenset(("torch.roll",))
-_COUNTERS = frozenset(("builtins.range", "builtins.enumerate"))
-#: What may not be computed where it stands, or not once.
-_SOMETIMES = (cst.Lambda, cst.BaseComp, cst.IfExp, cst.BooleanOperation)
 _DRAWN = frozenset(("random.choices", "random.sample"))
 
 
@@ -150,7 +147,7 @@ class _Forms:
         source = self._source
         if source.is_bound_at(subscript):
             raise Refused(f"`{source.code(subscript)}` is set")
-        changes = effects(source, source.function_around(subscript) or source.module).changes
+        changes = effects(source, source.owner(subscript)).changes
         if (root := root_of(subscript.value)) in changes and escapes(source, subscript):
             raise Refused(f"`{root}` is changed in place, which a copy of an element does not see")
         match source.parent(subscript):
@@ -169,7 +166,7 @@ class _Forms:
                 continue
             if any(arg.star for arg in loop.iter.args):
                 return False
-            names = self._source.qualified(loop.iter.func) & _COUNTERS
+            names = self._source.qualified(loop.iter.func) & COUNTERS
             target: cst.BaseExpression = loop.target
             args = loop.iter.args
             if "builtins.enumerate" in names and isinstance(target, cst.Tuple):
@@ -194,7 +191,7 @@ class _Forms:
     def _rolled(self, call: cst.Call, tensor: str, shift: cst.Name, dim: str) -> Change:
         """``index_select`` by places that are computed from the shift, in lines of their own."""
         source = self._source
-        inside = any(isinstance(above, _SOMETIMES) for above in source.around(call))
+        inside = any(isinstance(above, SOMETIMES) for above in source.around(call))
         if inside or any(source.all(cst.NamedExpr, self._statement)):
             raise Refused("its places cannot be computed before its statement")
         offset, places = fresh(source, "offset"), fresh(source, "places")
@@ -224,8 +221,7 @@ class _Forms:
         if not isinstance(made, cst.Call) or not _is_of_tensors(source, made):
             raise Refused(f"{tensors.value} may be a list")
         drawn_in = self._statement_of(drawn)
-        around = source.function_around(self._statement) or source.module
-        if len(source.names_used(around, weights.value)) != 2 or (
+        if len(source.names_used(source.owner(self._statement), weights.value)) != 2 or (
             source.parent(drawn_in) is not source.parent(self._statement)
         ):
             raise Refused(f"{weights.value} is used elsewhere, too")
@@ -244,12 +240,7 @@ class _Forms:
 
     def _assigned(self, name: str) -> cst.BaseExpression | None:
         """The only value that is assigned to a variable in the function."""
-        around = self._source.function_around(self._statement) or self._source.module
-        found = [
-            each.value
-            for each in self._source.all(cst.Assign, around)
-            if any(self._source.code(target.target) == name for target in each.targets)
-        ]
+        found = self._source.assigned(name, self._source.owner(self._statement))
         return found[0] if len(found) == 1 else None
 
 

@@ -10,7 +10,7 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import refuse_effects
 from xladoctor.fixes.interface import Change, Refused
 from xladoctor.fixes.names import function
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.source import Source, method_of
 
 _PARAMETERS = ("parameters", "named_parameters")
 
@@ -92,7 +92,7 @@ def _understood(source: Source, made: cst.SimpleStatementLine) -> list[cst.Call]
         call
         for call in source.all(cst.Call, made)
         if any(name.startswith("torch.optim.") for name in source.qualified(call.func))
-        or (isinstance(call.func, cst.Attribute) and call.func.attr.value in _PARAMETERS)
+        or method_of(call) in _PARAMETERS
     ]
 
 

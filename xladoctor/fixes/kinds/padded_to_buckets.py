@@ -8,6 +8,7 @@ import libcst as cst
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
+from xladoctor.fixes.names import free
 from xladoctor.fixes.source import Source
 
 _BUCKET = 32
@@ -94,9 +95,7 @@ def _named(
             break
         if not isinstance(above, _EVALUATED):
             raise Refused("pad_sequence is called where it may not be reached")
-    if any(name.value == _NAME for name in source.all(cst.Name)):
-        raise Refused(f"the name `{_NAME}` is taken")
-    lines = f"{_NAME} = {source.code(call)}", pad
+    lines = f"{free(source, _NAME)} = {source.code(call)}", pad
     return source.insert_before(statement, *lines), source.replace(call, _NAME)
 
 

@@ -14,13 +14,11 @@ from xladoctor.fixes.carried import (
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import refuse_effects
 from xladoctor.fixes.interface import Change, Refused
-from xladoctor.fixes.moves import refuse_unless_movable
 from xladoctor.fixes.reads import Read, the_read
-from xladoctor.fixes.source import Source
-from xladoctor.fixes.values import is_reached
+from xladoctor.fixes.source import Loop, Source
+from xladoctor.fixes.values import is_reached, refuse_unless_movable
 
 _LAZY = ("torch_xla", "jax")
-Loop = cst.For | cst.While
 
 
 def fix(case: Case) -> Change:
@@ -35,14 +33,12 @@ def fix(case: Case) -> Change:
         case _:
             raise Refused("it is not of the form `value = loss.item()`")
     read = the_read(source, statement)
-    loops = source.loops_around(statement)
-    if not loops or source.parent(statement) is not loops[0].body:
-        raise Refused(f"line {case.line} is not a statement of a loop itself")
-    if not set(source.names_used(loops[0], name)) - set(source.variables(statement)):
-        return _below_loop(case, statement, loops[0], name, read)
-    branch = _branch(source, statement, loops[0], name)
+    loop = source.loop_of(statement, case.line)
+    if not set(source.names_used(loop, name)) - set(source.variables(statement)):
+        return _below_loop(case, statement, loop, name, read)
+    branch = _branch(source, statement, loop, name)
     refuse_effects(source, statement.body[0].value)
-    block = list(loops[0].body.body)
+    block = list(loop.body.body)
     between = block[block.index(statement) + 1 : block.index(branch)]
     kept, later = source.delete(statement), source.dedented(statement.body[0])
     try:
@@ -50,7 +46,7 @@ def fix(case: Case) -> Change:
     except Refused:
         if statement.body[0].value is not read.call or case.frontend not in _LAZY:
             raise
-        refuse_reused(source, loops[0], read.tensor)
+        refuse_reused(source, loop, read.tensor)
         kept = source.replace(read.call, _kept(case, read))
         later = f"{name} = {read.read_later(name)}"
     return Change(
@@ -75,7 +71,7 @@ def _below_loop(
             pass
         case _:
             raise Refused("it does more than read the value")
-    scope: cst.CSTNode = source.function_around(statement) or source.module
+    scope = source.owner(statement)
     refuse_shared(source, scope, name)
     refuse_handlers(source, loop, name)
     refuse_reused(source, loop, read.tensor)
@@ -115,7 +111,7 @@ def _first_use(
 
 def _branch(source: Source, statement: cst.SimpleStatementLine, loop: Loop, name: str) -> cst.If:
     """The ``if`` that has all uses of a variable in its body."""
-    scope: cst.CSTNode = source.function_around(statement) or source.module
+    scope = source.owner(statement)
     refuse_shared(source, scope, name)
     own = set(source.variables(statement))
     uses = [use for use in source.names_used(scope, name) if use not in own]

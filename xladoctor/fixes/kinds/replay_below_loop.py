@@ -8,8 +8,8 @@ from xladoctor.fixes.carried import refuse_elsewhere, refuse_handlers, refuse_sh
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import refuse_effects, refuse_method
 from xladoctor.fixes.interface import Change, Edit, Refused
-from xladoctor.fixes.reads import called
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.names import free
+from xladoctor.fixes.source import Loop, Source, called
 from xladoctor.fixes.step_end import above_barrier, refuse_barrier_elsewhere
 from xladoctor.fixes.text import lines_of
 from xladoctor.fixes.values import ends, is_kept
@@ -17,7 +17,6 @@ from xladoctor.fixes.values import ends, is_kept
 #: Methods by which metrics take a step's results.
 _UPDATES = {"update", "update_state", "add", "add_batch", "append", "extend", "record"}
 _ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
-Loop = cst.For | cst.While
 _MEMORY = "the results of all iterations are kept until the loop is over"
 
 
@@ -27,13 +26,10 @@ def fix(case: Case) -> Change:
     if case.frontend not in ("torch_xla", "jax"):
         raise Refused(f"statements of {case.frontend} programs are not moved below their loop")
     statement = source.statement(case.line)
-    loops = source.loops_around(statement)
-    if not loops or source.parent(statement) is not loops[0].body:
-        raise Refused(f"line {case.line} is not a statement of a loop itself")
-    loop, name = loops[0], _changed(statement)
+    loop, name = source.loop_of(statement, case.line), _changed(statement)
     copied = _copied(source, statement) if case.frontend == "torch_xla" else None
     _refuse(source, loop, statement, name, copied)
-    kept = _free(source, f"{name}_of_steps")
+    kept = free(source, f"{name}_of_steps")
     rebound = [copied] if copied is not None else source.variables(statement)
     names = {each.value for each in rebound if isinstance(each, cst.Name)}
     _refuse_rebound(source, loop, names - {name})
@@ -80,7 +76,7 @@ def _tensors(
     source = case.source
     if not isinstance(copied, cst.Name):
         refuse_barrier_elsewhere(case)
-    target = copied.value if isinstance(copied, cst.Name) else _free(source, "copied")
+    target = copied.value if isinstance(copied, cst.Name) else free(source, "copied")
     text = source.code(copied)
     stored = text if called(copied) == "detach" else f"{text}.detach()"
     stored += "" if is_kept(source, copied) else ".clone()"
@@ -145,7 +141,7 @@ def _refuse(
     for each in source.all((cst.Yield, cst.Return), loop):
         kind = type(each).__name__.lower()
         raise Refused(f"the loop has a `{kind}` in line {source.begin(each).line}")
-    refuse_shared(source, source.function_around(statement) or source.module, name)
+    refuse_shared(source, source.owner(statement), name)
     refuse_handlers(source, loop, name)
     own = set(source.variables(statement))
     for use in source.names_used(loop, name):
@@ -153,7 +149,7 @@ def _refuse(
             raise Refused(f"`{name}` is used in the loop in line {source.begin(use).line}, too")
     block = source.parent(loop)
     after = [
-        use for use in source.names_used(_scope(source, loop), name) if _is_below(source, use, loop)
+        use for use in source.names_used(source.owner(loop), name) if _is_below(source, use, loop)
     ]
     refuse_elsewhere(source, block, after)
     whole = statement.body[0]
@@ -173,7 +169,7 @@ def _refuse_rebound(source: Source, loop: Loop, names: set[str]) -> None:
     """Refuse variables of the loop that are used after it, where they would be other objects."""
     outer = [loop, *source.loops_around(loop)][-1]
     for name in sorted(names & source.names_bound(loop)):
-        for use in source.names_used(_scope(source, loop), name):
+        for use in source.names_used(source.owner(loop), name):
             inside = [*source.around(use)]
             above = source.begin(use) < source.begin(outer) and (
                 source.function_around(use) is source.function_around(loop)
@@ -182,17 +178,13 @@ def _refuse_rebound(source: Source, loop: Loop, names: set[str]) -> None:
                 raise Refused(f"`{name}` is used after the loop, in line {source.begin(use).line}")
 
 
-def _scope(source: Source, node: cst.CSTNode) -> cst.CSTNode:
-    return source.function_around(node) or source.module
-
-
 def _is_below(source: Source, use: cst.Name, loop: Loop) -> bool:
     return source.begin(use) > source.end(loop)
 
 
 def _refuse_shared_object(source: Source, name: cst.Name, loop: Loop) -> None:
     """Refuse a metric that something else may have been given before the loop."""
-    for use in source.names_used(_scope(source, loop), name.value):
+    for use in source.names_used(source.owner(loop), name.value):
         is_argument = isinstance(source.parent(use), cst.Param)
         if source.begin(use) < source.begin(loop) and not (is_argument or source.is_bound_at(use)):
             above = source.parent(use)
@@ -233,9 +225,3 @@ def _results(
             ):
                 raise Refused(f"`{result}` is set again in line {source.begin(use).line}")
     return list(found)
-
-
-def _free(source: Source, name: str) -> str:
-    if any(each.value == name for each in source.all(cst.Name)):
-        raise Refused(f"the name `{name}` is taken")
-    return name

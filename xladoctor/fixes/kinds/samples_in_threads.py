@@ -6,15 +6,8 @@ import libcst as cst
 
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.interface import Change, Refused
-from xladoctor.fixes.loaders import (
-    argument,
-    data_set,
-    is_random,
-    loader_in,
-    methods,
-    refuse_changes,
-)
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.loaders import data_set, is_random, loader_in, methods, refuse_changes
+from xladoctor.fixes.source import Source, argument
 
 _THREADS = 8
 _POOL = "pool"

@@ -8,8 +8,9 @@ import libcst as cst
 
 from xladoctor.fixes.carried import is_occasional
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Edit, Position, Refused
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.interface import Change, Edit, Refused
+from xladoctor.fixes.names import free
+from xladoctor.fixes.source import Loop, Source
 from xladoctor.fixes.text import indented, lines_of
 
 _INTERVAL = 600  # seconds
@@ -31,16 +32,14 @@ def fix(case: Case) -> Change:
     inside = {name.value for name in source.variables(statement)} & bound
     if inside:
         raise Refused(f"it saves or names what changes in the loop: `{min(inside)}`")
-    if any(name.value == _NAME for name in source.all(cst.Name)):
-        raise Refused(f"the name `{_NAME}` is taken")
+    free(source, _NAME)
     if any(source.all((cst.Break, cst.Return, cst.Yield), loop)) or loop.orelse:
         raise Refused("the loop may end early, after which it would not be saved")
     time, imported = source.import_of("time", statement)
     source.refuse_long_strings(statement)
     inner = source.indentation(statement)
     step = source.module.default_indent
-    begin = Position(source.begin(statement).line, 0)
-    after = Position(source.end(statement).line + 1, 0)
+    begin, after = source.whole_lines(statement)
     saving = "".join(source.lines[begin.line - 1 : after.line - 1])
     now, newline = f"{time}.monotonic()", source.newline
     text = (
@@ -61,7 +60,7 @@ def fix(case: Case) -> Change:
     )
 
 
-def _refuse_condition(source: Source, statement: cst.CSTNode, loop: cst.For | cst.While) -> None:
+def _refuse_condition(source: Source, statement: cst.CSTNode, loop: Loop) -> None:
     """Refuse what is saved in some cases only, as the best, or loaded again in the loop."""
     if source.calls_of(frozenset(("torch.load",)), loop):
         raise Refused("the loop loads what it saves, or may do so")

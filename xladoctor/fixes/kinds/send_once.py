@@ -9,14 +9,12 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import effects, what
 from xladoctor.fixes.interface import Change, Refused
 from xladoctor.fixes.names import function
-from xladoctor.fixes.reads import called
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.source import Loop, Source, called
 from xladoctor.fixes.values import escapes, is_new, is_own, is_reached
 
 _SENDS = {"jax.device_put", "jax.numpy.asarray", "jax.numpy.array"}
 _CHAIN = {"to", "float", "long", "tensor", "from_numpy", "as_tensor"}
 _MODULES = {"jax", "jax.numpy", "torch", "numpy"}
-Loop = cst.For | cst.While
 
 
 def fix(case: Case) -> Change:
@@ -63,9 +61,8 @@ def _hoisted(
     for other in sorted(_related(source, data, sent) - data):
         if source.names_used(loop, other):
             raise Refused(f"`{min(data)}` may change with `{other}`")
-    scope: cst.CSTNode = source.function_around(statement) or source.module
     inside = set(source.names_used(loop, name))
-    outside = [use for use in source.names_used(scope, name) if use not in inside]
+    outside = [use for use in source.names_used(source.owner(statement), name) if use not in inside]
     if outside and not is_reached(source, statement, loop):
         line = source.begin(outside[0]).line
         raise Refused(f"`{name}` is used in line {line}, and the loop may have no iteration")
@@ -112,10 +109,9 @@ def _shared(source: Source, statement: cst.CSTNode, name: str, given: set[str]) 
     data = [each for each in sorted(given) if not is_own(source, statement, each)]
     uses = [use for use in source.variables(statement) if use.value in data]
     changing = [use.value for use in uses if not _is_harmless(source, use)]
-    scope: cst.CSTNode = source.function_around(statement) or source.module
     passed = [
         use
-        for use in source.names_used(scope, name)
+        for use in source.names_used(source.owner(statement), name)
         if escapes(source, use) and not source.is_bound_at(use)
     ]
     if not changing and not passed:
@@ -185,7 +181,7 @@ def _made_by_numpy(
     source: Source, statement: cst.SimpleStatementLine, loop: Loop, name: str
 ) -> cst.SimpleStatementLine | None:
     """The statement above the loop that makes a NumPy array, which only this statement uses."""
-    scope: cst.CSTNode = source.function_around(statement) or source.module
+    scope = source.owner(statement)
     for line in source.body_around(loop):
         match line:
             case cst.SimpleStatementLine(
@@ -208,9 +204,6 @@ def _is_numpy(source: Source, scope: cst.CSTNode, value: cst.BaseExpression) -> 
     if not isinstance(value, cst.Name):
         return False
     return any(
-        isinstance(each.targets[0].target, cst.Name)
-        and each.targets[0].target.value == value.value
-        and isinstance(each.value, cst.Call)
-        and source.qualified(each.value.func) == {"numpy.random.default_rng"}
-        for each in source.all(cst.Assign, scope)
+        isinstance(each, cst.Call) and source.qualified(each.func) == {"numpy.random.default_rng"}
+        for each in source.assigned(value.value, scope)
     )

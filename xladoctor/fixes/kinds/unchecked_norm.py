@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import libcst as cst
-
 from xladoctor.fixes.carried import refuse_caught
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Edit, Refused
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.interface import Change, Refused
+from xladoctor.fixes.source import keyword
 
 _CLIP = frozenset(
     f"torch.nn.utils{module}.{name}"
@@ -21,25 +19,22 @@ def fix(case: Case) -> Change:
     """For the only such call in the finding's line that is asked to check the norm."""
     source = case.source
     statement = source.statement(case.line)
-    refuse_caught(source, statement, source.function_around(statement) or source.module)
+    refuse_caught(source, statement, source.owner(statement))
     calls = source.calls_of(_CLIP, statement)
     if len(calls) != 1:
         raise Refused(f"line {case.line} does not call torch.nn.utils.clip_grad_norm_")
     call = calls[0]
     for number, arg in enumerate(call.args):
-        if arg.keyword and arg.keyword.value == _KEYWORD:
-            if not number or source.code(arg.value) != "True":
-                raise Refused(f"`{_KEYWORD}` is {source.code(arg.value)}, which may be False")
-            return _without(source, call.args[number - 1], arg)
+        if keyword(arg) != _KEYWORD:
+            continue
+        if not number or source.code(arg.value) != "True":
+            raise Refused(f"`{_KEYWORD}` is {source.code(arg.value)}, which may be False")
+        edit = source.delete_argument(call, number)
+        if "#" in source.between(edit.begin, edit.end):
+            raise Refused("there is a comment between its arguments")
+        return Change(
+            "clip the gradients without looking at their norm",
+            (edit,),
+            behaviour="no error is raised where the norm of the gradients is infinite or NaN",
+        )
     raise Refused(f"the call is not given `{_KEYWORD}` by its name")
-
-
-def _without(source: Source, before: cst.Arg, arg: cst.Arg) -> Change:
-    edit = Edit(source.end(before), source.end(arg), "")
-    if "#" in source.between(edit.begin, edit.end):
-        raise Refused("there is a comment between its arguments")
-    return Change(
-        "clip the gradients without looking at their norm",
-        (edit,),
-        behaviour="no error is raised where the norm of the gradients is infinite or NaN",
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 
 import libcst as cst
@@ -172,8 +171,7 @@ def _moved_statement(source: Source, assign: cst.Assign, name: str, loop: cst.CS
     statement = source.statement(source.begin(assign).line)
     if source.parent(statement) is not getattr(loop, "body", None):
         raise Refused(f"{name} is made under a condition or in an inner loop")
-    source.refuse_long_strings(assign)
-    lines = textwrap.dedent(source.indentation(statement) + source.code(assign)).split("\n")
+    lines = source.dedented(assign).split("\n")
     return _change(name, source.insert_above(loop, *lines), source.cut(statement))
 
 
@@ -186,8 +184,7 @@ def _change(name: str, inserted: Edit, edit: Edit) -> Change:
 
 
 def _taken(source: Source, name: str, loop: cst.CSTNode) -> bool:
-    around = source.function_around(loop) or source.module
-    return bool(source.names_used(around, name))
+    return bool(source.names_used(source.owner(loop), name))
 
 
 def _label(source: Source, value: cst.Lambda) -> str:

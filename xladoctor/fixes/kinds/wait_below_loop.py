@@ -7,7 +7,7 @@ import libcst as cst
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import effects
 from xladoctor.fixes.interface import Change, Edit, Refused
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.source import Loop, Source
 from xladoctor.fixes.values import is_plain, is_reached
 
 _WAIT = "jax.block_until_ready"
@@ -18,10 +18,7 @@ def fix(case: Case) -> Change:
     """For ``jax.block_until_ready(x)`` or ``x = step(x).block_until_ready()`` in a loop."""
     source = case.source
     statement = source.statement(case.line)
-    loops = source.loops_around(statement)
-    if not loops or source.parent(statement) is not loops[0].body:
-        raise Refused(f"line {case.line} is not a statement of a loop itself")
-    loop = loops[0]
+    loop = source.loop_of(statement, case.line)
     _refuse(source, loop)
     missing, outermost = _missing(source, statement, loop), [loop, *source.loops_around(loop)][-1]
     starts = bool(missing) and _can_be_none(source, statement, outermost, missing)
@@ -39,7 +36,7 @@ def fix(case: Case) -> Change:
     )
 
 
-def _refuse(source: Source, loop: cst.For | cst.While) -> None:
+def _refuse(source: Source, loop: Loop) -> None:
     """Refuse loops that take the time of each iteration, or that others see an iteration of."""
     for call in source.all(cst.Call, loop.body):
         if "time" in effects(source, call).ordered:
@@ -73,9 +70,7 @@ def _is_of_numpy(source: Source, name: cst.Name) -> bool:
     return is_made_above and any(each.startswith("numpy.") for each in names)
 
 
-def _missing(
-    source: Source, statement: cst.SimpleStatementLine, loop: cst.For | cst.While
-) -> list[str]:
+def _missing(source: Source, statement: cst.SimpleStatementLine, loop: Loop) -> list[str]:
     """The variables that are not set if the loop has no iteration."""
     if is_reached(source, statement, loop):
         return []
@@ -91,7 +86,7 @@ def _missing(
 
 
 def _can_be_none(
-    source: Source, statement: cst.SimpleStatementLine, loop: cst.For | cst.While, names: list[str]
+    source: Source, statement: cst.SimpleStatementLine, loop: Loop, names: list[str]
 ) -> bool:
     """Whether variables may be None in front of a loop, as nothing looks at them elsewhere or
     before they are set, and what is waited for is no part of them.
@@ -102,9 +97,8 @@ def _can_be_none(
         waited = _waited(source, call)
         if any(source.all((cst.Subscript, cst.BinaryOperation, cst.Attribute), waited)):
             return False
-    scope: cst.CSTNode = source.function_around(loop) or source.module
     for name in names:
-        uses = source.names_used(scope, name)
+        uses = source.names_used(source.owner(loop), name)
         set_at = min(map(source.begin, source.bindings(uses[0])))
         if any(loop not in source.around(use) or source.begin(use) < set_at for use in uses):
             return False
@@ -112,7 +106,7 @@ def _can_be_none(
 
 
 def _edits(
-    source: Source, statement: cst.SimpleStatementLine, loop: cst.For | cst.While, of_none: bool
+    source: Source, statement: cst.SimpleStatementLine, loop: Loop, of_none: bool
 ) -> tuple[Edit, ...]:
     """The edits; ``of_none`` if the value may be None, which has no method to wait."""
     match statement.body[0]:

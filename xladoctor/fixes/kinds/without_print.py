@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
+from xladoctor.fixes.calls import LEVELS, PRINTS
 from xladoctor.fixes.carried import refuse_caught
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import effects, refuse_effects
 from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
 from xladoctor.fixes.source import Source
-
-_PRINTS = frozenset(
-    ("builtins.print", "jax.debug.print", "pprint.pprint", "pprint.pp", "warnings.warn")
-)
-_LEVELS = frozenset(("debug", "info", "warning", "warn", "error", "critical", "exception", "log"))
 
 
 def fix(case: Case) -> Change:
@@ -26,7 +22,7 @@ def fix(case: Case) -> Change:
         raise Unsuited(f"line {line} does more than print")
     if not _prints(source, call):
         raise Refused(f"line {line} calls `{source.code(call.func)}`, which may do more than print")
-    refuse_caught(source, statement, source.function_around(statement) or source.module)
+    refuse_caught(source, statement, source.owner(statement))
     logger = call.func.value if isinstance(call.func, cst.Attribute) else None
     refuse_effects(source, call, but=[call, *([logger] if logger else [])], ordered=True)
     return Change(
@@ -37,12 +33,13 @@ def fix(case: Case) -> Change:
 
 
 def _prints(source: Source, call: cst.Call) -> bool:
-    if source.qualified(call.func) & _PRINTS:
+    if source.qualified(call.func) & PRINTS:
         return True
+    func = call.func
     return (
-        isinstance(call.func, cst.Attribute)
-        and call.func.attr.value in _LEVELS
-        and _is_logger(source, call.func.value)
+        isinstance(func, cst.Attribute)
+        and func.attr.value in LEVELS
+        and _is_logger(source, func.value)
     )
 
 
@@ -56,16 +53,9 @@ def _is_logger(source: Source, value: cst.BaseExpression) -> bool:
         return True
     if not isinstance(value, cst.Name):
         return False
-    assigned = [
-        each
-        for each in source.all(cst.Assign)
-        if any(
-            isinstance(target.target, cst.Name) and target.target.value == value.value
-            for target in each.targets
-        )
-    ]
+    assigned = source.assigned(value.value)
     return bool(assigned) and all(
-        isinstance(each.value, cst.Call) and _is_logger(source, each.value) for each in assigned
+        isinstance(each, cst.Call) and _is_logger(source, each) for each in assigned
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,8 +11,10 @@ from xladoctor.fixes.interface import Patch
 from xladoctor.fixes.proof.interface import Interval, Proof, Run
 from xladoctor.fixes.proof.output import leaves_out
 from xladoctor.fixes.proof.results import PRINTED, results
-from xladoctor.fixes.proof.statistics import times
 
+#: Student's t at 97.5 % by degrees of freedom, from 1 on.
+_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+_NORMAL = 1.96
 _FEW = 4  # names of results in a sentence
 _PART = 0.5  # of the predicted saving, from which on a patch holds
 _WIDELY = 2  # times as fast in each run, where a few runs have no interval to speak of
@@ -177,3 +180,19 @@ def ending(run: Run) -> str:
     if run.status is None:
         return "it took too long"
     return f"it ended with status {run.status}" if run.status else "it left no report"
+
+
+def times(pairs: Sequence[tuple[float, float]]) -> Interval:
+    """The geometric mean of before / after over pairs of seconds, with its 95 % interval.
+
+    Ratios of times are nearer to a normal distribution by their logarithms. Of one pair nothing is
+    known of the spread: the interval is then from 0 to infinity.
+    """
+    logs = [math.log(before / after) for before, after in pairs]
+    middle = statistics.fmean(logs)
+    if len(logs) < 2:
+        return Interval(math.exp(middle), 0.0, math.inf)
+    degrees = len(logs) - 1
+    t = _T[degrees - 1] if degrees <= len(_T) else _NORMAL
+    half = t * statistics.stdev(logs) / math.sqrt(len(logs))
+    return Interval(math.exp(middle), math.exp(middle - half), math.exp(middle + half))
