@@ -171,7 +171,8 @@ def _below(source: Source, loop: Loop, shown: Collection[int]) -> list[cst.CSTNo
     rest: list[cst.CSTNode] = []
     for statement in reversed(loop.body.body):
         reads = _reads(source, statement) or any(source.covers(statement, line) for line in shown)
-        if not (reads or _is_yield(statement) or _ends(source, statement, loop)):
+        ends = isinstance(statement, cst.If) and bool(_leaves(source, statement, loop))
+        if not (reads or _is_yield(statement) or ends):
             break
         rest.insert(0, statement)
     return rest
@@ -210,10 +211,6 @@ def _is_yield(statement: cst.CSTNode) -> bool:
     return isinstance(statement, cst.SimpleStatementLine) and any(
         isinstance(part, cst.Expr) and isinstance(part.value, cst.Yield) for part in statement.body
     )
-
-
-def _ends(source: Source, statement: cst.CSTNode, loop: Loop) -> bool:
-    return isinstance(statement, cst.If) and bool(_leaves(source, statement, loop))
 
 
 def _leaves(source: Source, statement: cst.CSTNode, loop: Loop) -> list[cst.CSTNode]:

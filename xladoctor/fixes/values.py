@@ -234,7 +234,8 @@ def is_reached(source: Source, statement: cst.CSTNode, loop: cst.CSTNode) -> boo
 def _has_elements(source: Source, value: cst.BaseExpression | None) -> bool:
     match value:
         case cst.Name() if not any(
-            isinstance(source.parent(use), cst.Attribute) for use in _uses(source, value)
+            isinstance(source.parent(use), cst.Attribute)
+            for use in source.names_used(source.module, value.value)
         ):
             return _has_elements(source, source.value_of(value))
         case cst.List(elements=elements) | cst.Tuple(elements=elements):
@@ -246,10 +247,6 @@ def _has_elements(source: Source, value: cst.BaseExpression | None) -> bool:
                 return _number(source, first) > 0
             return source.qualified(func) == {"builtins.enumerate"} and _has_elements(source, first)
     return False
-
-
-def _uses(source: Source, name: cst.Name) -> list[cst.Name]:
-    return source.names_used(source.module, name.value)
 
 
 def _number(source: Source, value: cst.BaseExpression) -> int:

@@ -140,10 +140,6 @@ def _may_be_graph(file: Path) -> bool:
     return name.endswith((*_GRAPH_FILES, *_LOGS))
 
 
-def _is_log(file: Path) -> bool:
-    return file.name.removesuffix(PACKED).endswith(_LOGS)
-
-
 class _Collected:
     """Graphs by the hash of their content."""
 
@@ -158,7 +154,8 @@ class _Collected:
             if is_structured_log(head):
                 self._log(file)
                 return
-            if not alone and _is_log(file) and not head.lstrip().startswith(_BEGINNINGS):
+            is_log = file.name.removesuffix(PACKED).endswith(_LOGS)
+            if not alone and is_log and not head.lstrip().startswith(_BEGINNINGS):
                 return  # of any size, and anybody's
             with Unpacked(file, MESSAGE) as source:
                 content = source.readall()

@@ -84,7 +84,7 @@ class _Uses:
             elif isinstance(above, (cst.Return, cst.Lambda)):
                 return None
             elif isinstance(above, cst.Call):
-                if not source.qualified(above.func) & _ELEMENTWISE or not _is_plain(node, above):
+                if not source.qualified(above.func) & _ELEMENTWISE or node not in above.args:
                     raise self._refused(node, above)
             elif not isinstance(above, (cst.Arg, cst.Tuple, cst.Element, cst.AssignTarget)) or (
                 isinstance(above, cst.Arg) and (above.star or above.keyword)
@@ -125,10 +125,6 @@ class _Uses:
             "where it decides a branch: jax.lax.cond; where it is a number of iterations:"
             " jax.lax.fori_loop",
         )
-
-
-def _is_plain(node: cst.CSTNode, call: cst.Call) -> bool:
-    return isinstance(node, cst.Arg) and any(node is arg for arg in call.args)
 
 
 def _places(definition: cst.FunctionDef, name: str) -> int:

@@ -106,13 +106,9 @@ def _assignment(source: Source, body: cst.BaseSuite) -> tuple[str, cst.BaseExpre
                 body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=value)]
             )
             | cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=value)
-        ] if not _has_comments(source, body):
+        ] if not any(source.all(cst.Comment, body)):
             return name, value
     raise Refused("an arm of it does more than set one variable")
-
-
-def _has_comments(source: Source, body: cst.BaseSuite) -> bool:
-    return any(source.all(cst.Comment, body))
 
 
 def _refuse_reads(source: Source, value: cst.BaseExpression) -> None:

@@ -57,7 +57,7 @@ def _carried(source: Source, statement: cst.SimpleStatementLine) -> dict[str, Ch
     if not isinstance(small, cst.Assign) or not isinstance(small.value, cst.Call):
         return {}
     names = {name.value for target in small.targets for name in source.variables(target)}
-    if any(name == "detach" for name in _methods(source, small.value)):
+    if any(each.attr.value == "detach" for each in source.all(cst.Attribute, small.value)):
         return {}
     return {
         name.value: Change(
@@ -89,7 +89,3 @@ def _sum(source: Source, small: cst.AugAssign) -> dict[str, Change]:
             behaviour="" if is_read_only(source, small, name) else f"`{name}` has no gradient",
         )
     }
-
-
-def _methods(source: Source, value: cst.BaseExpression) -> list[str]:
-    return [each.attr.value for each in source.all(cst.Attribute, value)]

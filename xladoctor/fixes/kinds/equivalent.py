@@ -10,7 +10,7 @@ import libcst as cst
 from xladoctor.fixes.case import Case
 from xladoctor.fixes.equivalent import equivalent
 from xladoctor.fixes.interface import Change, Edit, Refused
-from xladoctor.fixes.source import SOMETIMES, Source
+from xladoctor.fixes.source import SOMETIMES, Source, keyword
 
 _FUNCTIONAL = "torch.nn.functional"
 #: Methods that give another type of element, in which others compute.
@@ -91,7 +91,7 @@ def _refuse_values(source: Source, call: cst.Call) -> None:
     """
     for arg in call.args:
         held = source.value_of(arg.value) if isinstance(arg.value, cst.Name) else arg.value
-        is_scale = arg.keyword is not None and arg.keyword.value == "scale_factor"
+        is_scale = keyword(arg) == "scale_factor"
         if isinstance(held, (cst.Tuple, cst.List)) or (is_scale and isinstance(held, cst.Float)):
             raise Refused(f"`{source.code(arg.value)}` is not one whole number")
 

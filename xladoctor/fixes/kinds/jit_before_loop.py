@@ -56,7 +56,8 @@ def fix(case: Case) -> Change:
     statement = _statement(source, made, within)
     _refuse_effects(source, made)
     arguments = _arguments(source, made, within)
-    name = made.name or fresh(source, _name_for(made.of))
+    new = f"compiled_{made.of.value}" if isinstance(made.of, cst.Name) else "compiled"
+    name = made.name or fresh(source, new)
     if not loops:
         _refuse_method(source, within)
         name = name if _is_free(source, name) else fresh(source, f"{name}_compiled")
@@ -244,10 +245,6 @@ def _refuse_signature(source: Source, made: _Made) -> None:
 
 
 # -- the new text ----------------------------------------------------------------------------
-
-
-def _name_for(of: cst.CSTNode) -> str:
-    return f"compiled_{of.value}" if isinstance(of, cst.Name) else "compiled"
 
 
 def _text(source: Source, made: _Made, name: str, arguments: Sequence[str]) -> list[str]:

@@ -31,16 +31,13 @@ def fix(case: Case) -> Change:
         found = [*_in_loop(source, line, torch)]
         where = f"the loop around line {line}"
     else:
-        found = [*_Forms(source, source.statement(line), torch).changes(_operation(case))]
+        operation = str(case.cause.get("op") or "")
+        found = [*_Forms(source, source.statement(line), torch).changes(operation)]
         where = f"line {line}"
     if len(found) != 1:
         what = "more than one number" if found else "no exponent, index or shift that is understood"
         raise Refused(f"{where} has {what}")
     return found[0]
-
-
-def _operation(case: Case) -> str:
-    return str(case.cause.get("op") or "")
 
 
 def _in_loop(source: Source, line: int, torch: str) -> Iterator[Change]:

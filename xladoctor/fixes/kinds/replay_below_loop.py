@@ -149,7 +149,9 @@ def _refuse(
             raise Refused(f"`{name}` is used in the loop in line {source.begin(use).line}, too")
     block = source.parent(loop)
     after = [
-        use for use in source.names_used(source.owner(loop), name) if _is_below(source, use, loop)
+        use
+        for use in source.names_used(source.owner(loop), name)
+        if source.begin(use) > source.end(loop)
     ]
     refuse_elsewhere(source, block, after)
     whole = statement.body[0]
@@ -176,10 +178,6 @@ def _refuse_rebound(source: Source, loop: Loop, names: set[str]) -> None:
             )
             if loop not in inside and not above and not source.is_bound_at(use):
                 raise Refused(f"`{name}` is used after the loop, in line {source.begin(use).line}")
-
-
-def _is_below(source: Source, use: cst.Name, loop: Loop) -> bool:
-    return source.begin(use) > source.end(loop)
 
 
 def _refuse_shared_object(source: Source, name: cst.Name, loop: Loop) -> None:

@@ -27,23 +27,22 @@ def fix(case: Case) -> Change:
     own = methods(class_)
     if set(own) & {"__iter__", "__getitems__"} or "__getitem__" not in own:
         raise Refused("its data set is no map from index to sample, or makes batches itself")
+    method = own["__getitem__"]
     size = argument(call, "batch_size")
     if size is not None and source.code(size) in ("None", "1"):
         raise Refused("its batches have one sample")
-    _refuse_state(source, own["__getitem__"])
-    refuse_changes(source, class_, own["__getitem__"])
+    _refuse_state(source, method)
+    refuse_changes(source, class_, method)
     if source.names_used(source.module, _POOL):
         raise Refused(f"`{_POOL}` is a name of the program")
     if source.parent(class_) is not source.module:
         raise Refused("its data set is a class within a function or class")
-    if own["__getitem__"].decorators or isinstance(
-        own["__getitem__"].body, cst.SimpleStatementSuite
-    ):
+    if method.decorators or isinstance(method.body, cst.SimpleStatementSuite):
         raise Refused("its __getitem__ is decorated, or on one line")
-    indentation = source.indentation(own["__getitem__"])
+    indentation = source.indentation(method)
     edits = (
         source.insert_after(
-            own["__getitem__"],
+            method,
             "",
             "def __getitems__(self, indices):",
             f"{indentation}return list({_POOL}.map(self.__getitem__, indices))",

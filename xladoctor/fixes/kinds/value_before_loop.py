@@ -11,7 +11,7 @@ from xladoctor.fixes.case import Case
 from xladoctor.fixes.effects import effects, what
 from xladoctor.fixes.interface import Change, Edit, Refused, Unsuited
 from xladoctor.fixes.names import changed_in_place, fresh, function, read_from_around, varies
-from xladoctor.fixes.source import Source
+from xladoctor.fixes.source import Source, argument
 
 _MAKERS = frozenset(("__init__", "__post_init__"))
 _PATH = ".[("
@@ -66,9 +66,8 @@ def _passed(
     compiled: cst.FunctionDef | None,
     statement: cst.CSTNode,
 ) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
-    by_name = [arg.value for arg in call.args if arg.keyword and arg.keyword.value == name]
-    if by_name:
-        yield by_name[0], statement
+    if (value := argument(call, name)) is not None:
+        yield value, statement
         return
     if compiled is None or source.code(call.func) != compiled.name.value:
         named = (arg.value for arg in call.args if source.code(arg.value) == name and not arg.star)
@@ -153,7 +152,8 @@ def _changes(source: Source, class_: cst.ClassDef) -> bool:
 def _moved(source: Source, value: cst.BaseExpression, label: str, loop: cst.CSTNode) -> Change:
     if not _is_constant(source, value, loop):
         raise Refused(f"{label} is made from what changes in the loop")
-    name = label if not _taken(source, label, loop) else fresh(source, f"{label}_once")
+    is_taken = bool(source.names_used(source.owner(loop), label))
+    name = fresh(source, f"{label}_once") if is_taken else label
     code = source.code(value)
     if "\n" in code:
         raise Refused(f"{label} is made on several lines")
@@ -181,10 +181,6 @@ def _change(name: str, inserted: Edit, edit: Edit) -> Change:
         (inserted, edit),
         relies_on=("it is made alike in each iteration, and not changed afterwards",),
     )
-
-
-def _taken(source: Source, name: str, loop: cst.CSTNode) -> bool:
-    return bool(source.names_used(source.owner(loop), name))
 
 
 def _label(source: Source, value: cst.Lambda) -> str:

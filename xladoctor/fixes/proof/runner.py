@@ -117,7 +117,11 @@ class Runner:
                 logged=_logged(state),
                 written=_moved(self._copies.copy, before, now, Path(f"{place}-files")),
                 removed=tuple(sorted(before.keys() - now.keys())),
-                state={path.stem: path for path in _kept(state)},
+                state={
+                    path.stem: path
+                    for path in sorted(state.iterdir())
+                    if path.suffix in (".pt", ".npz")
+                },
                 **_measured(report),
             )
         except OSError as error:
@@ -224,10 +228,6 @@ def _moved(
 def _text(path: Path) -> str:
     with path.open("rb") as file:
         return file.read(_LARGEST_TEXT).decode("utf-8", "replace")
-
-
-def _kept(state: Path) -> list[Path]:
-    return sorted(path for path in state.iterdir() if path.suffix in (".pt", ".npz"))
 
 
 def _logged(state: Path) -> tuple[str, ...]:

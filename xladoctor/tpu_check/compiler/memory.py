@@ -30,7 +30,7 @@ def resident(process: int) -> int:
 
 def most() -> int:
     """Bytes that a new process may use: most of what is free now."""
-    free = [_available()]
+    free = [_listed(Path("/proc/meminfo"), "MemAvailable:") << 10]
     for folder, limit, used, cached in _GROUPS:
         group = Path(folder)
         try:
@@ -41,10 +41,6 @@ def most() -> int:
             continue
         free.append(most_used - in_use)
     return int(_SHARE * max(0, min(free)))
-
-
-def _available() -> int:
-    return _listed(Path("/proc/meminfo"), "MemAvailable:") << 10
 
 
 def _listed(file: Path, name: str) -> int:
