@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from xladoctor.diagnosis.rule import TEMPLATES
+from xladoctor.diagnosis.phrases import TEMPLATES
 
 STEP: dict[str, Any] = {"frame_ms": 2.5, "step_ms": 10.0}
 

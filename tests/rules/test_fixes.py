@@ -8,7 +8,7 @@ import pytest
 
 from tests.rules.test_rules import HERE, RULES, given
 from xladoctor.diagnosis.case import Case
-from xladoctor.diagnosis.rule import TEMPLATES
+from xladoctor.diagnosis.phrases import TEMPLATES
 from xladoctor.rule_cases.judge import judged_by
 
 #: A read in each of ten steps, and the barrier below it.

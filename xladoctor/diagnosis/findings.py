@@ -14,8 +14,9 @@ from xladoctor.diagnosis.construct import deciding
 from xladoctor.diagnosis.finding import NO_SAVING, Cost, CostBasis, Finding, Location, Saving
 from xladoctor.diagnosis.fingerprint import distinct, fingerprint
 from xladoctor.diagnosis.interface import TimeSpent
+from xladoctor.diagnosis.phrases import TEMPLATES
 from xladoctor.diagnosis.place import place_of
-from xladoctor.diagnosis.rule import TEMPLATES, Rule, RuleError, Severity
+from xladoctor.diagnosis.rule import Rule, RuleError, Severity
 from xladoctor.diagnosis.rule_row import ROW_COLUMNS
 from xladoctor.diagnosis.same_call import by_call, joined
 from xladoctor.diagnosis.savings import Savings

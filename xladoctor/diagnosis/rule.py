@@ -7,12 +7,11 @@ the evidence; each row is a finding. The columns that a row may have are in :mod
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from jinja2 import StrictUndefined, TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import TemplateError
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -26,15 +25,14 @@ from pydantic import (
 
 from xladoctor.diagnosis.case import Case, Frontend, known_frontend
 from xladoctor.diagnosis.example import Example, ExampleOrPair, of_pair
-from xladoctor.diagnosis.phrases import part_of_step, places, shares
+from xladoctor.diagnosis.phrases import TEMPLATES
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.allowlist import not_of_the_evidence
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.schema import TABLES
 from xladoctor.facts.parts import PartName
-from xladoctor.frontends.vocabulary import DEFAULT, frontends_with, in_words, plural, vocabulary
+from xladoctor.frontends.vocabulary import DEFAULT, frontends_with, in_words, vocabulary
 from xladoctor.frontends.vocabulary_file import FrontendTrait
-from xladoctor.quantities import duration, percent
 from xladoctor.repository import from_here
 
 #: The validation context for third-party rules. The pack's own queries and templates, which tests
@@ -69,69 +67,7 @@ class RuleError(XladoctorError):
     """A rule that cannot be used; names its file, the line and what was expected."""
 
 
-def _in_steps(cause: Mapping[str, Any]) -> str:
-    """The share of steps that have a read, such as `` in 91% of the steps``; empty if unknown."""
-    share = cause["share_of_steps"]
-    return "" if share is None else f" in {percent(share)} of {cause['steps_of']}"
-
-
-def _above_barrier(cause: Mapping[str, Any]) -> str:
-    """That reads stand above the barrier, and what they cut off; empty if they do not."""
-    count = cause["cut_off"]
-    if not count:
-        return ""
-    graphs = f"{count} graphs were" if count > 1 else "one graph was"
-    took = f" ({cause['cut_off_s']:.3g} s)" if cause["cut_off_s"] else ""
-    return (
-        " It stands above the barrier, so each read launches a graph of its own:"
-        f" {graphs} compiled for it{took}."
-    )
-
-
-def _of_launches(count: int, cause: Mapping[str, Any], launch: str) -> str:
-    """``21 of 24 launches``, or ``21 of 21 warmed-up launches`` if warm-up is not counted.
-
-    ``launch`` is what the framework calls one; the function that was called is named after it.
-    """
-    if cause["warmed_up"]:
-        of = f" of {cause['warmed_up']} warmed-up"
-    else:
-        of = f" of {cause['launches']}" if cause["launches"] else ""
-    called = f" of {cause['compiled']}" if cause["compiled"] else ""
-    return f"{count}{of} {plural(launch) if of or count != 1 else launch}{called}"
-
-
-def _since_last(cause: Mapping[str, Any], launch: str) -> str:
-    """A sentence on the launches since the last new graph; empty if new ones came to the end."""
-    if not cause["quiet"]:
-        return ""
-    of = f"in the last {cause['quiet']} {plural(launch) if cause['quiet'] != 1 else launch}"
-    return f" It has settled: nothing new {of}." if cause["settled"] else f" Nothing new {of}."
-
-
-def _padding_multiple(sizes: Sequence[int]) -> int:
-    """The number to pad sizes to a multiple of: one length for similar sizes, else about four."""
-    longest = max(sizes)
-    return 8 * -(-longest // 8) if longest <= 2 * min(sizes) else 32 * -(-longest // 128)
-
-
-#: Sandboxed: a third-party rule's message can only produce text.
 _WORDS = "{{ words."
-TEMPLATES = ImmutableSandboxedEnvironment(
-    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-)
-TEMPLATES.filters.update(
-    percent=percent,
-    duration=duration,
-    in_steps=_in_steps,
-    above_barrier=_above_barrier,
-    of_launches=_of_launches,
-    since_last=_since_last,
-    part_of_step=part_of_step,
-    places=places,
-    shares=shares,
-    padding_multiple=_padding_multiple,
-)
 
 
 def _known_key(name: str) -> str:

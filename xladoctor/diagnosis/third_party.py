@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from xladoctor.diagnosis.rule import TEMPLATES, Rule, RuleError
+from xladoctor.diagnosis.phrases import TEMPLATES
+from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.rule_row import RuleRow
 from xladoctor.diagnosis.sandbox import contained
 from xladoctor.evidence.interface import Evidence

@@ -11,7 +11,8 @@ import duckdb
 from jinja2 import TemplateAssertionError, meta, nodes
 
 from xladoctor.diagnosis import third_party
-from xladoctor.diagnosis.rule import TEMPLATES, RuleError
+from xladoctor.diagnosis.phrases import TEMPLATES
+from xladoctor.diagnosis.rule import RuleError
 from xladoctor.diagnosis.rule_file import Document, Fault, Read, read_case, read_rule
 from xladoctor.diagnosis.rule_row import ROW_COLUMNS, RuleRow
 from xladoctor.diagnosis.sandbox import contained
