@@ -13,8 +13,8 @@ import pytest
 
 from xladoctor import doctor
 from xladoctor.configuration.interface import Configuration, Configured
-from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis.examination import Examination, Extras
+from xladoctor.diagnosis.selection import Selection
 from xladoctor.kept_diagnoses import KeptDiagnosis
 
 SAMPLE = Path(__file__).parents[1] / "sample_traces" / "scalar_read"

@@ -19,10 +19,10 @@ from xladoctor.storage.address import is_url
 
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
-    from xladoctor.configuration.selection import Selection
     from xladoctor.diagnosis.examination import Examination, Extras
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.diagnosis.rule import Rule
+    from xladoctor.diagnosis.selection import Selection
     from xladoctor.evidence.interface import Evidence, Origin, Period
     from xladoctor.facts.records import TpuCheckFile
     from xladoctor.fixes.interface import Plan
@@ -134,15 +134,7 @@ def diagnose(
 
     if evidence.origin.kind == "graphs" and not of_graphs:
         return _diagnose_graphs(evidence, selection, pictures=pictures)
-    diagnosis = engine.diagnose(
-        evidence,
-        selection.rules,
-        total_steps,
-        selection.off,
-        selection.errors,
-        selection.ignored_in,
-        strict=False,
-    )
+    diagnosis = engine.diagnose(evidence, selection, total_steps, strict=False)
     timings.done("judging")
     if pictures:
         drawn = make.pictures(evidence, diagnosis)

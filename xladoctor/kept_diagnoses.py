@@ -24,9 +24,9 @@ from pydantic import TypeAdapter
 
 from xladoctor import __version__
 from xladoctor.cache_folder import FileCache
-from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pictures.interface import Pictures
+from xladoctor.diagnosis.selection import Selection
 from xladoctor.evidence.pod_runs import is_run
 from xladoctor.evidence.runs import locate
 from xladoctor.ingest.interface import IngestError

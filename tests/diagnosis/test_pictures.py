@@ -11,7 +11,6 @@ import pytest
 
 from tests.support import evidence, step
 from xladoctor import doctor
-from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis.examination import Extras
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pack import load_rules
@@ -20,6 +19,7 @@ from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.diagnosis.pictures.lanes import thread_names
 from xladoctor.diagnosis.pictures.processes import process_steps
 from xladoctor.diagnosis.pictures.steps import step_series
+from xladoctor.diagnosis.selection import Selection
 from xladoctor.evidence.source import lines_around
 
 pytestmark = pytest.mark.xdist_group("pictures")  # one worker makes each diagnosis once
@@ -28,7 +28,7 @@ SAMPLES = Path(__file__).parents[2] / "sample_traces"
 
 @cache
 def diagnosed(name: str) -> Diagnosis:
-    selection = Selection(load_rules(), [], [], {})
+    selection = Selection(load_rules())
     return doctor.examine(str(SAMPLES / name), selection, extras=Extras(pictures=True)).diagnosis
 
 
@@ -138,7 +138,7 @@ def test_lines_around_are_those_that_ran(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_nothing_is_drawn_unless_a_format_draws() -> None:
-    selection = Selection(load_rules(), [], [], {})
+    selection = Selection(load_rules())
     drawn = doctor.examine(str(SAMPLES / "scalar_read"), selection).diagnosis.pictures
     assert drawn == Pictures()  # but for lines around, which this machine does not have
 

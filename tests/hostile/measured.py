@@ -27,8 +27,8 @@ from tests.hostile.limits import OUTCOMES, Input, Taken, taken
 from tests.hostile.mutations import of_bytes, of_lines, of_numbers
 from xladoctor import doctor
 from xladoctor.configuration.load import load_configuration
-from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis.pack import load_rules
+from xladoctor.diagnosis.selection import Selection
 from xladoctor.gate import baseline
 from xladoctor.report import json as json_report
 from xladoctor.report import terminal

@@ -10,8 +10,8 @@ import pytest
 
 from tests.xspace import builder
 from xladoctor.configuration.interface import Configuration, Configured
-from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.diagnosis.selection import Selection
 from xladoctor.doctor import examine, load_evidence, selection
 from xladoctor.ingest.interface import IngestError
 from xladoctor.pods.engines import ClusterError

@@ -19,7 +19,6 @@ from tests.cli.forked import called
 from tests.support import complete, step
 from xladoctor import doctor
 from xladoctor.configuration.interface import Configuration, Configured
-from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis import pack, sandbox, third_party
 from xladoctor.diagnosis.engine import diagnose, judge
 from xladoctor.diagnosis.interface import Diagnosis
@@ -27,6 +26,7 @@ from xladoctor.diagnosis.pack import all_rules, load_rule, load_rules
 from xladoctor.diagnosis.rule import RuleError
 from xladoctor.diagnosis.rule_file import read_rule
 from xladoctor.diagnosis.sandbox import contained
+from xladoctor.diagnosis.selection import Selection
 from xladoctor.evidence.allowlist import not_of_the_evidence
 from xladoctor.evidence.interface import Evidence
 from xladoctor.report.interface import Report

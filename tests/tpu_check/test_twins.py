@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from xladoctor import doctor
-from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis.pack import load_rules
+from xladoctor.diagnosis.selection import Selection
 from xladoctor.facts.tpu import TpuOperation
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.protobuf_schema import message
@@ -166,5 +166,5 @@ def _judged(name: str, folder: Path) -> list[str]:
     compiler = find_compiler(Path(PYTHON))
     request = Request([parse_topology("v5e")], compiler, Limits(seconds=600), most=1)
     checked, _ = check(folder, request, lambda _: None)
-    chosen = Selection(load_rules(), [], [], {})
+    chosen = Selection(load_rules())
     return doctor.examine_tpu_check(checked, str(folder), chosen).rules.fired

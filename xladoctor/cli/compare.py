@@ -18,7 +18,7 @@ from xladoctor.report.output import Color, Format, write_each
 if TYPE_CHECKING:
     from xladoctor.comparison.interface import Comparison, Demand, Ground, Run
     from xladoctor.configuration.interface import Configured
-    from xladoctor.configuration.selection import Selection
+    from xladoctor.diagnosis.selection import Selection
     from xladoctor.ingest.interface import Progress
     from xladoctor.report.interface import Style
 

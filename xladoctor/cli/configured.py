@@ -13,8 +13,8 @@ from xladoctor import doctor
 
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
-    from xladoctor.configuration.selection import Selection
     from xladoctor.diagnosis.rule import Rule
+    from xladoctor.diagnosis.selection import Selection
 
 FailOnOption = Annotated[
     Literal["error", "warning", "info", "never"] | None,

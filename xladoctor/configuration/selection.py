@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from types import MappingProxyType
 from typing import Any
 
@@ -12,32 +10,10 @@ from xladoctor.configuration.interface import Configuration, ConfigurationError,
 from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.ranking import LEVELS
 from xladoctor.diagnosis.rule import Rule
+from xladoctor.diagnosis.selection import Selection
 
 #: By setting, the option that sets it.
 OPTIONS = {"select": "--select", "ignore": "--ignore", "levels": "--level"}
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The rules to evaluate, and the ids of rules that are switched off.
-
-    Attributes:
-        errors: ids of rules whose findings are all errors.
-        ignored_in: by rule id, globs of the files in which its findings are ignored.
-        notes: faults of rules that were left out.
-    """
-
-    rules: list[Rule]
-    off: list[str]
-    errors: list[str]
-    ignored_in: dict[str, list[str]]
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def digest(self) -> str:
-        """The same for rules by which evidence is judged the same, and for no others."""
-        text = repr(replace(self, notes=[]))
-        return sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def select(

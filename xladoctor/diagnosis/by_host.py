@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
@@ -39,6 +39,15 @@ class ByHost:
     not_checked: list[NotChecked] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+
+    def without(self, rules: Collection[str]) -> ByHost:
+        """A copy without what these rules found: hosts together may explain that better."""
+        return replace(
+            self,
+            findings=[each for each in self.findings if each.rule not in rules],
+            judged={rule: fired for rule, fired in self.judged.items() if rule not in rules},
+            not_checked=[each for each in self.not_checked if each.rule not in rules],
+        )
 
 
 def by_host(hosts: Sequence[HostDiagnosis], left_out: Sequence[str] = ()) -> ByHost:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -25,6 +24,7 @@ from xladoctor.diagnosis.reach import few_recurring, few_steps, reach, unjudged
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
+from xladoctor.diagnosis.selection import Selection
 from xladoctor.diagnosis.suppression import Suppression
 from xladoctor.diagnosis.tpu_counts import tpu_counts
 from xladoctor.diagnosis.tpu_graphs import tpu_graphs
@@ -40,28 +40,13 @@ _PATIENCE_S = 600.0  # time limit for a query of the pack
 _BUSY = 0.5  # share of the steps; a device that is less busy cannot limit them
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The arguments of :func:`diagnose` and :func:`diagnose_pod`."""
-
-    rules: Sequence[Rule]
-    total_steps: int | None
-    off: Sequence[str]
-    errors: Collection[str]
-    ignored_in: Mapping[str, Sequence[str]]
-    strict: bool = False
-    hosts: ByHost | None = None
-
-
 def diagnose(
     evidence: Evidence,
-    rules: Sequence[Rule],
+    rules: Selection | Sequence[Rule],
     total_steps: int | None = None,
-    off: Sequence[str] = (),
-    errors: Collection[str] = (),
-    ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}),
     *,
     strict: bool = True,
+    hosts: ByHost | None = None,
 ) -> Diagnosis:
     """Judge the evidence by each rule that applies to the program's frontend, with its texts.
 
@@ -70,51 +55,23 @@ def diagnose(
     Args:
         evidence: the evidence, complete with causes.
         total_steps: length of a run to project the savings to.
-        off: ids of rules that are switched off.
-        errors: ids of rules whose findings are all errors.
-        ignored_in: by rule id, globs of the files in which its findings are ignored.
         strict: whether a failing rule of the pack is an error; else it counts as not evaluated.
+        hosts: of the joined evidence of many hosts, what was found on each by itself: only the
+            rules that compare them judge the evidence, which keeps only a part of each.
 
     Raises:
         RuleError: a rule's query or message fails on this evidence.
     """
-    return _diagnosis(evidence, _Asked(rules, total_steps, off, errors, ignored_in, strict))
-
-
-def diagnose_pod(
-    evidence: Evidence,
-    hosts: ByHost,
-    rules: Sequence[Rule],
-    total_steps: int | None = None,
-    off: Sequence[str] = (),
-    errors: Collection[str] = (),
-    ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}),
-) -> Diagnosis:
-    """Judge the joined evidence of many hosts by the rules that compare them, and add what was
-    found on each host by itself, of which the evidence keeps only a part.
-
-    Args:
-        hosts: what was found on each host by itself.
-        rules, total_steps, off, errors, ignored_in: as for :func:`diagnose`; a rule that fails
-            counts as not evaluated.
-    """
-    asked = _Asked(rules, total_steps, off, errors, ignored_in, hosts=hosts)
-    diagnosis = _diagnosis(evidence, asked)
-    # What is of a single process is left out: the pod's table has all of them.
-    time = replace(diagnosis.time, parts=None, explained=None, unexplained=[])
-    return replace(diagnosis, time=time, steps=None, devices=[], labels=[], step_groups=[])
-
-
-def _diagnosis(evidence: Evidence, asked: _Asked) -> Diagnosis:
-    judged = _judged(evidence, asked)
+    selection = _selection(rules)
+    judged = judge_all(evidence, selection, total_steps, strict=strict, hosts=hosts)
     run, used = facts.run(evidence), devices.device_use(evidence)
     graphs = tpu_graphs(evidence)
     time = explain(evidence, judged.time, judged.findings, judged.pack)
-    return Diagnosis(
+    diagnosis = Diagnosis(
         schema_version=SCHEMA_VERSION,
         tool=Tool("xladoctor", __version__),
         run=run,
-        verdict=verdict(_basis(evidence, judged, run, time, used, asked.off)),
+        verdict=verdict(_basis(evidence, judged, run, time, used, selection.off)),
         time=time,
         steps=judged.steps,
         devices=used,
@@ -124,13 +81,24 @@ def _diagnosis(evidence: Evidence, asked: _Asked) -> Diagnosis:
         not_checked=judged.not_checked,
         ignored=judged.ignored,
         warnings=[*evidence.notes, *judged.notes, *evidence.later_notes()],
-        total_steps=asked.total_steps,
+        total_steps=total_steps,
         labels=label_times(evidence),
         step_groups=facts.step_groups(evidence),
         tpu_graphs=graphs,
-        pod=pod(evidence, asked.hosts.left_out if asked.hosts else ()),
+        pod=pod(evidence, hosts.left_out if hosts else ()),
         pack=judged.pack,
     )
+    return diagnosis if hosts is None else _of_all(diagnosis)
+
+
+def _of_all(diagnosis: Diagnosis) -> Diagnosis:
+    """The diagnosis without what is of a single process: the pod's table has all of them."""
+    time = replace(diagnosis.time, parts=None, explained=None, unexplained=[])
+    return replace(diagnosis, time=time, steps=None, devices=[], labels=[], step_groups=[])
+
+
+def _selection(rules: Selection | Sequence[Rule]) -> Selection:
+    return rules if isinstance(rules, Selection) else Selection(list(rules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,42 +133,38 @@ class RuleResults:
 
 def judge_all(
     evidence: Evidence,
-    rules: Sequence[Rule],
+    rules: Selection | Sequence[Rule],
     total_steps: int | None = None,
-    off: Sequence[str] = (),
-    errors: Collection[str] = (),
-    ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}),
     *,
     strict: bool = True,
+    hosts: ByHost | None = None,
 ) -> RuleResults:
     """The findings of all rules. Arguments are those of :func:`diagnose`, which adds the run."""
-    return _judged(evidence, _Asked(rules, total_steps, off, errors, ignored_in, strict))
-
-
-def _judged(evidence: Evidence, asked: _Asked) -> RuleResults:
+    selection = _selection(rules)
     evidence.database.close_to_the_outside()
-    known = [*(rule.id for rule in asked.rules), *asked.off]
-    rules = [
-        own
-        for rule in asked.rules
-        if rule.applies_to.to(evidence.available) and (own := rule.for_frontend(evidence.frontend))
-    ]
+    known = [*(rule.id for rule in selection.rules), *selection.off]
+    applying, others = _by_evidence(selection.rules, evidence)
     time, steps = account.time_spent(evidence), facts.steps(evidence)
     whatif = WhatIf(evidence.database, vocabulary(evidence.frontend).records_steps)
-    savings = Savings(whatif, time, steps, asked.total_steps)
-    raw, judged, not_checked = _evaluated(rules, evidence, asked, time, savings)
-    raw = _without_covered(raw, rules)
-    raw = [replace(each, severity="error") if each.rule in asked.errors else each for each in raw]
-    suppression = Suppression(evidence, asked.ignored_in)
-    kept, ignored = suppression.split(raw)
-    hosts = asked.hosts
-    ignored += hosts.ignored if hosts else []
+    savings = Savings(whatif, time, steps, total_steps)
+    of_hosts = (hosts or ByHost()).without(others)
+    raw, judged, not_checked = of_hosts.findings, of_hosts.judged, of_hosts.not_checked
+    of_pods = [rule for rule in applying if rule.applies_to.with_table == "pod_process"]
+    for rule in applying if hosts is None else of_pods:
+        found, reason = _outcome(rule, evidence, time, savings, strict=strict)
+        if reason:
+            not_checked.append(reason)
+        else:
+            judged[rule.id] = bool(found)
+            raw += found
+    suppression = Suppression(evidence, selection.ignored_in)
+    kept, ignored = suppression.split(_counted(raw, applying, selection.errors))
     ranked = ranking.ranked(kept)
     ordered, _ = savings.in_order(ranked)
     to_fix, limit = savings.in_order([each for each in ranked if each.severity != "info"])
     if 0 < len(worth := worth_fixing(to_fix)) < len(to_fix):
         limit = savings.in_order(worth)[1]
-    outcomes = _outcomes(judged, not_checked, asked.off)
+    outcomes = _outcomes(judged, not_checked, selection.off)
     return RuleResults(
         time,
         steps,
@@ -208,42 +172,41 @@ def _judged(evidence: Evidence, asked: _Asked) -> RuleResults:
         ordered,
         to_fix,
         limit,
-        ignored,
-        [*suppression.notes(outcomes.judged, known), *(hosts.notes if hosts else ())],
+        ignored + of_hosts.ignored,
+        [*suppression.notes(outcomes.judged, known), *of_hosts.notes],
         outcomes,
         not_checked,
-        {rule.id: rule for rule in rules},
+        {rule.id: rule for rule in applying},
     )
 
 
-def _evaluated(
-    rules: Sequence[Rule], evidence: Evidence, asked: _Asked, time: TimeSpent, savings: Savings
-) -> tuple[list[Finding], list[tuple[str, bool]], list[NotChecked]]:
-    """Findings, those of single hosts too; rules judged, and whether they found any; the others."""
-    raw, judged, not_checked = list[Finding](), list[tuple[str, bool]](), list[NotChecked]()
-    if (hosts := asked.hosts) is not None:
-        # what a host shows by itself, hosts together may explain better
-        others = {rule.id for rule in asked.rules if not rule.applies_to.to(evidence.available)}
-        raw = [each for each in hosts.findings if each.rule not in others]
-        judged = [each for each in hosts.judged.items() if each[0] not in others]
-        not_checked = [each for each in hosts.not_checked if each.rule not in others]
-    for rule in rules:
-        if hosts is not None and rule.applies_to.with_table != "pod_process":
-            continue
-        found, reason = _outcome(rule, evidence, time, savings, strict=asked.strict)
-        if reason:
-            not_checked.append(reason)
-        else:
-            judged.append((rule.id, bool(found)))
-            raw += found
-    return raw, judged, not_checked
+def _by_evidence(rules: Sequence[Rule], evidence: Evidence) -> tuple[list[Rule], set[str]]:
+    """The rules for such evidence, each with the texts of its frontend; ids of those for other."""
+    others = {rule.id for rule in rules if not rule.applies_to.to(evidence.available)}
+    own = (rule.for_frontend(evidence.frontend) for rule in rules if rule.id not in others)
+    return [rule for rule in own if rule], others
 
 
-def _without_covered(findings: Sequence[Finding], rules: Sequence[Rule]) -> list[Finding]:
-    """The findings without those that others cover, on the same processes or on more."""
+def _outcomes(
+    judged: Mapping[str, bool], not_checked: Sequence[NotChecked], off: Sequence[str]
+) -> RuleOutcomes:
+    return RuleOutcomes(
+        fired=[rule for rule, fired in judged.items() if fired],
+        clear=[rule for rule, fired in judged.items() if not fired],
+        not_evaluated=[skipped.rule for skipped in not_checked],
+        off=list(off),
+    )
+
+
+def _counted(
+    findings: Sequence[Finding], rules: Sequence[Rule], errors: Collection[str]
+) -> list[Finding]:
+    """The findings without those that others cover, on the same processes or on more; those of
+    ``errors`` as such.
+    """
     covers = {rule.id: rule.covers for rule in rules}
     return [
-        finding
+        replace(finding, severity="error") if finding.rule in errors else finding
         for finding in findings
         if not any(
             finding.rule in covers.get(other.rule, ())
@@ -333,17 +296,6 @@ def _cut(rule: Rule, evidence: Evidence) -> str | None:
     queries = (rule.query, *(f'FROM "{name}"' for name in needed))
     looked_at = set().union(*map(evidence.database.tables_in, queries))
     return next((note for table, note in evidence.cut.items() if table in looked_at), None)
-
-
-def _outcomes(
-    judged: Sequence[tuple[str, bool]], not_checked: Sequence[NotChecked], off: Sequence[str]
-) -> RuleOutcomes:
-    return RuleOutcomes(
-        fired=[rule for rule, fired in judged if fired],
-        clear=[rule for rule, fired in judged if not fired],
-        not_evaluated=[skipped.rule for skipped in not_checked],
-        off=list(off),
-    )
 
 
 def _busy(evidence: Evidence, savings: Savings, used: Sequence[DeviceUse]) -> float | None:

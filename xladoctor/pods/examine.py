@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xladoctor import timings
-from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis import engine
 from xladoctor.diagnosis.examination import Examination
+from xladoctor.diagnosis.selection import Selection
 from xladoctor.ingest.interface import Progress
 from xladoctor.pods.joined import join_pod
 from xladoctor.pods.members import Pod
@@ -25,14 +25,8 @@ def examine_pod(
     :func:`xladoctor.doctor.examine`.
     """
     joined = join_pod(pod, selection, where, progress)
-    diagnosis = engine.diagnose_pod(
-        joined.evidence,
-        joined.hosts,
-        selection.rules,
-        total_steps,
-        selection.off,
-        selection.errors,
-        selection.ignored_in,
+    diagnosis = engine.diagnose(
+        joined.evidence, selection, total_steps, strict=False, hosts=joined.hosts
     )
     timings.done("judging")
     compared = diagnosis.pod and replace(

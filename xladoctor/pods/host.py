@@ -11,9 +11,9 @@ import duckdb
 from pydantic import TypeAdapter
 
 from xladoctor.causes import derive
-from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.diagnosis.selection import Selection
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.busy import busy_notes
 from xladoctor.evidence.load import load
@@ -79,14 +79,7 @@ def _reduced(member: Member, selection: Selection) -> bytes:
     with tempfile.TemporaryDirectory(prefix="xladoctor-") as folder:
         file = Path(folder, "host.parquet")
         evidence.database.close_to_the_outside(writable=file)
-        diagnosis = diagnose(
-            evidence,
-            selection.rules,
-            off=selection.off,
-            errors=selection.errors,
-            ignored_in=selection.ignored_in,
-            strict=False,
-        )
+        diagnosis = diagnose(evidence, selection, strict=False)
         about = kept.About(
             available=sorted(evidence.available & set(kept.KEPT)),
             lost=list(evidence.lost),

@@ -13,9 +13,9 @@ from pydantic import TypeAdapter
 
 from xladoctor import timings
 from xladoctor.causes.clocks import with_clocks
-from xladoctor.configuration.selection import Selection
 from xladoctor.diagnosis.by_host import ByHost, HostDiagnosis, by_host
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.diagnosis.selection import Selection
 from xladoctor.evidence.interface import Elsewhere, Evidence
 from xladoctor.evidence.load import build
 from xladoctor.foreign import clean

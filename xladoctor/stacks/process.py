@@ -10,74 +10,11 @@ from pathlib import Path
 
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact
 from xladoctor.stacks.interface import Child, SystemCall
+from xladoctor.stacks.patterns import patterns
 
 _PROC = Path("/proc")
 _FORKED = 0x40  # PF_FORKNOEXEC of the kernel's sched.h
 _FUTEX_PRIVATE = 0x80  # linux/futex.h
-#: Numbers of the system calls that waiting threads are in: asm/unistd_64.h, asm-generic/unistd.h.
-_CALLS = {
-    "x86_64": {
-        0: "read",
-        1: "write",
-        7: "poll",
-        23: "select",
-        34: "pause",
-        35: "nanosleep",
-        42: "connect",
-        43: "accept",
-        44: "sendto",
-        45: "recvfrom",
-        46: "sendmsg",
-        47: "recvmsg",
-        61: "wait4",
-        72: "fcntl",
-        73: "flock",
-        128: "rt_sigtimedwait",
-        202: "futex",
-        230: "clock_nanosleep",
-        232: "epoll_wait",
-        247: "waitid",
-        270: "pselect6",
-        271: "ppoll",
-        281: "epoll_pwait",
-        288: "accept4",
-    },
-    "aarch64": {
-        22: "epoll_pwait",
-        25: "fcntl",
-        32: "flock",
-        63: "read",
-        64: "write",
-        72: "pselect6",
-        73: "ppoll",
-        95: "waitid",
-        98: "futex",
-        101: "nanosleep",
-        115: "clock_nanosleep",
-        137: "rt_sigtimedwait",
-        202: "accept",
-        203: "connect",
-        206: "sendto",
-        207: "recvfrom",
-        211: "sendmsg",
-        212: "recvmsg",
-        242: "accept4",
-        260: "wait4",
-    },
-}
-_OF_A_FILE = {
-    "read",
-    "write",
-    "recvfrom",
-    "recvmsg",
-    "sendto",
-    "sendmsg",
-    "accept",
-    "accept4",
-    "connect",
-    "fcntl",
-    "flock",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +117,8 @@ def system_call(pid: int, task: int) -> SystemCall | None:
         number, arguments = int(words[0]), [int(word, 16) for word in words[1:7]]
     except (OSError, ValueError, IndexError):  # it runs, has ended, or belongs to another user
         return None
-    name = _CALLS.get(platform.machine(), {}).get(number)
+    known, machine = patterns().calls, platform.machine()
+    name = next((each for each in known if getattr(known[each], machine, None) == number), None)
     if name in ("select", "pselect6") and arguments[0] == 0:
         return SystemCall("clock_nanosleep")  # select without files: sleep before Python 3.11
     if name == "futex":
@@ -189,7 +127,7 @@ def system_call(pid: int, task: int) -> SystemCall | None:
         )
     if name in ("wait4", "waitid"):
         return SystemCall(name, pid=_waited_for(name, arguments))
-    if name in _OF_A_FILE:
+    if name and known[name].of_a_file:
         return SystemCall(name, target=_target(pid, arguments[0]))
     return SystemCall(name) if name else None
 

@@ -7,17 +7,19 @@ line and the innermost one, and the system call that the kernel has the thread i
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 
 from xladoctor.ingest import frames as ingest
 from xladoctor.stacks.interface import Frame, Kind, Stacks, SystemCall, Thread, Verdict
-from xladoctor.stacks.patterns import BARRIERS, BATCH, CALLS, NATIVE, PYTHON, SOURCE, Pattern
+from xladoctor.stacks.patterns import Call, Pattern, patterns
 
 _FOR_OTHERS = {Kind.waiting, Kind.data, Kind.idle}
 _BUSY = {Kind.collective, Kind.data}  # kinds in which a running thread can be
+_BATCH = "waits for the next batch"
 _ASK_NATIVE = "--native shows what native code it is in"
 _BARRIER = (
     "--native tells apart compiling, building the graph, and waiting for the device",
@@ -100,21 +102,22 @@ Found = tuple[Kind, str, bool, tuple[str, ...]]
 
 def _by_native(thread: Thread) -> Found | None:
     top = list(takewhile(lambda frame: frame.native, thread.frames))
-    pattern = _first(NATIVE, top)
-    if pattern is None or (pattern.kind is Kind.lock and _first(PYTHON, _inside(thread, None))):
+    pattern = _first(patterns().native, top)
+    inside = _first(patterns().python, _inside(thread, None))
+    if pattern is None or (pattern.kind is Kind.lock and inside):
         return None  # a lock in threading.py or queue.py; their frames are more specific
     return pattern.kind, pattern.text, True, _PARTNER if pattern.kind is Kind.collective else ()
 
 
 def _by_python(thread: Thread, frame: Frame | None) -> Found | None:
     inside = list(_inside(thread, frame))
-    pattern = _first(PYTHON, inside)
+    pattern = _first(patterns().python, inside)
     if pattern is not None and thread.running:
         pattern = pattern if pattern.kind in _BUSY else None
     if pattern is not None:
-        text = "makes the next batch" if thread.running and pattern.text == BATCH else pattern.text
+        text = "makes the next batch" if thread.running and pattern.text == _BATCH else pattern.text
         return pattern.kind, text, True, _PARTNER if pattern.kind is Kind.collective else ()
-    if _first(BARRIERS, inside) is None:
+    if _first(patterns().barriers, inside) is None:
         return None
     if thread.running:
         return Kind.compiling, "compiles or builds a graph in a barrier", False, _BARRIER
@@ -128,9 +131,9 @@ def _inside(thread: Thread, frame: Frame | None) -> Iterable[Frame]:
     return takewhile(lambda f: f is not frame and not folders.is_user(f.file), python)
 
 
-def _first(patterns: tuple[Pattern, ...], frames: Iterable[Frame]) -> Pattern | None:
+def _first(known: Sequence[Pattern], frames: Iterable[Frame]) -> Pattern | None:
     frames = list(frames)
-    return next((each for each in patterns if any(map(each.matches, frames))), None)
+    return next((each for each in known if any(map(each.matches, frames))), None)
 
 
 def _by_call(call: SystemCall | None, frame: Frame | None) -> Found | None:
@@ -140,8 +143,8 @@ def _by_call(call: SystemCall | None, frame: Frame | None) -> Found | None:
         return Kind.waiting, f"waits for the child process {call.pid}", True, ()
     if call.name in ("read", "write"):
         return _by_target(call)
-    kind, text = CALLS.get(call.name, (Kind.unknown, ""))
-    return (kind, text, True, ()) if text else None
+    known = patterns().calls.get(call.name, Call())
+    return (known.kind, known.text, True, ()) if known.text else None
 
 
 def _by_target(call: SystemCall) -> Found:
@@ -159,9 +162,8 @@ def _by_source(thread: Thread, frame: Frame | None) -> Found | None:
     if frame is None or thread.running or thread.frames[0] is not frame:
         return None
     text = linecache.getline(frame.file, frame.line)
-    sources = ((kind, what) for kind, what, pattern in SOURCE if pattern.search(text))
-    kind, what = next(sources, (None, ""))
-    return (kind, what, False, (_ASK_NATIVE,)) if kind else None
+    found = next((each for each in patterns().source if re.search(each.line, text)), None)
+    return (found.kind, found.text, False, (_ASK_NATIVE,)) if found else None
 
 
 def _otherwise(thread: Thread, stacks: Stacks) -> Found:
