@@ -14,9 +14,8 @@ import numpy as np
 
 from xladoctor.comparison.changes import count_changes, finding_changes
 from xladoctor.comparison.interface import Demand, Run
-from xladoctor.comparison.samples import step_samples
 from xladoctor.comparison.significance import change
-from xladoctor.comparison.step_time import FLOOR
+from xladoctor.comparison.step_time import FLOOR, step_samples
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.doctor import load_evidence

@@ -59,8 +59,8 @@ from xladoctor.report.interface import Report, Style
 from xladoctor.report.json import schema
 from xladoctor.report.rule_page import page
 from xladoctor.report.schema import UNITS
-from xladoctor.rule_cases.defaults import BASE, DEFAULTS
-from xladoctor.rule_cases.healthy import unpacked
+from xladoctor.rule_cases.judge import BASE, DEFAULTS
+from xladoctor.rule_cases.trial import unpacked
 
 DOCS = Path(__file__).resolve().parent
 SHAPES = DOCS.parent / "xladoctor" / "evidence" / "query_shapes.json"

@@ -12,8 +12,8 @@ from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.interface import Columns
 from xladoctor.ingest.run_records import read_record
-from xladoctor.rule_cases.defaults import defaults
 from xladoctor.rule_cases.evidence import Row, Tables, complete, evidence, ingested
+from xladoctor.rule_cases.judge import defaults
 
 __all__ = [
     "PACK",

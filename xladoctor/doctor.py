@@ -178,7 +178,7 @@ def examine(
     from xladoctor.pods.members import find_large_pod
 
     if pod := find_large_pod(path, session, where):
-        from xladoctor.pods.examine import examine_pod
+        from xladoctor.pods.joined import examine_pod
 
         return examine_pod(pod, selection, total_steps, where, progress)
     load = cache(partial(_load_alone, path, session, progress))
@@ -318,7 +318,7 @@ def examine_tpu_check(
 
 def _diagnose_graphs(evidence: Evidence, selection: Selection, *, pictures: bool) -> Diagnosis:
     """Judge what a TPU's compiler decided, apart from what the program did."""
-    from xladoctor.diagnosis.tpu_verdict import about_tpus
+    from xladoctor.diagnosis.tpu_graphs import about_tpus
 
     rules = [rule for rule in selection.rules if rule.applies_to.with_table == "tpu_graph"]
     chosen = replace(selection, rules=rules)

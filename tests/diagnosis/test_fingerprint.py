@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import evidence, finding, location
-from xladoctor.diagnosis.fingerprint import distinct, fingerprint
+from xladoctor.diagnosis.identity import distinct, fingerprint
 from xladoctor.diagnosis.source_line import code
 from xladoctor.evidence.interface import Evidence
 from xladoctor.ingest.run_records import Manifest

@@ -14,8 +14,7 @@ from tests.gate.made import terms
 from tests.support import evidence, finding, location
 from xladoctor.comparison.interface import Occurrence, Run
 from xladoctor.diagnosis.finding import Finding, Ignored
-from xladoctor.diagnosis.fingerprint import digest, distinct
-from xladoctor.diagnosis.identity import Sighting, same, sightings
+from xladoctor.diagnosis.identity import Sighting, digest, distinct, same, sightings
 from xladoctor.diagnosis.source_line import code
 from xladoctor.diagnosis.suppression import Suppression
 from xladoctor.gate import baseline

@@ -9,7 +9,6 @@ import pytest
 
 from tests.support import PACK, finding
 from xladoctor.diagnosis.basis import Basis
-from xladoctor.diagnosis.ending import after_loop, ending
 from xladoctor.diagnosis.finding import NO_SAVING, Claim, Cost, Finding, Saving, SavingBasis
 from xladoctor.diagnosis.interface import (
     Explained,
@@ -21,7 +20,7 @@ from xladoctor.diagnosis.interface import (
     Unexplained,
     Verdict,
 )
-from xladoctor.diagnosis.reach import few_recurring, reach
+from xladoctor.diagnosis.reach import after_loop, ending, few_recurring, reach
 from xladoctor.diagnosis.verdict import verdict
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from tests.hostile.mutations import damage
-from xladoctor.rule_cases.healthy import name_of, unpacked
+from xladoctor.rule_cases.trial import name_of, unpacked
 
 TESTS = Path(__file__).parents[1]
 SAMPLES = TESTS.parent / "sample_traces"

@@ -11,7 +11,7 @@ import pytest
 from tests.gate.made import accepted, configuration, diagnosis, known, terms
 from tests.support import finding, location
 from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
-from xladoctor.diagnosis.fingerprint import digest
+from xladoctor.diagnosis.identity import digest
 from xladoctor.diagnosis.interface import RuleOutcomes, Steps
 from xladoctor.gate.baseline import BaselineEntry
 from xladoctor.gate.interface import GateError, Missing

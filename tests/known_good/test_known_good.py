@@ -26,7 +26,7 @@ from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.doctor import load_evidence
-from xladoctor.rule_cases.healthy import name_of, unpacked
+from xladoctor.rule_cases.trial import name_of, unpacked
 
 RULES = load_rules()
 #: Those for accelerators, which a CPU cannot break; torch's profile of one shows no device at all.

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from xladoctor.rule_cases.healthy import name_of, unpacked
+from xladoctor.rule_cases.trial import name_of, unpacked
 
 SESSION = "together"
 

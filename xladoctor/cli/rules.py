@@ -162,7 +162,7 @@ def try_rules(
 
 def _healthy(folder: Path | None) -> list[Path]:
     """The evidence in a folder: each file or directory in it."""
-    from xladoctor.rule_cases.healthy import known_good
+    from xladoctor.rule_cases.trial import known_good
 
     place = folder or known_good()
     if place is None:

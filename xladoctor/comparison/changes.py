@@ -15,10 +15,10 @@ from xladoctor.comparison.interface import (
     Run,
     State,
 )
-from xladoctor.comparison.matching import Seen, matched
 from xladoctor.diagnosis.finding import Finding, Ignored
 from xladoctor.diagnosis.frequency import Frequency, growth, rate_growth, sign
-from xladoctor.diagnosis.interface import Count
+from xladoctor.diagnosis.identity import same, sightings
+from xladoctor.diagnosis.interface import Count, Diagnosis
 from xladoctor.diagnosis.ranking import LEVELS, reaches
 
 JudgedBy = Literal["counts", "time"]
@@ -187,3 +187,20 @@ def _direction(
     if count.name == "compilations_after_warmup":
         a, b = a / a_steps, b / b_steps
     return _TOWARD[rate_growth(a, b, a_steps, b_steps)], ""
+
+
+Seen = Finding | Ignored
+
+
+def matched(a: Diagnosis, b: Diagnosis) -> list[tuple[Seen | None, Seen | None]]:
+    """Each finding of both runs once, ignored or not, beside its match in the other run."""
+    was = same(sightings(a), sightings(b))
+    left, right = _by_fingerprint(a), _by_fingerprint(b)
+    pairs = [(left[was[name]] if name in was else None, seen) for name, seen in right.items()]
+    gone = left.keys() - was.values()
+    return [*pairs, *((seen, None) for name, seen in left.items() if name in gone)]
+
+
+def _by_fingerprint(diagnosis: Diagnosis) -> Mapping[str, Seen]:
+    every: list[Seen] = [*diagnosis.findings, *diagnosis.ignored]
+    return {seen.fingerprint: seen for seen in every}

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from xladoctor.diagnosis.finding import Location
+from xladoctor.diagnosis.findings import location
 from xladoctor.diagnosis.interface import Consumer, Count, CountName, Steps
 from xladoctor.evidence.interface import Evidence
-from xladoctor.evidence.source import source_line
 from xladoctor.frontends.vocabulary import vocabulary
 
 #: The tables that each count needs, and how to combine the rows of the view ``consumer``.
@@ -83,13 +82,6 @@ def _rounded(value: float) -> float:
 
 def _consumer(row: dict[str, Any], evidence: Evidence) -> Consumer:
     file, line = row["file"], row["line"]
-    place = None
-    if file is not None and line is not None:
-        place = Location(
-            evidence.shown(file) or file,
-            line,
-            row["function"] or None,
-            "guilty",
-            source_line(evidence, file, line),
-        )
+    known = file is not None and line is not None
+    place = location(evidence, file, line, row["function"]) if known else None
     return Consumer(place, _rounded(row["value"]), row["times"], row["what"])

@@ -14,20 +14,18 @@ from xladoctor.diagnosis.basis import Basis, worth_fixing
 from xladoctor.diagnosis.by_host import ByHost
 from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.device_use import DeviceUse
-from xladoctor.diagnosis.ending import after_loop, ending
+from xladoctor.diagnosis.devices import label_times
 from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
 from xladoctor.diagnosis.interface import Diagnosis, RuleOutcomes, RunFacts, Steps, TimeSpent, Tool
-from xladoctor.diagnosis.labels import label_times
 from xladoctor.diagnosis.missing_processes import missing_processes, waiting_share
 from xladoctor.diagnosis.pods import pod
-from xladoctor.diagnosis.reach import few_recurring, few_steps, reach, unjudged
+from xladoctor.diagnosis.reach import after_loop, ending, few_recurring, few_steps, reach, unjudged
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
 from xladoctor.diagnosis.selection import Selection
 from xladoctor.diagnosis.suppression import Suppression
-from xladoctor.diagnosis.tpu_counts import tpu_counts
-from xladoctor.diagnosis.tpu_graphs import tpu_graphs
+from xladoctor.diagnosis.tpu_graphs import tpu_counts, tpu_graphs
 from xladoctor.diagnosis.unexplained import explain
 from xladoctor.diagnosis.verdict import verdict
 from xladoctor.diagnosis.whatif import WhatIf

@@ -12,7 +12,7 @@ from typing import Any
 from xladoctor.diagnosis import barriers, ranking, third_party
 from xladoctor.diagnosis.construct import deciding
 from xladoctor.diagnosis.finding import NO_SAVING, Cost, CostBasis, Finding, Location, Saving
-from xladoctor.diagnosis.fingerprint import distinct, fingerprint
+from xladoctor.diagnosis.identity import distinct, fingerprint
 from xladoctor.diagnosis.interface import TimeSpent
 from xladoctor.diagnosis.phrases import TEMPLATES
 from xladoctor.diagnosis.place import place_of
@@ -254,20 +254,20 @@ def located(row: Row, evidence: Evidence) -> list[Location]:
         file, line = row.get(f"{prefix}file"), row.get(f"{prefix}line")
         if file is None or line is None:
             continue
-        shown = evidence.shown(file) or file
-        if any((known.file, known.line) == (shown, line) for known in locations):
+        its = row[f"{prefix}role"] if role in _TOLD else role
+        at = location(evidence, file, line, row.get(f"{prefix}function"), its)
+        if any((known.file, known.line) == (at.file, line) for known in locations):
             continue
-        locations.append(
-            Location(
-                file=shown,
-                line=line,
-                function=row.get(f"{prefix}function") or None,
-                role=row[f"{prefix}role"] if role in _TOLD else role,  # type: ignore[arg-type]
-                source=(source := source_line(evidence, file, line)),
-                span=_span(row, source) if not locations else None,
-            )
-        )
+        locations.append(at if locations else replace(at, span=_span(row, at.source)))
     return locations
+
+
+def location(
+    evidence: Evidence, file: str, line: int, function: str | None, role: Any = "guilty"
+) -> Location:
+    """A line as reports show it, with its text."""
+    shown, text = evidence.shown(file) or file, source_line(evidence, file, line)
+    return Location(shown, line, function or None, role, text)
 
 
 def _decided(rule: Rule, row: Row, locations: list[Location], evidence: Evidence) -> list[Location]:
@@ -275,15 +275,12 @@ def _decided(rule: Rule, row: Row, locations: list[Location], evidence: Evidence
     place = deciding(rule.decided_by, row, evidence) if rule.decided_by else None
     if place is None or not locations:
         return locations
-    file, line, function = place
-    shown = evidence.shown(file) or file
+    first = location(evidence, *place)
     rest = [
         replace(each, role="operation") if each.role == "guilty" else each
         for each in locations
-        if each.role == "loop" or (each.file, each.line) != (shown, line)
+        if each.role == "loop" or (each.file, each.line) != (first.file, first.line)
     ]
-    source = source_line(evidence, file, line)
-    first = Location(shown, line, function or None, "guilty", source)
     return [first, *rest]
 
 

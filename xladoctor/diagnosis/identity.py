@@ -1,4 +1,5 @@
-"""Matches a program's earlier findings with its current ones.
+"""Matches a program's earlier findings with its current ones, and computes their fingerprints,
+which stay the same when a line moves or is reformatted.
 
 Two findings are the same defect if one of these holds, tried in this order; a pair made by an
 earlier criterion is final. They always have the same rule and subject (operator or setting).
@@ -22,16 +23,17 @@ any of this: callers pass two lists of findings of one program.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
-from xladoctor.diagnosis.finding import Finding, Ignored
-from xladoctor.diagnosis.fingerprint import DIGITS, digest
+from xladoctor.diagnosis.finding import Finding, Ignored, Location
 from xladoctor.diagnosis.interface import Diagnosis, RunFacts
 from xladoctor.diagnosis.source_line import code
+from xladoctor.evidence.interface import Evidence
 from xladoctor.repository import portable
 
 _HALF = 0.5  # share of a file's findings, or of a line's code: git's threshold for a rename
@@ -265,3 +267,38 @@ def _alike(a: Sighting, b: Sighting) -> bool:
         return True
     first, second = sorted((a.code, b.code))  # the ratio depends on their order
     return SequenceMatcher(None, first, second, autojunk=False).ratio() >= _HALF
+
+
+DIGITS = 16  # followed by the number that distinguishes equal fingerprints
+
+
+def fingerprint(rule: str, subject: str, locations: Sequence[Location], evidence: Evidence) -> str:
+    """The fingerprint of rule, file, function and the line's code.
+
+    Args:
+        subject: distinguishes findings of a rule on the same line.
+        locations: the first one counts; a finding without any is about the whole run.
+        evidence: has the repository that paths are relative to.
+    """
+    parts = [rule, subject]
+    for place in locations[:1]:
+        known = code(place.source) if place.source else str(place.line)  # if in doubt, it is new
+        parts += [evidence.portable(place.file), place.function or "", known]
+    return digest(*parts)
+
+
+def digest(*parts: str) -> str:
+    """A hash of these texts, as 16 hexadecimal digits."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
+
+
+def distinct(findings: list[Finding]) -> list[Finding]:
+    """Number equal fingerprints (the same code twice in a function) in the order of their lines."""
+    seen: dict[str, int] = defaultdict(int)
+    numbered = []
+    for finding in sorted(findings, key=lambda each: [(at.file, at.line) for at in each.locations]):
+        seen[finding.fingerprint] += 1
+        nth = seen[finding.fingerprint]
+        name = finding.fingerprint if nth == 1 else f"{finding.fingerprint}-{nth}"
+        numbered.append(replace(finding, fingerprint=name))
+    return numbered

@@ -1,13 +1,17 @@
-"""Reads from the evidence what a TPU's compiler decided about graphs."""
+"""What a TPU's compiler decided about graphs: as reports show it, as counts that budgets can limit,
+and as a verdict.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from xladoctor.diagnosis.finding import Location
+from xladoctor.diagnosis.findings import location
+from xladoctor.diagnosis.interface import Consumer, Count, CountName, Diagnosis, TimeSpent, Verdict
 from xladoctor.diagnosis.tpu_graph import TpuCollective, TpuGraph, TpuLine
 from xladoctor.evidence.interface import Evidence
-from xladoctor.evidence.source import source_line
 
 #: Lines by a sum of bytes, the most first.
 _LINES = """
@@ -70,8 +74,98 @@ def _line(row: dict[str, Any], evidence: Evidence) -> TpuLine:
     file, line = row["file"], row["line"]
     largest = f"{row['opcode']} {row['largest']}"
     if line is not None:
-        text = source_line(evidence, file, line)
-        place = Location(evidence.shown(file) or file, line, row["function"], "guilty", text)
+        place = location(evidence, file, line, row["function"])
         return TpuLine(place, "", row["bytes"], row["arrays"], largest)
     what = row["op_name"] or row["operation"]
     return TpuLine(None, what, row["bytes"], row["arrays"], largest)
+
+
+_SHARES: dict[CountName, Callable[[TpuGraph], float | None]] = {
+    "hbm_share": lambda graph: graph.hbm_share,
+    "padding_share": lambda graph: graph.padding_share,
+}
+
+
+def tpu_counts(graphs: Sequence[TpuGraph]) -> Iterator[Count]:
+    """The counts: for the graph and the TPU with the highest; none if nothing was compiled."""
+    if not graphs:
+        return
+    reason = _unknown(graphs)
+    for name, share_of in _SHARES.items():
+        known = [(share, graph) for graph in graphs if (share := share_of(graph)) is not None]
+        if not known:
+            yield Count(name, None, reason or "the compiler does not say")
+            continue
+        most, graph = max(known, key=lambda each: each[0])
+        consumers = _padded(graph) if name == "padding_share" else []
+        yield Count(name, round(most, 4), reason, consumers)
+    too_large = sum(graph.verdict == "does_not_fit" for graph in graphs)
+    refused = [graph for graph in graphs if graph.verdict == "refused"]
+    yield Count("graphs_too_large", float(too_large), _unknown(refused))
+
+
+def _padded(graph: TpuGraph) -> list[Consumer]:
+    whole = (graph.written_bytes or 0) + (graph.padding_bytes or 0)
+    return [
+        Consumer(line.location, round(line.bytes / whole, 4), line.arrays, line.largest)
+        for line in graph.padded
+        if line.location
+    ]
+
+
+def _unknown(graphs: Sequence[TpuGraph]) -> str | None:
+    """Why not all graphs have an executable; None if they have."""
+    without = [graph for graph in graphs if graph.verdict != "fits"]
+    if not without:
+        return None
+    what = "does not fit" if without[0].verdict == "does_not_fit" else "cannot be compiled for"
+    return f"{without[0].name} {what} {without[0].topology}"
+
+
+def about_tpus(diagnosis: Diagnosis) -> Diagnosis:
+    """The diagnosis without times, steps and counts, which a compiler does not know."""
+    return replace(
+        diagnosis,
+        verdict=Verdict("unknown", _text(diagnosis), None, "none", None),
+        time=TimeSpent(None, None, None, None),
+        steps=None,
+        devices=[],
+        counts=[*tpu_counts(diagnosis.tpu_graphs)],
+        labels=[],
+        step_groups=[],
+    )
+
+
+def _text(diagnosis: Diagnosis) -> str:
+    graphs, findings = diagnosis.tpu_graphs, len(diagnosis.findings)
+    said: dict[str, list[str]] = {}
+    for topology in dict.fromkeys(graph.topology for graph in graphs):
+        mine = [graph for graph in graphs if graph.topology == topology]
+        said.setdefault(_fitting(mine), []).append(topology)
+    parts = [f"{text} {' and '.join(topologies)}" for text, topologies in said.items()]
+    if findings:
+        parts.append(f"{findings} finding{'s' * (findings != 1)}")
+    return "; ".join(parts) + "."
+
+
+def _fitting(graphs: Sequence[TpuGraph]) -> str:
+    """Whether the graphs fit one topology, as the beginning of a sentence."""
+    names = {
+        verdict: [graph.name for graph in graphs if graph.verdict == verdict]
+        for verdict in ("does_not_fit", "refused", "fits")
+    }
+    refused = names["refused"]
+    if large := names["does_not_fit"]:
+        also = f" ({len(refused)} could not be compiled)" if refused else ""
+        return f"{_part(large, graphs)}{also} {'does' if len(large) == 1 else 'do'} not fit"
+    if refused:
+        return f"{_part(refused, graphs)} cannot be compiled for"
+    return f"{_part(names['fits'], graphs)} fit{'s' * (len(graphs) == 1)}"
+
+
+def _part(names: Sequence[str], graphs: Sequence[TpuGraph]) -> str:
+    """``step``, ``step (1 of 3 graphs)``, ``2 of 3 graphs`` or ``3 graphs``."""
+    if len(names) == 1:
+        return names[0] + (f" (1 of {len(graphs)} graphs)" if len(graphs) > 1 else "")
+    of = "" if len(names) == len(graphs) else f" of {len(graphs)}"
+    return f"{len(names)}{of} graphs"

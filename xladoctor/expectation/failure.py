@@ -26,7 +26,7 @@ def message(happened: Sequence[tuple[Any, EventCounts]], bounds: Mapping[Kind, i
     unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
     with _apart():
         try:
-            from xladoctor.expectation.explain import explain
+            from xladoctor.expectation.events import explain
 
             findings, notes = explain(happened, kinds)
             return render(unmet, findings, notes, Style(_WIDTH, False, unicode))

@@ -8,8 +8,8 @@ from datetime import date
 from pathlib import Path
 
 from xladoctor.configuration.interface import Configuration
-from xladoctor.diagnosis.ending import ending
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.diagnosis.reach import ending
 from xladoctor.foreign import encodable, quoted
 from xladoctor.gate.acknowledged import Acknowledged
 from xladoctor.gate.baseline import Baseline, merged, update

@@ -1,4 +1,4 @@
-"""Makes one evidence of a job's hosts, each reduced by itself."""
+"""Makes one evidence of a job's hosts, each reduced by itself, and diagnoses them together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from pydantic import TypeAdapter
 
 from xladoctor import timings
 from xladoctor.causes.clocks import with_clocks
+from xladoctor.diagnosis import engine
 from xladoctor.diagnosis.by_host import ByHost, HostDiagnosis, by_host
+from xladoctor.diagnosis.examination import Examination
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.selection import Selection
 from xladoctor.evidence.interface import Elsewhere, Evidence
@@ -161,3 +163,30 @@ def _joined(pod: Pod, files: Mapping[Member, Path], left_out: Sequence[str]) -> 
         cut={table: note for a in each for table, note in a.cut.items()},
     )
     return JoinedPod(with_clocks(evidence), by_host(hosts, left_out), sources)
+
+
+def examine_pod(
+    pod: Pod,
+    selection: Selection,
+    total_steps: int | None,
+    where: Where | None,
+    progress: Progress | None,
+) -> Examination:
+    """Judge what is kept of each host, and add what was found on each; arguments and errors as of
+    :func:`xladoctor.doctor.examine`.
+    """
+    joined = join_pod(pod, selection, where, progress)
+    diagnosis = engine.diagnose(
+        joined.evidence, selection, total_steps, strict=False, hosts=joined.hosts
+    )
+    timings.done("judging")
+    compared = diagnosis.pod and replace(
+        diagnosis.pod,
+        processes=[
+            replace(process, path=joined.sources[int(process.process)])
+            for process in diagnosis.pod.processes
+        ],
+    )
+    warnings = [*diagnosis.warnings, *selection.notes]
+    examined = replace(diagnosis, pod=compared, warnings=warnings)
+    return Examination(examined, lambda: joined.noted)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xladoctor.diagnosis.finding import Finding, Location
-from xladoctor.diagnosis.fingerprint import digest
+from xladoctor.diagnosis.identity import digest
 from xladoctor.diagnosis.interface import Consumer, Diagnosis
 from xladoctor.gate.interface import BudgetOutcome, Judgement
 from xladoctor.report.gate import explaining

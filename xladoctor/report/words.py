@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePath
 
-from xladoctor.diagnosis.ending import signal_name
 from xladoctor.diagnosis.finding import NEXT_TO_NOTHING, Finding, Ignored, NotChecked
 from xladoctor.diagnosis.interface import CountName, Diagnosis, RunFacts, Steps, TimeSpent
+from xladoctor.diagnosis.reach import signal_name
 from xladoctor.diagnosis.verdict import LIMITS, NOTHING
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import quoted

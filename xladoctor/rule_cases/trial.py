@@ -5,8 +5,10 @@ from __future__ import annotations
 import tarfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from importlib import resources
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from xladoctor.diagnosis.case import Case
@@ -17,7 +19,6 @@ from xladoctor.diagnosis.rule_file import Read, read_case, read_rule
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.interface import Evidence
 from xladoctor.rule_cases.check import case_files, check_query, nothing
-from xladoctor.rule_cases.healthy import name_of, unpacked
 from xladoctor.rule_cases.judge import judge
 
 Load = Callable[[str], Evidence]
@@ -128,3 +129,35 @@ def _of_evidence(evidence: Evidence, what: str, rules: Sequence[Rule]) -> Iterat
 
 def _where(finding: Finding) -> str:
     return "".join(f" at {place.file}:{place.line}" for place in finding.locations[:1])
+
+
+_PACKED = ".tar.xz"
+
+
+def known_good() -> Path | None:
+    """The folder of recordings that comes with xladoctor, in the package or a clone, if any."""
+    package = Path(str(resources.files("xladoctor")))
+    places = (package / "known_good", package.parent / "tests" / "known_good" / "recorded")
+    return next((place for place in places if place.is_dir()), None)
+
+
+def name_of(place: Path) -> str:
+    """The program's name."""
+    return place.name.removesuffix(_PACKED)
+
+
+@contextmanager
+def unpacked(place: Path) -> Iterator[Path]:
+    """The run directory in an archive ``NAME.tar.xz``, for as long as it is needed; other evidence
+    as it is.
+
+    Raises:
+        OSError, tarfile.TarError: it cannot be read.
+    """
+    if not place.name.endswith(_PACKED):
+        yield place
+        return
+    with TemporaryDirectory(prefix="xladoctor-") as folder:
+        with tarfile.open(place) as archive:
+            archive.extractall(folder, filter="data")
+        yield Path(folder) / name_of(place)
