@@ -70,7 +70,7 @@ class Patterns(BaseModel):
 
 @cache
 def patterns() -> Patterns:
-    """Those of the file, with those of all frontends."""
+    """The patterns of the file and of all frontends."""
     text = Path(__file__).with_suffix(".yaml").read_text("utf-8")
     own = Patterns.model_validate(yaml.safe_load(text))
     frames = chain.from_iterable(each.frames for each in vocabularies().values())
