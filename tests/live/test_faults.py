@@ -28,6 +28,7 @@ BOUNDARIES = {
     "Events.saved", "Events.annotation", "Events.annotates", "Events.awake", "Events.enough",
     "Timeline.active", "Compiling._miss", "_caller", "hide_frames", "_is_of_dynamo",
     "Adapter._optimizer_begins", "Adapter._optimizer_stepped", "Calls._record",
+    "Lowering._before_barrier", "Lowering._before_read", "Lowering._look",
 }
 
 def functions():

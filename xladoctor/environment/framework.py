@@ -1,6 +1,6 @@
 """The checks of a framework's installation.
 
-The probe's steps use the framework; a check named after a step tells how that step ended.
+The probe's steps use the framework; a check named after a step says how that step ended.
 """
 
 from __future__ import annotations

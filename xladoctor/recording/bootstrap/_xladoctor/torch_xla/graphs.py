@@ -48,6 +48,11 @@ class _Thread:
         self.lowered: _Lowered | None = None
 
 
+#: A launch that may be new: its thread and call site, whether it is new for sure, what is launched
+#: (without any tensors all that is not computed yet), and the device.
+_Launch = tuple[_Thread, int | None, bool, Any, str]
+
+
 class Lowering(Installer):
     """Hands graphs over to ``calls.graphs``."""
 
@@ -83,6 +88,18 @@ class Lowering(Installer):
 
     def _before_barrier(self, state: ThreadState, site: int | None, args: Any, kwargs: Any) -> int:
         """Called before each barrier; most have nothing new."""
+        launch = self._calls.note(self._at_barrier, state, site, args, kwargs)
+        return self._look(*launch) if launch else 0
+
+    def _before_read(self, state: ThreadState, site: int | None, args: Any, kwargs: Any) -> int:
+        """In a program without barriers, reads launch its graphs."""
+        launch = self._calls.note(self._at_read, state, site, args)
+        return self._look(*launch) if launch else 0
+
+    def _at_barrier(
+        self, state: ThreadState, site: int | None, args: Any, kwargs: Any
+    ) -> _Launch | None:
+        """The launch of a barrier, if it may have something new."""
         thread = self._threads.get(state.id)
         recorder = self._recorder
         shapes = recorder.shapes
@@ -94,20 +111,20 @@ class Lowering(Installer):
             and site in self._sites
         ):
             thread.site = site
-            return 0
+            return None
         new = site not in self._sites or (thread is not None and thread.shapes != shapes)
         self._sites.add(site)
         thread = thread or self._thread(state)
         thread.shapes = shapes
         device = kwargs.get("device", args[0] if args else "")
-        return self._look(thread, site, new, [], device or self._default_device())
+        return thread, site, new, [], device or self._default_device()
 
-    def _before_read(self, state: ThreadState, site: int | None, args: Any, kwargs: Any) -> int:
-        """In a program without barriers, reads launch its graphs."""
+    def _at_read(self, state: ThreadState, site: int | None, args: Any) -> _Launch | None:
+        """The launch of a read, before the first barrier."""
         if state.index or not args:
-            return 0
+            return None
         thread = self._threads.get(state.id) or self._thread(state)
-        return self._look(thread, site, False, [args[0]], str(args[0].device))
+        return thread, site, False, [args[0]], str(args[0].device)
 
     def _thread(self, state: ThreadState) -> _Thread:
         thread = self._threads[state.id] = _Thread(state)
