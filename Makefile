@@ -23,11 +23,11 @@ demo-jax: .venv-jax/.jax ## install with JAX for the CPU (some 500 MB), and diag
 
 PYTEST := python -m pytest --dist loadgroup
 
-test: $(VENV)/.xla $(VENV)/.test ## what needs no other program (ten minutes on two cores); CHANGED=1: what changes affect
+test: $(VENV)/.xla $(VENV)/.test ## what needs no other program (five minutes on two cores); CHANGED=1: what changes affect
 	$(if $(CHANGED),tests=$$(python -m tests.affected) && ,)$(PYTEST) -n logical -m 'not thorough and not programs' $(if $(CHANGED),$$tests,) $(PYTEST_ARGS)
 
 # More workers than cores: many wait for programs.
-test-programs: $(VENV)/.xla $(VENV)/.test ## live programs, commands, browsers, servers, environments (twenty minutes)
+test-programs: $(VENV)/.xla $(VENV)/.test ## live programs, commands, browsers, servers, environments, and long tests (25 minutes)
 	$(PYTEST) -n 4 -m 'programs and not thorough' $(PYTEST_ARGS)
 
 test-all: $(VENV)/.xla $(VENV)/.test ## all tests, the thorough ones too (half an hour)
