@@ -80,9 +80,14 @@ def padding_multiple(sizes: Sequence[int]) -> int:
     return 8 * -(-longest // 8) if longest <= 2 * min(sizes) else 32 * -(-longest // 128)
 
 
+def variable(name: str | None) -> str:
+    """The name of an argument as code has it; ``x`` if it is unknown, or of a part of one."""
+    return name if name and name.isidentifier() else "x"
+
+
 _FILTERS = (
     *(percent, duration, in_steps, above_barrier, of_launches, since_last, part_of_step),
-    *(places, shares, padding_multiple),
+    *(places, shares, padding_multiple, variable),
 )
 #: Sandboxed: a third-party rule's message can only produce text.
 TEMPLATES = ImmutableSandboxedEnvironment(
