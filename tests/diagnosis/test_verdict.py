@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import PACK, finding
+from tests.support import PACK, evidence, finding
 from xladoctor.diagnosis.basis import Basis
 from xladoctor.diagnosis.finding import NO_SAVING, Claim, Cost, Finding, Saving, SavingBasis
 from xladoctor.diagnosis.interface import (
@@ -20,7 +20,13 @@ from xladoctor.diagnosis.interface import (
     Unexplained,
     Verdict,
 )
-from xladoctor.diagnosis.reach import after_loop, ending, few_recurring, reach
+from xladoctor.diagnosis.reach import (
+    after_loop,
+    capture_failed,
+    ending,
+    few_recurring,
+    reach,
+)
 from xladoctor.diagnosis.verdict import verdict
 
 
@@ -575,3 +581,23 @@ def test_what_goes_on_within_one_launch_is_not_judged() -> None:
     )
     compiling = spent(100.0, compile_s=70.0)
     assert judge(compiling, [], once=True) == judge(compiling, [])
+
+
+@pytest.mark.parametrize(
+    ("faults", "sentence"),
+    [
+        ([], ""),
+        ([0], ""),  # the capture of the other process went on
+        (
+            [0, 1],
+            "the capture failed after 34 steps: what the program did then was not judged",
+        ),
+    ],
+    ids=str,
+)
+def test_a_capture_that_failed_comes_first(faults: list[int], sentence: str) -> None:
+    tables: dict[str, list[dict[str, Any]]] = {
+        "process": [{"process": number} for number in (0, 1)],
+        "capture_fault": [{"process": number, "text": "OSError"} for number in faults],
+    }
+    assert capture_failed(evidence(tables), Steps(34, 3, 8.0)) == sentence

@@ -19,7 +19,15 @@ from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
 from xladoctor.diagnosis.interface import Diagnosis, RuleOutcomes, RunFacts, Steps, TimeSpent, Tool
 from xladoctor.diagnosis.missing_processes import missing_processes, waiting_share
 from xladoctor.diagnosis.pods import pod
-from xladoctor.diagnosis.reach import after_loop, ending, few_recurring, few_steps, reach, unjudged
+from xladoctor.diagnosis.reach import (
+    after_loop,
+    capture_failed,
+    ending,
+    few_recurring,
+    few_steps,
+    reach,
+    unjudged,
+)
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
@@ -223,6 +231,7 @@ def _basis(
     off: Sequence[str],
 ) -> Basis:
     ended, without_steps = "", facts.without_steps(evidence)
+    failed = capture_failed(evidence, judged.steps)
     if facts.is_whole(evidence):
         ended = ending(
             run, judged.steps, without_steps=without_steps, uncaught=facts.uncaught(evidence)
@@ -235,7 +244,7 @@ def _basis(
         judged.counted,
         judged.limit,
         _busy(evidence, judged.savings, used),
-        reach(run, judged.steps, waited_share(evidence.database)),
+        " until then" if failed else reach(run, judged.steps, waited_share(evidence.database)),
         "no step could be judged"
         if ended and without_steps
         else unjudged(evidence, list(judged.pack.values()), judged.not_checked),
@@ -250,9 +259,10 @@ def _basis(
             text
             for text in (
                 ended,
+                failed,
                 few_recurring(judged.steps),
                 missing_processes(evidence.database),
-                after_loop(time),
+                "" if failed else after_loop(time),
             )
             if text
         ],

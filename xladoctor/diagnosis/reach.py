@@ -26,6 +26,10 @@ _STEPS = """
 """
 _UNMARKED = "SELECT bool_and(steps_from = 'span') FROM timeline"
 _STRANGE = "SELECT min(not_understood) FROM timeline"
+_CAPTURE_FAILED = """
+    SELECT count(DISTINCT f.process) = count(DISTINCT p.process) AND count(*) > 0
+    FROM process p LEFT JOIN capture_fault f ON f.process = p.process
+"""
 _WARMING_UP = """
     SELECT count(*) FROM profiled_step
     WHERE process IN (SELECT process FROM device)
@@ -141,6 +145,14 @@ def ending(
         return f"the program was ended by {signal_name(run.signal)}{after}"
     why = f": {uncaught}" if uncaught else ""
     return f"the program failed (exit status {run.status}){after}{why}" if run.status else ""
+
+
+def capture_failed(evidence: Evidence, steps: Steps | None) -> str:
+    """A sentence on a capture that ended before the program did, in all processes; else empty."""
+    if not evidence.database.scalar(_CAPTURE_FAILED):
+        return ""
+    after = f" after {_counted(steps.count)}" if steps else ""
+    return f"the capture failed{after}: what the program did then was not judged"
 
 
 def after_loop(time: TimeSpent) -> str:
