@@ -15,7 +15,7 @@ from xladoctor.running import is_running, pid_of
 from xladoctor.whole_files import write_text
 
 _LOOK_S = 0.05
-_ANSWERED_S = 2.0  # the most to wait until each process has said when it can stop
+_ANSWERED_S = 5.0  # the most to wait until each process has said when it can stop
 
 
 def stop(directory: RunDirectory) -> None:

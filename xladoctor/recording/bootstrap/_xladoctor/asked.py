@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import math
 import os
+import sys
+import time
 from typing import TYPE_CHECKING, Sequence
 
 from .files import replace_file
@@ -23,6 +25,8 @@ FLUSH = "flush-asked"
 #: In the folder of a process: it has.
 FLUSHED = "flushed"
 _TOLD_NS = 1_000_000_000  # until each process of a run has said when it can stop, and was told
+_LOOK_S = 0.02
+_PATIENCE_S = 10.0  # for an answer that is late, as on a machine with much to do
 
 
 class Requests:
@@ -32,19 +36,41 @@ class Requests:
         """``folder``: that of the process in the run directory."""
         self._run = run
         self._folder = folder
-        self._can_stop = self._flushes = False
+        self._flushes = False
+        self._can_stop: int | None = None
+        self._last: int | None = None
 
-    def stop_after(self, threads: Sequence[ThreadState]) -> int | None:
-        """The number of steps after which the process is asked to end, if that is known."""
+    def listen(self, threads: Sequence[ThreadState]) -> None:
+        """Find out whether the process is asked to end, and after which step."""
         file = os.path.join(self._run, STOP)
-        if not os.path.exists(file):
-            return None
-        steps = _whole_number(file)
-        if not self._can_stop:
-            self._can_stop = True
-            ahead = max(map(_ahead, threads), default=0)
-            replace_file(os.path.join(self._folder, CAN_STOP), str(ahead))
-        return steps
+        if self._last is not None or not os.path.exists(file):
+            return
+        self._last = _whole_number(file)
+        if self._can_stop is None:
+            self._can_stop = max(map(_ahead, threads), default=0)
+            replace_file(os.path.join(self._folder, CAN_STOP), str(self._can_stop))
+
+    @property
+    def stops(self) -> bool:
+        """Whether the process is asked to end, after a step that is known."""
+        return self._last is not None
+
+    def stop_after(self, steps: int) -> bool:
+        """Whether a thread that has ended so many steps ends the program.
+
+        It waits for the answer at the step after which it could: the others may agree on that one.
+        """
+        if self._last is None and self._can_stop is not None and steps >= self._can_stop:
+            self._wait()
+        return self._last is not None and self._last <= steps
+
+    def _wait(self) -> None:
+        file, ends = os.path.join(self._run, STOP), time.monotonic() + _PATIENCE_S
+        while (last := _whole_number(file)) is None and time.monotonic() < ends:
+            time.sleep(_LOOK_S)
+        if last is None:  # the launcher has gone
+            self._can_stop = sys.maxsize
+        self._last = last
 
     def flush(self) -> bool:
         """Whether everything is asked for, for the first time."""

@@ -222,7 +222,7 @@ class Calls:
         finally:
             state.inside = ""
             events.read_left(state, site, kind, begin, _clock())
-        if events.stop_asked is not None and events.enough_of_reads(state):
+        if events.enough_of_reads(state):
             raise SystemExit(0)
         return result
 

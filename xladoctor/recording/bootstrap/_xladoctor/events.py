@@ -10,6 +10,7 @@ import contextlib
 from typing import Any, Callable
 
 from . import clock
+from .asked import Requests
 from .call_site import CallSites
 from .facts import Outlier
 from .framework import Framework, Probe, SourceLines
@@ -42,7 +43,7 @@ class Events:
         self._timeline: Timeline
         self._probe: Probe
         self._stop_after = 0
-        self.stop_asked: int | None = None  # after so many steps
+        self._requests: Requests | None = None
 
     def reset(self, lines: SourceLines) -> None:
         """Forget all events so far."""
@@ -51,11 +52,12 @@ class Events:
         self._outliers = 0
         self._quiet = 0  # barriers since the last compilation
 
-    def listen(self, timeline: Timeline, probe: Probe, stop_after: int) -> None:
+    def listen(self, timeline: Timeline, probe: Probe, stop_after: int, requests: Requests) -> None:
         """Have the timeline and the probe follow the program's steps from now on."""
         self._timeline = timeline
         self._probe = probe
         self._stop_after = stop_after
+        self._requests = requests
         self.awake = True
 
     def used(self) -> None:
@@ -179,13 +181,13 @@ class Events:
 
     def enough(self, state: ThreadState) -> bool:
         """Whether the program has run the requested number of steps, or time."""
-        asked = self.stop_asked is not None and self.stop_asked <= state.index
+        asked = self._requests is not None and self._requests.stop_after(state.index)
         enough = asked or 0 < self._stop_after <= state.index
         return enough and not self._recorder.off
 
     def enough_of_reads(self, state: ThreadState) -> bool:
         """Whether a program without steps, which is cut at reads, has run the requested time."""
-        asked = self.stop_asked is not None
+        asked = self._requests is not None and self._requests.stops
         return asked and state.main and not state.index and not self._recorder.off
 
     def read_left(

@@ -158,7 +158,7 @@ class Session:
     def _wake(self) -> None:
         state, began = self._recorder.thread(), clock.perf_counter_ns()
         self._folder = process.make_folder(self._run, self._pid)
-        self._requests = Requests(self._run, self._folder)
+        self._requests = asked = Requests(self._run, self._folder)
         keep_room_for_faults(self._folder)
         late = bool(self._framework.counters.compiled())
         self._no_log = self._begin_log(late)
@@ -167,7 +167,7 @@ class Session:
             self._recorder.forget_the_past()
             self._modules.collect_earlier()
         disguise.install()
-        self._events.listen(self._timeline, self._probe, self._options.stop_after)
+        self._events.listen(self._timeline, self._probe, self._options.stop_after, asked)
         self.awake_once = True
         self._records.write_process(ended=False)
         self._timeline.used()
@@ -241,8 +241,7 @@ class Session:
 
     def _obey(self) -> None:
         """Do what the launcher asks for."""
-        if self._events.stop_asked is None:
-            self._events.stop_asked = self._requests.stop_after(self._recorder.threads)
+        self._requests.listen(self._recorder.threads)
         if termination.is_due():
             for session in captures:
                 session.finish()
