@@ -15,9 +15,10 @@ import numpy as np
 from xladoctor.comparison.changes import count_changes, finding_changes
 from xladoctor.comparison.interface import Demand, Run
 from xladoctor.comparison.significance import change
-from xladoctor.comparison.step_time import FLOOR, step_samples
+from xladoctor.comparison.step_time import FLOOR
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.pack import load_rules
+from xladoctor.diagnosis.step_samples import step_samples
 from xladoctor.doctor import load_evidence
 
 _PAIRS = 300

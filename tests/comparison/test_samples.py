@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support import Row, evidence, step
-from xladoctor.comparison.step_time import Samples, step_samples
+from xladoctor.diagnosis.step_samples import Samples, step_samples
 
 
 def of(*rows: Row, period: int = 1) -> Samples:

@@ -7,6 +7,7 @@ import pytest
 from tests.support import Row, evidence, step
 from xladoctor.diagnosis.facts import reported, run, step_groups, steps
 from xladoctor.diagnosis.interface import StepGroup, Steps, StepsAt
+from xladoctor.evidence.interface import Evidence
 
 SECOND = 10**9
 
@@ -21,6 +22,10 @@ def of(*rows: Row, period: int | None = None) -> Steps | None:
     return steps(evidence(tables))
 
 
+def grouped(known: Evidence) -> list[StepGroup]:
+    return step_groups(known, steps(known))
+
+
 def test_median_is_of_warm_steps_that_did_not_compile() -> None:
     rows = [step(i, duration_ns=9 * SECOND) for i in range(3)]
     rows += [step(i, duration_ns=i * 10**6) for i in (3, 4, 5)]
@@ -28,14 +33,24 @@ def test_median_is_of_warm_steps_that_did_not_compile() -> None:
     assert of(*rows) == Steps(8, 3, 4.0)
 
 
-def test_traced_steps_count_only_where_there_are_no_others() -> None:
+def test_traced_steps_count_where_there_are_more_of_them_than_others() -> None:
     traced = [step(i, duration_ns=2 * 10**6, traced=True) for i in range(6)]
+    others = [step(i, duration_ns=10**6) for i in (6, 7, 8)]
     assert of(*traced) == Steps(6, 3, 2.0)
-    assert of(*traced, step(6, duration_ns=10**6)) == Steps(7, 3, 1.0)
+    assert of(*traced, *others[:1]) == Steps(7, 3, 2.0)
+    assert of(*traced, *others) == Steps(9, 3, 1.0)
 
 
 def test_step_of_several_barriers() -> None:
     assert of(*(step(i) for i in range(16)), period=4) == Steps(4, 3, 4.0)
+
+
+def test_steps_of_several_barriers_are_drawn_as_they_are_counted() -> None:
+    tables = {
+        "step": [step(i, duration_ns=(i % 4 + 1) * 10**6) for i in range(16)],
+        "step_period": [{"process": 0, "thread": 1, "barriers": 4}],
+    }
+    assert grouped(evidence(tables)) == [StepGroup(n, 1, 10.0, 0.0) for n in range(4)]
 
 
 def test_row_of_several_barriers_is_that_many_steps() -> None:
@@ -46,18 +61,18 @@ def test_row_of_several_barriers_is_that_many_steps() -> None:
 def test_steps_are_grouped_in_their_order() -> None:
     rows = [step(i, duration_ns=(i + 1) * 10**6) for i in range(4)]
     rows[1] |= {"compile_ns": 10**6}
-    assert step_groups(evidence({"step": rows})) == [
+    assert grouped(evidence({"step": rows})) == [
         StepGroup(0, 1, 1.0, 0.0),
         StepGroup(1, 1, 2.0, 1.0),
         StepGroup(2, 1, 3.0, 0.0),
         StepGroup(3, 1, 4.0, 0.0),
     ]
-    groups = step_groups(evidence({"step": [step(i, duration_ns=i * 10**6) for i in range(1000)]}))
+    groups = grouped(evidence({"step": [step(i, duration_ns=i * 10**6) for i in range(1000)]}))
     assert len(groups) == 60
     assert {group.count for group in groups} == {16, 17}
     assert sum(group.count for group in groups) == 1000
     assert (groups[0].first, groups[-1].longest_ms) == (0, 999.0)
-    assert step_groups(evidence({})) == []
+    assert grouped(evidence({})) == []
 
 
 def at(line: int, ms: int, *indices: int) -> list[Row]:

@@ -29,7 +29,6 @@ def series(count: int, **parts: int) -> StepSeries:
     return StepSeries(
         list(range(count)),
         [1] * count,
-        1,
         {"compile": compiling, **{part: [us] * count for part, us in parts.items()}},
         [usual + us for us in compiling],
         [int(us > 0) for us in compiling],

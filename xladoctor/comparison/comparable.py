@@ -16,7 +16,7 @@ from xladoctor.comparison.interface import (
     Run,
     RunSummary,
 )
-from xladoctor.comparison.step_time import step_samples
+from xladoctor.diagnosis.step_samples import step_samples
 from xladoctor.evidence.interface import Elsewhere
 from xladoctor.foreign import quoted
 from xladoctor.frontends.vocabulary import vocabulary

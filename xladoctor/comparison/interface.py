@@ -12,13 +12,14 @@ from typing import Literal
 from xladoctor.diagnosis.finding import Location, NotChecked
 from xladoctor.diagnosis.interface import CountName, Diagnosis, RunFacts, Steps, Tool
 from xladoctor.diagnosis.rule import Severity
+from xladoctor.diagnosis.step_samples import ENOUGH
 from xladoctor.diagnosis.tpu_graph import TpuGraph
 from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import vocabularies
 
 SCHEMA_VERSION = 2
 #: Independent steps that a run must be worth; with fewer, intervals would be too narrow.
-LEAST = 12
+LEAST = ENOUGH
 #: Differences between two runs that make comparing them, or their times, misleading.
 Ground = str
 #: Packages whose versions differ are grounds of their own.

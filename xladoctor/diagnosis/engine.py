@@ -89,7 +89,7 @@ def diagnose(
         warnings=[*evidence.notes, *judged.notes, *evidence.later_notes()],
         total_steps=total_steps,
         labels=label_times(evidence),
-        step_groups=facts.step_groups(evidence),
+        step_groups=facts.step_groups(evidence, judged.steps),
         tpu_graphs=graphs,
         pod=pod(evidence, hosts.left_out if hosts else ()),
         pack=judged.pack,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from statistics import median
 
 from xladoctor.diagnosis.finding import Finding, Tried
 from xladoctor.diagnosis.interface import RunFacts, StepGroup, Steps, StepsAt, TimeSpent
+from xladoctor.diagnosis.step_samples import step_samples
 from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.quantities import duration, percent
@@ -22,12 +24,14 @@ _GROUPS = 60
 _MOST = 0.5  # share of all compiling; a function with more is named
 _GROUPED = """
     WITH counted AS (
-        SELECT *, row_number() OVER (ORDER BY begin_ns) - 1 AS nth, count(*) OVER () AS steps
+        SELECT *, sum(steps) OVER (ORDER BY begin_ns, number) - steps AS before,
+               sum(steps) OVER () AS whole
         FROM ({steps})
     )
-    SELECT min(nth) AS first, count(*) AS count, max(duration_ns) / 1e6 AS longest_ms,
+    SELECT min(before)::BIGINT AS first, sum(steps)::BIGINT AS count,
+           max(duration_ns / steps) / 1e6 AS longest_ms,
            coalesce(sum(compile_ns), 0) / 1e6 AS compile_ms
-    FROM counted GROUP BY nth * least(steps, $groups) // steps ORDER BY first
+    FROM counted GROUP BY before * least(whole, $groups) // whole ORDER BY first
 """
 _REPORTED = """
     SELECT process, meaning, name, samples, accumulator / 1e9 AS seconds FROM measured
@@ -55,7 +59,7 @@ _ALONE = """
 """
 _FAILED = "SELECT bool_or(uncaught IS NOT NULL) FROM process"
 _COUNTED = {"compile": ("graph", "graphs"), "execute": ("launch", "launches")}
-_STEPS_OF_LOG = "SELECT s.* FROM lead l JOIN step s USING (process, thread) WHERE NOT s.tail"
+_STEPS_OF_LOG = "SELECT i.* FROM lead l JOIN iteration i USING (process, thread)"
 _ENDS = """
     SELECT coalesce(s.user_file, s.file) AS file, coalesce(s.user_line, s.line) AS line,
            sum(s.barriers)::BIGINT AS count, sum(s.duration_ns) AS duration_ns,
@@ -74,7 +78,7 @@ _OPERATORS = """
     WHERE step IS NOT NULL GROUP BY name ORDER BY share DESC LIMIT 1
 """
 _STEPS_OF_TIMELINE = """
-    SELECT * FROM divided_step
+    SELECT *, step AS number, 1 AS steps FROM divided_step
     WHERE process = (SELECT process FROM divided_step GROUP BY process
                      ORDER BY sum(duration_ns) DESC, process LIMIT 1)
 """
@@ -184,11 +188,6 @@ def steps(evidence: Evidence) -> Steps | None:
     """The steps of the thread with the longest loop; None without steps."""
     query = """
         SELECT l.steps, count(*) FILTER (s.ordinal < $warmup) AS warmup,
-               (SELECT median(r.duration_ns / r.barriers) FROM steady_step r
-                WHERE r.process = l.process AND r.thread = l.thread
-                  AND (NOT r.traced OR NOT EXISTS (
-                      SELECT 1 FROM steady_step u WHERE u.process = l.process
-                      AND u.thread = l.thread AND NOT u.traced))) AS median_ns,
                any_value(p.barriers) AS period
         FROM lead l JOIN step s USING (process, thread)
         LEFT JOIN step_period p USING (process, thread)
@@ -197,13 +196,12 @@ def steps(evidence: Evidence) -> Steps | None:
     rows = evidence.database.rows(query, {"warmup": WARMUP})
     if not rows:
         return None if without_steps(evidence) else _steps_of_timeline(evidence)
-    row = rows[0]
-    median = row["median_ns"]
+    row, samples = rows[0], step_samples(evidence).ms
     warmup = row["warmup"] if (row["period"] or 1) == 1 else WARMUP  # else turns, not barriers
     return Steps(
         count=row["steps"],
         warmup=min(warmup, row["steps"]),
-        median_ms=None if median is None else round(median * (row["period"] or 1) / 1e6, 4),
+        median_ms=round(median(samples), 4) if samples else None,
         ends=_ends(evidence),
     )
 
@@ -264,14 +262,14 @@ def _steps_of_timeline(evidence: Evidence) -> Steps | None:
     return Steps(rows[0]["count"], rows[0]["warmup"], None if median is None else round(median, 4))
 
 
-def step_groups(evidence: Evidence) -> list[StepGroup]:
+def step_groups(evidence: Evidence, steps: Steps | None) -> list[StepGroup]:
     """The times of that thread's steps over the run, in at most 60 groups."""
-    if without_steps(evidence):
+    if steps is None or without_steps(evidence):
         return []
-    for steps in (_STEPS_OF_LOG, _STEPS_OF_TIMELINE):
-        query = _GROUPED.format(steps=steps)
+    for table in (_STEPS_OF_LOG, _STEPS_OF_TIMELINE):
+        query = _GROUPED.format(steps=table)
         if rows := evidence.database.rows(query, {"groups": _GROUPS}):
-            return [
+            groups = [
                 StepGroup(
                     row["first"],
                     row["count"],
@@ -280,4 +278,7 @@ def step_groups(evidence: Evidence) -> list[StepGroup]:
                 )
                 for row in rows
             ]
+            # The last steps of a long run have no row of their own.
+            more = max(0, steps.count - sum(group.count for group in groups))
+            return [*groups[:-1], replace(groups[-1], count=groups[-1].count + more)]
     return []

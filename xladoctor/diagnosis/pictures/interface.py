@@ -18,7 +18,6 @@ class StepSeries:
     Attributes:
         first: number of the first step of each row.
         counts: number of steps in each row.
-        period: number of steps per iteration.
         parts: microseconds per step, averaged over a row, by the names of ``PartName``; they add up
             to the step.
         longest: microseconds of the longest step of the row, if its steps are recorded separately.
@@ -29,7 +28,6 @@ class StepSeries:
 
     first: list[int]
     counts: list[int]
-    period: int
     parts: dict[str, list[int]]
     longest: list[int]
     compilations: list[int]

@@ -10,20 +10,25 @@ from xladoctor.facts.parts import OF_STEP
 _MOST = 32_768  # rows
 _PARTS = tuple(part for part in OF_STEP if part != "python")  # which is what is left
 _LOGGED = """
-    SELECT s.index - greatest(s.barriers, 1) + 1 AS index, greatest(s.barriers, 1) AS steps,
-           s.duration_ns, s.compilations,
-           coalesce(p.barriers, 1) AS period,
-           if(s.ordinal < warmup() * period, s.compile_ns, 0) AS warmup_compile,
-           if(s.ordinal < warmup() * period, 0, s.compile_ns) AS compile,
-           s.read_ns AS read, s.barrier_ns AS barrier, s.input_ns AS input, s.upload_ns AS upload,
-           s.save_ns AS save, 0 AS collective, 0 AS dispatch, 0 AS tracing, 0 AS unrecorded
-    FROM lead l JOIN step s ON s.process = l.process AND s.thread IS NOT DISTINCT FROM l.thread
-    LEFT JOIN step_period p ON p.process = l.process AND p.thread IS NOT DISTINCT FROM l.thread
-    WHERE NOT s.tail
+    SELECT begun // period AS index, greatest(1, sum(each) // period) AS steps,
+           sum(duration_ns) AS duration_ns, sum(compilations) AS compilations,
+           sum(compile_ns) FILTER (ordinal < warmup() * period) AS warmup_compile,
+           sum(compile_ns) FILTER (ordinal >= warmup() * period) AS compile,
+           sum(read_ns) AS read, sum(barrier_ns) AS barrier, sum(input_ns) AS input,
+           sum(upload_ns) AS upload, sum(save_ns) AS save,
+           0 AS collective, 0 AS dispatch, 0 AS tracing, 0 AS unrecorded
+    FROM (
+        SELECT s.*, coalesce(p.barriers, 1) AS period, greatest(s.barriers, 1) AS each,
+               s.index - each + 1 AS begun
+        FROM lead l
+        JOIN step s ON s.process = l.process AND s.thread IS NOT DISTINCT FROM l.thread
+        LEFT JOIN step_period p
+            ON p.process = l.process AND p.thread IS NOT DISTINCT FROM l.thread
+        WHERE NOT s.tail
+    ) GROUP BY period, begun // period
 """
 _TRACED = """
     SELECT step AS index, 1 AS steps, duration_ns, (compile_ns > 0)::BIGINT AS compilations,
-           1 AS period,
            if(coalesce(begin_ns < min(begin_ns) FILTER (steady) OVER (), TRUE), compile_ns, 0)
                AS warmup_compile,
            compile_ns - warmup_compile AS compile, 0 AS read, wait_ns AS barrier,
@@ -38,7 +43,7 @@ _LOOP = "SELECT process, thread FROM account"
 _ROWS = """
     WITH series AS ({steps}),
     numbered AS (SELECT *, (row_number() OVER (ORDER BY index) - 1) // $every AS row FROM series)
-    SELECT min(index) AS first, sum(steps)::BIGINT AS steps, max(period) AS period, {parts},
+    SELECT min(index) AS first, sum(steps)::BIGINT AS steps, {parts},
            min(index) FILTER (steps > 1) AS merged,
            (sum(duration_ns) / sum(steps) / 1e3)::BIGINT AS whole,
            (max(duration_ns / steps) / 1e3)::BIGINT AS longest,
@@ -66,10 +71,11 @@ def _series(evidence: Evidence, steps: str, every: int) -> StepSeries:
         row["python"] = max(0, row["whole"] - sum(row[part] for part in _PARTS))
     if steps is _LOGGED:
         _split_python(rows, evidence)
+        whole = evidence.database.scalar("SELECT steps FROM lead")
+        rows[-1]["steps"] += max(0, whole - sum(row["steps"] for row in rows))  # without a row
     return StepSeries(
         first=[row["first"] for row in rows],
         counts=[row["steps"] for row in rows],
-        period=rows[0]["period"],
         parts={
             part: [row[part] for row in rows]
             for part in (*_PARTS, "python")
