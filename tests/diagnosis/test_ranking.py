@@ -72,7 +72,6 @@ ORDERED = [
     saves(None, "error", fingerprint="wrong results", about="results"),
     saves(4.0, "error", fingerprint="saves most, an error, which may be the cause of the next"),
     saves(None, "error", fingerprint="unknown cost, error"),
-    saves(3.0, "info", fingerprint="only information, which saves most"),
     saves(0.5, fingerprint="saves less"),
     saves(0.5, count=39, fingerprint="the same, less often"),
     saves(0.1, "error", fingerprint="saves still less, though an error"),
@@ -81,6 +80,7 @@ ORDERED = [
     saves(None, fingerprint="the same, later rule", rule="XD202"),
     saves(None, fingerprint="the same, later line", rule="XD202", locations=[location(line=42)]),
     finding("XD201", saving=Saving(0.01, None, 0.001, "estimate"), fingerprint="next to nothing"),
+    saves(3.0, "info", fingerprint="only information, which saves most"),
     saves(None, "info", fingerprint="unknown cost, information"),
 ]
 

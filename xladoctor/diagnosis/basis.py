@@ -76,14 +76,6 @@ class Basis:
             return whole > 0.0
         return self.steps.count * self.steps.median_ms / 1e3 >= _STEADY * whole
 
-    @property
-    def saved_of_run(self) -> float:
-        """What all fixes in the loop save of this run, as a share; 1 if its time is unknown."""
-        savings = [each.saving for each in self.to_fix if not each.saving.outside_loop]
-        given = (s.seconds if s.remaining_s is None else s.remaining_s for s in savings)
-        whole = self.time.total_s
-        return sum(seconds or 0.0 for seconds in given) / whole if whole else 1.0
-
     def share_of_loop(self, saving: Saving) -> float:
         """What a fix saves, as a share of the loop; 0 if unknown."""
         if saving.outside_loop:

@@ -55,10 +55,10 @@ def reaches(level: Severity, least: Severity | Literal["never"]) -> bool:
 
 
 def ranked(findings: list[Finding]) -> list[Finding]:
-    """The findings by what their fixes save. Findings about wrong results come first, whatever they
-    cost. Errors whose saving is unknown come after those that save most, as these may be their
-    cause, and before all else. Other unknown savings come after known ones, and negligible savings
-    last.
+    """What to fix, by what that saves, and then what is only for information. Findings about wrong
+    results come first, whatever they cost. Errors whose saving is unknown come after those that
+    save most, as these may be their cause, and before all else. Other unknown savings come after
+    known ones, and negligible savings last.
     """
     ordered = sorted(
         findings,
@@ -87,6 +87,7 @@ def _group(finding: Finding) -> int:
     """A finding's position by severity and kind of saving."""
     if finding.about == "results":
         return 0
+    info = 3 * (finding.severity == "info")
     if finding.saving.seconds is None:
-        return {"error": 1, "warning": 3, "info": 5}[finding.severity]
-    return 4 if finding.saving.is_next_to_nothing else 2
+        return 1 if finding.severity == "error" else 3 + info
+    return (4 if finding.saving.is_next_to_nothing else 2) + info

@@ -55,6 +55,7 @@ _MANY = 10
 _HUNDREDS = 100  # times as fast; more cannot be measured, as too little time is left
 _MOST = 1000.0
 _NO_GAIN = 1.02
+_ALIKE = 0.05  # times that differ by less are as good as equal
 _SLIGHTLY = 1.2  # times as fast; less is said as a percentage
 _NO_GAIN_OF = ", which would save next to nothing"
 
@@ -257,8 +258,8 @@ def _by_time(basis: Basis) -> _Limit:
     startup = time.parts.startup_s / time.whole_s
     loop_s = None if basis.without_steps else time.loop_s
     if startup > max(share, _MUCH) and loop_s and largest != "unrecorded_s":
-        of_loop = f"{percent(spent[largest] / loop_s)} of the loop's {duration(loop_s)}"
-        text = f"{of_loop} went to {doing} (start-up took {percent(startup)} of the {base})"
+        of_loop = percent(spent[largest] / loop_s)
+        text = f"{of_loop} of the loop's {duration(loop_s)} went to {doing}"
     elif startup >= _MUCH:
         text += f", {percent(startup)} to start-up"
     busy = None if basis.once else basis.busy
@@ -314,16 +315,10 @@ def _speedup(basis: Basis) -> tuple[float | None, SavingBasis]:
     by its average step, if findings have that.
     """
     time, steps = basis.time, basis.steps.count if basis.steps else None
-    savings = [
-        f.saving
-        for f in worth_fixing(basis.to_fix) or basis.to_fix
-        if f.saving.seconds is not None and not f.saving.outside_loop
-    ]
+    savings = _of_known_savings(basis)
     if not time.loop_s or not savings:
         return None, "none"
-    given = [s for s in savings if s.remaining_s is not None]
-    if not given and len(savings) == 1 and savings[0].basis == "estimate":
-        given = [replace(savings[0], remaining_s=savings[0].seconds)]
+    given = _estimates(savings)
     seconds = sum((s.remaining_s if given else s.seconds) or 0.0 for s in given or savings)
     whole = time.loop_s if any(_of_warmup(s) for s in savings) else time.steady_s
     if whole == time.steady_s and steps and given and all(s.now_ms for s in given):
@@ -331,6 +326,20 @@ def _speedup(basis: Basis) -> tuple[float | None, SavingBasis]:
         seconds = sum((s.remaining_s or 0.0) * _recurring(s, steps) for s in given)
     left = max(whole - seconds, whole / _MOST)
     return round(whole / left, 3), "estimate" if given else "bound"
+
+
+def _of_known_savings(basis: Basis) -> list[Saving]:
+    """What fixes save in the loop, of those whose saving is known."""
+    savings = (finding.saving for finding in worth_fixing(basis.to_fix) or basis.to_fix)
+    return [each for each in savings if each.seconds is not None and not each.outside_loop]
+
+
+def _estimates(savings: Sequence[Saving]) -> list[Saving]:
+    """The savings that add up."""
+    given = [saving for saving in savings if saving.remaining_s is not None]
+    if not given and len(savings) == 1 and savings[0].basis == "estimate":
+        given = [replace(savings[0], remaining_s=savings[0].seconds)]
+    return given
 
 
 def _recurring(saving: Saving, steps: int) -> float:
@@ -358,11 +367,17 @@ def _gain(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
     if speedup < _NO_GAIN:
         return f"{_NO_GAIN_OF}{_limited(basis.limit)}"
     then = f", then limited by {LIMITS[basis.limit]}" if basis.limit else ""
+    loop_s = basis.time.loop_s or 0.0
+    saved_s = sum(each.remaining_s or 0.0 for each in _estimates(_of_known_savings(basis)))
+    now, after = duration(loop_s), duration(max(0.0, loop_s - saved_s))
     whole = any(_of_warmup(saving) for saving in savings)
-    when = "" if whole else " after warm-up"
-    if (saved := basis.saved_of_run) < _LITTLE:
-        when += f" ({percent(saved)} of this run)"
-    return f" for a loop {_faster(speedup, more)}{when}{then}"
+    faster = _faster(speedup, more) + ("" if whole else " after warm-up")
+    if now == after:
+        return f" for a loop {faster}{then}"
+    text = f": the loop takes {'at most ' * more}{after} instead of {now}"
+    if abs(loop_s - saved_s - loop_s / speedup) > _ALIKE * loop_s / speedup:
+        text += f" ({faster})"
+    return f"{text}{then}"
 
 
 def _most(basis: Basis, worth: Sequence[Finding]) -> str:
