@@ -286,7 +286,7 @@ def quoted_verdict() -> str:
 def quoted_finding() -> str:
     """The first finding of the sample trace in the terminal report."""
     lines = report_text(width=84, color=False).splitlines()
-    first = next(nth for nth, line in enumerate(lines) if line.startswith(" 1  "))
+    first = next(nth for nth, line in enumerate(lines) if line.startswith(" 1 "))
     block = takewhile(str.strip, lines[first:])
     return "\n".join(["```text", *(line.rstrip() for line in block), "```"]) + "\n"
 

@@ -39,7 +39,7 @@ def test_it_runs_a_program_and_so_not_at_a_commit() -> None:
 def test_judges_what_its_arguments_name() -> None:
     done = run(*entry("--level", "XD101=warning", str(SAMPLE)))
     assert done.status == 0, done.stderr
-    assert "gate passed" in done.stdout
+    assert "Gate passed" in done.stdout
     assert run(*entry(str(SAMPLE))).status == 1
 
 
@@ -50,7 +50,7 @@ def test_judges_what_its_arguments_name() -> None:
 def test_judges_a_run_of_the_sample_repository(sick: Sample) -> None:
     done = run(*entry(sick.job.outputs["run-directory"]), cwd=sick.repository)
     assert done.status == 1
-    assert "gate failed: train.py: 1 new finding" in done.stdout
+    assert "Gate failed: 1 new finding" in done.stdout
 
 
 class TestByPreCommit:

@@ -56,14 +56,14 @@ def assert_refused(done: subprocess.CompletedProcess[str], message: str) -> None
 def test_program_in_order_passes(gate: Gate) -> None:
     done = gate(CLEAN)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "gate passed: programs/two_threads.py: nothing fails" in done.stdout
+    assert "Gate passed: nothing fails." in done.stdout
 
 
 def test_sick_program_fails_with_its_line(gate: Gate) -> None:
     done = gate(SICK)
     assert (done.returncode, done.stderr) == (1, "")
     assert f"    {LINE}  in train\n" in done.stdout
-    assert "gate failed: programs/scalar_read.py: 1 new finding" in done.stdout
+    assert "Gate failed: 1 new finding" in done.stdout
 
 
 @pytest.mark.parametrize(("options", "status"), [([], 1), (["--update-baseline"], 0)])
@@ -252,7 +252,7 @@ def test_command_that_takes_too_long_is_said_to_and_where_its_threads_stood(gate
 
 def test_verdict_is_said_where_all_formats_go_to_files(gate: Gate, tmp_path: Path) -> None:
     done = gate(SICK, "--format", "junit=out.xml")
-    said = "gate failed: programs/scalar_read.py: 1 new finding\n"
+    said = f"programs/scalar_read.py: Gate failed: 1 new finding, XD201 at {LINE}.\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
     assert (tmp_path / "out.xml").exists()
     assert gate(SICK, "--format", "junit=out.xml", "--quiet").stderr == ""
@@ -284,7 +284,7 @@ def test_what_was_accepted_passes_until_it_gets_worse(gate: Gate, tmp_path: Path
     written = (tmp_path / BASELINE).read_bytes()
     done = gate(SICK)
     assert done.returncode == 0
-    assert f"known  XD201  {LINE}: in the baseline\n" in done.stdout
+    assert f"known  XD201 at {LINE}: in the baseline\n" in done.stdout
 
     assert gate(SICK, "--update-baseline").returncode == 0
     assert (tmp_path / BASELINE).read_bytes() == written
@@ -421,7 +421,7 @@ def test_finding_is_accepted_by_hand(gate: Gate, tmp_path: Path) -> None:
     path.write_text(f"{line}2999-01-01 }}\n")
     done = gate(SICK)
     assert done.returncode == 0
-    assert f"acknowledged  XD201  {LINE}: logged; until 2999-01-01" in done.stdout
+    assert f"acknowledged  XD201 at {LINE}: logged; until 2999-01-01" in done.stdout
     path.write_text(f"{line}2020-01-01 }}\n")
     done = gate(SICK)
     assert done.returncode == 1

@@ -56,7 +56,7 @@ def test_gate_and_comparison(tmp_path: Path) -> None:
     file = tmp_path / "p.html"
     done = called("gate", SAMPLES / "scalar_read", "--format", f"html={file}")
     assert done.returncode == 1
-    assert "gate failed" in Page(file.read_text(encoding="utf-8")).text
+    assert "Gate failed" in Page(file.read_text(encoding="utf-8")).text
     a, b = SAMPLES / "scalar_read", SAMPLES / "recompiling"
     text = page("compare", a, b, "--format", f"html={file}", file=file, status=3)
     assert "Not comparable: the runs are of different programs." in text

@@ -53,7 +53,7 @@ def test_known_finding_stays_known_when_it_moves_and_the_healed_one_is_named(
     assert done.status == 1, done.stderr
     assert f"train.py:{line_of(program, 'log(')}  in train\n" in done.stdout
     assert f"train.py:{line_of(program, 'first')}  in train\n" in done.stdout
-    assert "gate failed: train.py: 2 new findings" in done.stdout
+    assert "Gate failed: 2 new findings" in done.stdout
     assert gate("sick", cwd=tmp_path).status == 1
     assert gate("sick", "--update-baseline", cwd=tmp_path).status == 0
 
@@ -61,7 +61,7 @@ def test_known_finding_stays_known_when_it_moves_and_the_healed_one_is_named(
     moved = line_of(program, "log(")
     done = gate("-q", "--", "train.py", cwd=tmp_path)
     assert done.status == 0, done.stdout + done.stderr
-    assert f"known  XD201  train.py:{moved}: in the baseline\n" in done.stdout
+    assert f"known  XD201 at train.py:{moved}: in the baseline\n" in done.stdout
     assert "gone  XD203  train.py: first = weights[0].tolist()  no longer occurs" in done.stdout
 
 
@@ -70,7 +70,7 @@ def test_program_s_own_status_goes_before_the_gate_s(tmp_path: Path) -> None:
     write(tmp_path, "train.py", STOPS)
     done = doctor("--gate", "-q", "-o", "out", "train.py", cwd=tmp_path)
     assert done.status == 7
-    assert "gate passed" not in done.stdout
+    assert "Gate passed" not in done.stdout
     done = gate("out", cwd=tmp_path)
     assert (done.status, done.stdout) == (2, "")
     assert "the program failed (exit status 7) after 8 steps: not judged" in done.stderr

@@ -62,7 +62,7 @@ def test_part_of_a_program_again_and_again(tmp_path: Path) -> None:
     done = run(sys.executable, program, cwd=tmp_path)
 
     assert done.status == 0, done.stderr
-    assert done.stdout.count("  run directory: ") == 1  # the report of the first, and no other
+    assert done.stdout.count("  in full: ") == 1  # the report of the first, and no other
     assert done.stdout.endswith("steps [30, 12]\n")
     report = json.loads((tmp_path / "first/diagnosis.json").read_text())
     findings = {finding["rule"]: finding for finding in report["findings"]}

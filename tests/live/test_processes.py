@@ -195,7 +195,7 @@ def test_two_programs_in_a_shell_script_are_two_runs(folder: Path) -> None:
     )
 
     assert done.status == 0, done.stderr
-    assert re.findall(r"run directory: (\S+)", done.stdout) == ["out/1-work", "out/2-work"]
+    assert re.findall(r"xladoctor analyze (\S+) -v", done.stdout) == ["out/1-work", "out/2-work"]
     for name in ("1-work", "2-work"):
         captured = Captured(folder / "work.py", folder / "out" / name, done)
         assert_causes_are_known(captured, folder, 1)

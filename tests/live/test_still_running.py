@@ -35,7 +35,7 @@ def test_report_on_the_program_so_far_is_written_while_it_runs(tmp_path: Path) -
     assert done.status == 0, done.stderr
     assert done.stderr.startswith("xladoctor: reports on the program so far: run/report.txt\n")
     assert "the program is still running, after" in done.stderr
-    so_far, _, end = done.stdout.partition("run directory:")
+    so_far, _, end = done.stdout.partition("in full:")
     assert "the process is still running" in " ".join(so_far.split())
     assert "XD201" in so_far
     assert "still running" not in end

@@ -49,8 +49,11 @@ def terminal(made: Diagnosis, style: Style | None = None) -> str:
     return output.getvalue()
 
 
+WHOLE = Style(80, detail=Detail(verbose=True))
+
+
 def test_a_patch_takes_the_place_of_the_fix() -> None:
-    text = terminal(diagnosis(patch()))
+    text = terminal(diagnosis(patch()), WHOLE)
     assert "fix  Sum `total` on the device. It relies on this: it is a number." in text
     assert "    @@ -40,3 +40,30 @@\n     model.train()\n    +    line_0 =\n" in text
     assert "+++" not in text  # the file is named above
@@ -64,16 +67,16 @@ def test_what_is_different_afterwards_is_said() -> None:
 
 
 def test_the_file_is_named_if_it_is_another() -> None:
-    assert "    +++ b/train.py\n" in terminal(diagnosis(patch(file="data.py")))
+    assert "    +++ b/train.py\n" in terminal(diagnosis(patch(file="data.py")), WHOLE)
 
 
 def test_a_long_patch_is_cut_unless_all_is_to_be_shown() -> None:
     made = diagnosis(patch(LONG))
     cut = terminal(made)
-    assert "+    line_7 = " in cut
-    assert "line_8" not in cut
-    assert "    … 22 more lines: xladoctor fix runs/2026-01-05-train\n" in cut
-    whole = terminal(made, Style(80, detail=Detail(verbose=True)))
+    assert "+    line_6 = " in cut
+    assert "line_7" not in cut
+    assert "    … 23 more lines: xladoctor fix runs/2026-01-05-train\n" in cut
+    whole = terminal(made, WHOLE)
     assert "+    line_29 = " in whole
     assert "more lines:" not in whole
 
@@ -87,7 +90,7 @@ def test_long_lines_are_broken_and_nothing_is_lost(width: int) -> None:
 
 
 def test_a_fix_is_shown_once_for_those_without_a_patch() -> None:
-    text = terminal(diagnosis(patch(), None, None, patch()))
+    text = terminal(diagnosis(patch(), None, None, patch()), WHOLE)
     assert text.count("Sum `total` on the device.") == 2
     assert text.count("Read it seldom.") == 1
 

@@ -128,7 +128,7 @@ def test_pages_of_a_run(tmp_path: Path) -> None:
         for name, counted in rows.items()
         if "xladoctor" in name
     }
-    finding = "XD201 programs/scalar_read.py:35 Value read from the device in the step loop"
+    finding = "XD201 programs/scalar_read.py:35 Value read in the step loop"
     assert list(ours) == ["steps", "loop", finding, "calls of python"]
     assert ours["steps"] == Counter(f"step {number}" for number in range(40))
     assert ours["calls of python"] == {"item programs/scalar_read.py:35": 40}

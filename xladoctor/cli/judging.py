@@ -22,13 +22,13 @@ _STATUS = {"failed": 1, "missing": 3}
 def delivered(
     reports: Sequence[Report], outputs: Sequence[Output], color: Color, *, quiet: bool
 ) -> int:
-    """Write the reports; if all go to files, print the verdict. Returns the exit status."""
-    from xladoctor.report.gate import verdict
+    """Write the reports; if all go to files, print what was decided. Returns the exit status."""
+    from xladoctor.report.gate import headline
 
     deliver(reports, outputs, color)
     if not quiet and all(output.path for output in outputs):
-        lines = [f"{clean(verdict(report.outcome))}\n" for report in reports if report.outcome]
-        emit("".join(lines), sys.stderr)
+        judged = [(each.outcome.script, headline(each)) for each in reports if each.outcome]
+        emit("".join(f"{clean(name)}: {clean(said)}\n" for name, said in judged), sys.stderr)
     return status_of(reports)
 
 

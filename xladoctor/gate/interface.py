@@ -106,6 +106,7 @@ class GateOutcome:
         notes: what the user should know: expired acknowledgements, budgets for other programs only.
         runs: values of several runs; empty for a single run.
         acknowledged: path of the file of what was accepted by hand.
+        times: whether times were judged, too: by rules or a budget.
     """
 
     status: Literal["passed", "failed", "missing"]
@@ -119,3 +120,4 @@ class GateOutcome:
     notes: list[str]
     runs: list[Repeated] = field(default_factory=list)
     acknowledged: str = ".xladoctor/acknowledged.toml"
+    times: bool = False

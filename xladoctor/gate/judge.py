@@ -121,6 +121,7 @@ def judge(diagnosis: Diagnosis, terms: Terms) -> GateOutcome:
         notes=_notes(diagnosis, known, kept, terms),
         runs=list(terms.runs),
         acknowledged=terms.settings.gate.acknowledged,
+        times=terms.settings.gate.time or any(budget.count == "step_ms" for budget in kept),
     )
 
 

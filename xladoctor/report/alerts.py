@@ -12,7 +12,7 @@ from xladoctor.diagnosis.finding import Finding, Location
 from xladoctor.diagnosis.identity import digest
 from xladoctor.diagnosis.interface import Consumer, Diagnosis
 from xladoctor.gate.interface import BudgetOutcome, Judgement
-from xladoctor.report.gate import explaining
+from xladoctor.report.gate import explaining, shows_times
 from xladoctor.report.interface import Report
 from xladoctor.report.levels import LEVELS, Level, judgements, level
 from xladoctor.report.places import path_shown, primary
@@ -72,7 +72,7 @@ def alerts(report: Report) -> list[Alert]:
     """Findings in the diagnosis' order, those that fail the gate first, then budgets."""
     judged = judgements(report)
     of_findings = [
-        _of_finding(finding, judged.get(finding.fingerprint), report.diagnosis)
+        _of_finding(finding, judged.get(finding.fingerprint), report)
         for finding in report.diagnosis.findings
     ]
     of_findings.sort(key=lambda alert: not (alert.judgement and alert.judgement.fails))
@@ -97,11 +97,13 @@ def missing(report: Report) -> Iterator[Alert]:
         )
 
 
-def _of_finding(finding: Finding, judgement: Judgement | None, diagnosis: Diagnosis) -> Alert:
-    gain = saving_of(finding, diagnosis)
-    said = (*finding.consequences, cost_of(finding, diagnosis))
-    text = [finding.message, *map(sentence, filter(None, said))]
-    text += [f"Fixed: {gain}."] if gain else []
+def _of_finding(finding: Finding, judgement: Judgement | None, report: Report) -> Alert:
+    diagnosis = report.diagnosis
+    text = [finding.message, *map(sentence, finding.consequences)]
+    if shows_times(report):
+        cost, gain = cost_of(finding, diagnosis), saving_of(finding, diagnosis)
+        text += [sentence(cost)] if cost else []
+        text += [f"Fixed: {gain}."] if gain else []
     decided = f"; gate: {STATES[judgement.state]}, {judgement.reason}" if judgement else ""
     text.append(f"Severity: {finding.severity}{decided}.")
     return Alert(

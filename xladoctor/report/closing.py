@@ -12,7 +12,7 @@ from xladoctor.foreign import quoted
 from xladoctor.report.interface import Style
 from xladoctor.report.next_command import next_command
 from xladoctor.report.text import Hanging, styled
-from xladoctor.report.words import ignored_ones, known_as, outcomes, unjudged, unjudged_in_short
+from xladoctor.report.words import ignored_ones, outcomes, unjudged, unjudged_in_short
 
 
 def is_brief(diagnosis: Diagnosis, style: Style) -> bool:
@@ -43,11 +43,11 @@ def closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
 
 def _commands(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Iterator[str]:
     path, ours = quoted(raw.run.path), diagnosis.run.kind in ("run", "remote")
-    if ours:
+    if ours and not is_brief(diagnosis, style):
         yield f"run directory: {path}"
     if diagnosis.run.kind not in ("files", "graphs"):
         if is_brief(diagnosis, style):
-            yield f"in full: xladoctor analyze {known_as(raw.run.path)} -v"
+            yield f"in full: xladoctor analyze {path} -v"
         elif style.detail.verbose:
             yield f"this report again: xladoctor analyze {path}"
             if any(finding.compilations for finding in diagnosis.findings):

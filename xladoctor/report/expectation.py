@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from xladoctor.diagnosis.finding import Finding
+from xladoctor.report.finding_text import explained, indented
 from xladoctor.report.interface import Style
-from xladoctor.report.terminal import explained, indented
 from xladoctor.report.text import write
 
 _NOUNS = {"compilations": "compilation", "host_syncs": "host sync", "fallbacks": "fallback"}

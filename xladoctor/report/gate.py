@@ -21,9 +21,9 @@ from xladoctor.report.text import inset, plain, styled
 from xladoctor.report.words import COUNTS, STATES, amount, number
 
 _VERDICTS: dict[str, tuple[str, str]] = {
-    "passed": ("gate passed", "bold green"),
-    "failed": ("gate failed", "bold red"),
-    "missing": ("gate cannot judge", "bold yellow"),
+    "passed": ("Gate passed", "bold green"),
+    "failed": ("Gate failed", "bold red"),
+    "missing": ("Gate cannot judge", "bold yellow"),
 }
 #: A script for a shell that is one command, with nothing in it that the shell does.
 _SIMPLE = re.compile(r"[\w.,:/@%+-]+(?: [\w.,:/@%+=-]+)*")
@@ -70,21 +70,32 @@ def _explaining_all(report: Report) -> list[Finding]:
     return [finding for budget in over for finding in explaining(budget, report.diagnosis)]
 
 
+def shows_times(report: Report) -> bool:
+    """Whether times matter: a gate that goes by counts says nothing of them."""
+    return report.outcome is None or report.outcome.times
+
+
 def headline(report: Report) -> str:
-    """The verdict; for a failed gate, why it failed and where the cure is."""
-    diagnosis, outcome = report.diagnosis, report.outcome
-    if outcome is None or outcome.status != "failed":
-        return diagnosis.verdict.text
+    """The verdict; of a gate what decided, and where the cure is."""
+    outcome = report.outcome
+    if outcome is None:
+        return report.diagnosis.verdict.text
     over = [budget for budget in outcome.budgets if budget.state == "over"]
     reasons = [_exceeded(budget) for budget in over]
     if findings := _findings_failing(outcome):
-        reasons.append(findings)
-    said = f"Failed: {'; '.join(reasons)}."
-    if cures := _explaining_all(report):
-        at = cures[0].locations[0]
-        said += f" {cures[0].rule} at {at.file}:{at.line} says how to avoid that."
-    to_fix = any(finding.severity != "info" for finding in diagnosis.findings)
-    return f"{said} {diagnosis.verdict.text}" if to_fix else said
+        failed = [f"{finding.rule}{_at(finding)}" for finding in failing(report)]
+        first = [f"{'first ' * (len(failed) > 1)}{each}" for each in failed[:1]]
+        reasons.append(", ".join([findings, *first]))
+    said = f"{_VERDICTS[outcome.status][0]}: {'; '.join(reasons) or summary(outcome)}."
+    cures = [f"{finding.rule}{_at(finding)}" for finding in _explaining_all(report)]
+    if cures and cures[0] not in said:
+        said += f" For the fix, see {cures[0]}."
+    return f"{said} {report.diagnosis.verdict.text}" if outcome.times else said
+
+
+def _at(finding: Finding) -> str:
+    place = finding.locations[0] if finding.locations else None
+    return f" at {place.file}:{place.line}" if place else ""
 
 
 def _exceeded(budget: BudgetOutcome) -> str:
@@ -101,9 +112,7 @@ def passed_by(report: Report, style: Style) -> list[RenderableType]:
     in_full = decisive(report)
     for finding, made in _judged(report):
         if finding not in in_full:
-            place = finding.locations[0] if finding.locations else None
-            where = f"  {place.file}:{place.line}" if place else ""
-            text = f"{STATES[made.state]}  {finding.rule}{where}: {made.reason}"
+            text = f"{STATES[made.state]}  {finding.rule}{_at(finding)}: {made.reason}"
             rows.append(styled(text, style, "dim"))
     return rows
 
@@ -117,17 +126,11 @@ def _judged(report: Report) -> list[tuple[Finding, Judgement]]:
     ]
 
 
-def decision(outcome: GateOutcome, style: Style) -> RenderableType:
-    """The verdict, then budgets, and what is missing or gone."""
+def decision(report: Report, outcome: GateOutcome, style: Style) -> RenderableType:
+    """What decided, then budgets, and what is missing or gone."""
     rows = [*_budgets(outcome, style), *_texts(outcome, style), *_runs(outcome.runs, style)]
-    look = _VERDICTS[outcome.status][1]
-    said = styled(verdict(outcome), style, look)
+    said = styled(headline(report), style, _VERDICTS[outcome.status][1])
     return Group(said, *([Text(), *rows] if rows else []))
-
-
-def verdict(outcome: GateOutcome) -> str:
-    """The decision in a line."""
-    return f"{_VERDICTS[outcome.status][0]}: {outcome.script}: {summary(outcome)}"
 
 
 def summary(outcome: GateOutcome) -> str:

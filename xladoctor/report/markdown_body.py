@@ -13,7 +13,7 @@ from xladoctor.gate.interface import BudgetOutcome, GateOutcome
 from xladoctor.quantities import counted
 from xladoctor.report import pods, tpu_graphs
 from xladoctor.report.alerts import Alert, alerts, consumer_text
-from xladoctor.report.gate import headline
+from xladoctor.report.gate import headline, shows_times
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.markup import block, code, element, inline, prose, table
 from xladoctor.report.next_command import next_command
@@ -113,7 +113,7 @@ def _head(report: Report) -> Iterator[str]:
     yield f"**{inline(headline(report))}**"
     facts = program(diagnosis.run)[1:]
     if diagnosis.steps:
-        facts += steps_of(diagnosis.steps)
+        facts += steps_of(diagnosis.steps)[: None if shows_times(report) else 1]
     if facts:
         yield f"Ran on {inline(' · '.join(facts))}"
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from rich.cells import chop_cells
 from rich.console import RenderableType
 from rich.text import Text
 
-from xladoctor.diagnosis.finding import Finding, Suggestion
+from xladoctor.diagnosis.finding import Finding, Location, Suggestion
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.quantities import counted
 from xladoctor.report.interface import Style
 from xladoctor.report.text import FittedText, plain, styled
 from xladoctor.report.words import known_as, sentence
@@ -47,6 +49,37 @@ def excerpt(
     if left:
         command = f"xladoctor fix {known_as(diagnosis.run.path)}"
         yield styled(f"… {len(left)} more lines: {command}", style, "dim")
+
+
+def has_line(patch: Suggestion, location: Location) -> bool:
+    """Whether the patch's beginning shows a line."""
+    source = (location.source or "").strip()
+    return bool(source) and source in [line[1:].strip() for line in _beginning(patch)]
+
+
+def in_short(
+    patch: Suggestion, diagnosis: Diagnosis, style: Style, most: int
+) -> Iterator[RenderableType]:
+    """At most so many lines of the first change of a patch, and how many more it has."""
+    lines = _beginning(patch)[:most]
+    for line in lines:
+        yield diff_line(line, style)
+    changed = [line for line in patch.diff.splitlines()[_HEADER:] if line[:1] in "+-"]
+    if left := len(changed) - sum(line[:1] in ("+", "-") for line in lines):
+        command = f"xladoctor fix {known_as(diagnosis.run.path)}"
+        yield styled(f"… {counted(left, 'more line')}: {command}", style, "dim")
+
+
+def _beginning(patch: Suggestion) -> list[str]:
+    """The first changed lines of a diff, with a line before and after them."""
+    lines = patch.diff.rstrip().splitlines()[_HEADER:]
+    changed = [number for number, line in enumerate(lines) if line[:1] in ("+", "-")]
+    if not changed:
+        return []
+    begin = changed[0] - (lines[changed[0] - 1][:1] == " ")
+    hunk = [*takewhile(lambda line: not line.startswith("@@"), lines[begin:])]
+    end = max(number for number in changed if number < begin + len(hunk)) + 2 - begin
+    return hunk[:end]
 
 
 def diff_line(line: str, style: Style) -> RenderableType:

@@ -55,7 +55,7 @@ COUNTS: dict[CountName, tuple[str, str]] = {
 }
 _FIRST_PART = re.compile(r"[,;:]| \(")  # ends the first part of a reason: what is missing
 _REASONS = 3
-_UNEXPLAINED, _MOST_OF = "time that no finding explains:", 0.5
+_UNEXPLAINED = "time that no finding explains:"
 _BASIS = {
     "measured": "",
     "estimate": "about ",
@@ -137,18 +137,6 @@ def unexplained(time: TimeSpent) -> list[str]:
         at = ", ".join(f"{line.file}:{line.line} {duration(line.seconds)}" for line in part.lines)
         rows.append(f"  {PARTS[part.part].label} {duration(part.seconds)}{': ' if at else ''}{at}")
     return rows
-
-
-def unexplained_in_short(time: TimeSpent) -> str:
-    """The same in a sentence: each part with the line that most of it is at, if there is one."""
-    parts = []
-    for part in time.unexplained:
-        text = f"{PARTS[part.part].label} {duration(part.seconds)}"
-        for line in part.lines[:1]:  # the hottest
-            if line.seconds >= _MOST_OF * part.seconds:
-                text += f" (mostly {PurePath(line.file).name}:{line.line})"
-        parts.append(text)
-    return f"{_UNEXPLAINED} {', '.join(parts)}"
 
 
 def steps_of(steps: Steps) -> list[str]:
