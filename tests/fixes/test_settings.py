@@ -247,6 +247,18 @@ def test_other_ways_to_set_the_cache_are_refused(line: str) -> None:
     assert refusal("default_cache_size", CACHE.format(line=line))
 
 
+def test_only_torch_xla_has_the_size_of_the_cache() -> None:
+    text = "import jax\nfor x in data:\n    step(x)  #!\n    jax.clear_caches()\n"
+    assert refusal("default_cache_size", text, "jax") == (
+        "only torch_xla has XLA_COMPILATION_CACHE_SIZE"
+    )
+
+
+def test_only_the_check_of_clip_grad_norm_is_switched_off() -> None:
+    text = "import jax.numpy as jnp\nfor x in data:\n    jnp.nonzero(x)  #!\n"
+    assert "only the check of" in refusal("unchecked_norm", text, "jax")
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from xladoctor.fixes.case import Case
-from xladoctor.fixes.interface import Change, Refused
+from xladoctor.fixes.interface import Change, Refused, Unsuited
 from xladoctor.fixes.kinds.setting_removed import refuse_looks, set_by
 
 _SETTING = "XLA_COMPILATION_CACHE_SIZE"
@@ -13,6 +13,8 @@ _SETTING = "XLA_COMPILATION_CACHE_SIZE"
 
 def fix(case: Case) -> Change:
     """For the one statement of the finding's file that sets it, and nothing else."""
+    if case.frontend != "torch_xla":
+        raise Unsuited(f"only torch_xla has {_SETTING}")
     source = case.source
     found = [
         statement
