@@ -9,6 +9,7 @@ from typing import Any
 from xladoctor.facts.compilations import Launch
 from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.frames import CallSite
+from xladoctor.ingest.run_records import step_line_decoder
 from xladoctor.ingest.set_up import sites_of_set_up
 
 
@@ -40,7 +41,11 @@ def step(site: int) -> dict[str, Any]:
 
 def set_up(lines: Iterable[dict[str, Any]], **steps: int) -> frozenset[int | None]:
     launched = tuple(launch(int(site[1:]), count) for site, count in steps.items())
-    return sites_of_set_up(map(json.dumps, lines), CallSites(launched=launched))
+    return found(lines, CallSites(launched=launched))
+
+
+def found(lines: Iterable[dict[str, Any]], sites: CallSites) -> frozenset[int | None]:
+    return sites_of_set_up(map(step_line_decoder(), map(json.dumps, lines)), sites)
 
 
 def launch(site: int, steps: int) -> Launch:
@@ -74,18 +79,13 @@ def test_set_up_before_or_after_a_loop_is_none() -> None:
     assert set_up(lines, s1=2, s3=12, s4=1) == {1}
 
 
-def test_damaged_lines_say_nothing() -> None:
-    sites = CallSites(launched=(launch(1, 6),))
-    assert sites_of_set_up(["{", json.dumps(step(1))], sites) == {1}
-
-
 def test_single_operations_that_are_over_at_once_make_no_loop() -> None:
     operation = CallSites(sites=(CallSite(via="where"),), launched=(launch(0, 19),))
     lasting, brief = ({**step(0), "duration_ns": ns} for ns in (1_000_000, 1_000))
     tail = {**brief, "event": "tail", "duration_ns": 10_000_000}
     compiling = {**step(0), "duration_ns": 5_000_000, "compile_ns": 4_999_000}
     for steps, none in ((brief, {0}), (lasting, set()), (compiling, set())):
-        lines = map(json.dumps, [{**lasting, "duration_ns": 9_000_000}, *[steps] * 18, tail])
-        assert sites_of_set_up(lines, operation) == none
+        lines = [{**lasting, "duration_ns": 9_000_000}, *[steps] * 18, tail]
+        assert found(lines, operation) == none
     own = [compilation(0, defined=2), *[brief] * 19, tail]
-    assert sites_of_set_up(map(json.dumps, own), operation) == frozenset()
+    assert found(own, operation) == frozenset()

@@ -21,7 +21,7 @@ from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.run_records import DamagedRecord
-from xladoctor.ingest.step_log import StepLog, read_step_log
+from xladoctor.ingest.step_log import StepLog, facts_of
 from xladoctor.ingest.step_period import barriers_a_step
 
 SYNC = CallSite("/home/ada/train.py", 45, "train", via="sync")
@@ -62,7 +62,7 @@ def read(*lines: dict[str, Any] | str, sites: CallSites = SITES) -> Ingested:
 def read_both(*lines: dict[str, Any] | str, sites: CallSites = SITES) -> tuple[Ingested, StepLog]:
     ingested = Ingested()
     texts = (line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines)
-    log = read_step_log(texts, sites, ingested.of(2), "steps.jsonl")
+    log = StepLog(sites, facts_of(texts, "steps.jsonl", ingested.of(2)))
     log.tables().move(ingested.of(2))
     return ingested, log
 
@@ -276,7 +276,7 @@ def test_steps_that_ended_with_next_to_nothing_are_parts_of_the_next() -> None:
     lines.insert(2, {**outlier, "step": 0})  # of a step that is none
     ingested = Ingested()
     texts = [json.dumps(each) for each in lines]
-    log = read_step_log(texts, sites, ingested.of(2), "steps.jsonl")
+    log = StepLog(sites, facts_of(texts, "steps.jsonl", ingested.of(2)))
     log.tables().move(ingested.of(2))
 
     steps = [
@@ -304,7 +304,7 @@ def test_cuts_of_a_step_add_up_however_many_there_are() -> None:
 
 def test_counters_are_summed_over_the_lines() -> None:
     lines = [json.dumps(line) for line in (STEP, {**STEP, "counters": {"MarkStep": 4}})]
-    log = read_step_log(lines, SITES, Ingested().of(2), "steps.jsonl")
+    log = StepLog(SITES, facts_of(lines, "steps.jsonl", Ingested().of(2)))
     assert log.logged.counters == {"MarkStep": 5, "aten::_local_scalar_dense": 6}
 
 
@@ -524,7 +524,7 @@ def test_program_that_was_stopped_has_a_tail_of_its_cuts() -> None:
 
 def test_compilation_under_way_at_the_end_belongs_to_the_tail() -> None:
     ingested = Ingested()
-    log = read_step_log([json.dumps(CUT)], SITES, ingested.of(2), "steps.jsonl")
+    log = StepLog(SITES, facts_of([json.dumps(CUT)], "steps.jsonl", ingested.of(2)))
     log.compiled_until(CUT["end_ns"], CUT["end_ns"] + 100, 60)
     log.tables().move(ingested.of(2))
 
@@ -536,7 +536,7 @@ def test_compilation_under_way_at_the_end_belongs_to_the_tail() -> None:
 
 def test_program_that_only_compiled_has_a_tail_too() -> None:
     ingested = Ingested()
-    log = StepLog(SITES)
+    log = StepLog(SITES, ())
     log.compiled_until(1000, 1100, 60)
     log.tables().move(ingested.of(2))
 

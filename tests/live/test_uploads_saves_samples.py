@@ -15,7 +15,7 @@ from tests.xspace import reference
 from xladoctor.evidence.load import load
 from xladoctor.ingest.host_samples import read_host_samples
 from xladoctor.ingest.interface import Ingested
-from xladoctor.ingest.step_log import read_step_log
+from xladoctor.ingest.step_log import StepLog, facts_of
 
 pytestmark = [*LIVE, pytest.mark.xdist_group("uploads saves samples")]
 
@@ -150,7 +150,7 @@ def read(run: Captured) -> dict[str, list[dict[str, Any]]]:
     ingested = Ingested()
     sites = read_call_sites((run.process / "call_sites.json").read_text())
     with (run.process / "steps.jsonl").open() as lines:
-        log = read_step_log(lines, sites, ingested.of(0), "steps.jsonl")
+        log = StepLog(sites, facts_of(lines, "steps.jsonl", ingested.of(0)))
     log.tables().move(ingested.of(0))
     read_host_samples(run.process / "host_samples.json", sites, ingested.of(0))
     assert ingested.notes == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from xladoctor.ingest.formats import Formats, formats_of
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.host_samples import read_host_samples
-from xladoctor.ingest.interface import Ingested, Notes, ProcessRows, Progress
+from xladoctor.ingest.interface import Notes, ProcessRows, Progress
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.modules import read_modules
 from xladoctor.ingest.process_record import (
@@ -32,7 +33,7 @@ from xladoctor.ingest.regular import lines_in, own_files
 from xladoctor.ingest.run_queue import read_run_queue
 from xladoctor.ingest.run_records import kept_record
 from xladoctor.ingest.set_up import sites_of_set_up
-from xladoctor.ingest.step_log import Logged, StepLog, read_step_log
+from xladoctor.ingest.step_log import Logged, StepLog, facts_of
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled
@@ -64,11 +65,11 @@ def read_process(
     if record is None or not (record.used_device or active):
         _note_fault(folder, rows)
         return False
-    sites = _read_sites(folder / "call_sites.json", steps, rows)
+    sites = _read_sites(folder / "call_sites.json", rows)
     folders = _folders(record, sites)
     add_process(record, folder, stopped, rows)
+    step_log, sites = _read_steps(steps, sites, rows)
     add_call_sites(sites, rows)
-    step_log = _read_steps(steps, sites, rows)
     formats = formats_of(record.frontend)
     log = _read_graph_log(formats, folder, record.no_analysis_log, rows)
     times = _add_steps(step_log, log, record, ended_ns, rows) if step_log else []
@@ -191,13 +192,19 @@ def _compile_times(
     return [*times, *more]
 
 
-def _read_steps(path: Path, sites: CallSites, rows: ProcessRows) -> StepLog | None:
+def _read_steps(
+    path: Path, sites: CallSites, rows: ProcessRows
+) -> tuple[StepLog | None, CallSites]:
+    """The step log, and the call sites with those of set-up, as far as the log shows it."""
     with lines_in(path, rows) as lines:
+        ahead, facts = tee(facts_of(lines or (), str(path), rows))
+        sites = replace(sites, light=sites.light | sites_of_set_up(ahead, sites))
+        del ahead  # so that the log does not keep what it has taken
         if lines is not None:
-            return read_step_log(lines, sites, rows, str(path))
+            return StepLog(sites, facts), sites
     if not any(note.startswith(f"{path}:") for note in rows.ingested.lost):
         rows.lose(f"{path}: is gone; what was in it is lost", *tables_of(path.name))
-    return None
+    return None, sites
 
 
 def _add_report(
@@ -218,12 +225,7 @@ def _add_report(
         rows.add("counter", name=name, value=count)
 
 
-def _read_sites(path: Path, steps: Path, noted: Notes) -> CallSites:
-    """The call sites, and which of them are of set-up, as far as the step log shows it."""
+def _read_sites(path: Path, noted: Notes) -> CallSites:
     loss = "lines of reads are missing"
     record = kept_record(path, decoded(CallSitesFile), noted, loss, *tables_of(path.name))
-    if record is None:
-        return CallSites()
-    sites = CallSites.of(record)
-    with lines_in(steps, Ingested()) as lines:
-        return replace(sites, light=sites.light | sites_of_set_up(lines or (), sites))
+    return CallSites() if record is None else CallSites.of(record)

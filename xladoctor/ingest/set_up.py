@@ -10,22 +10,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from xladoctor.facts.steps import Step
+from xladoctor.facts.steps import CutStep, Step
 from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.fact_decoder import decoded
-from xladoctor.ingest.run_records import DamagedRecord, step_line_decoder
-from xladoctor.ingest.step_log import CUT, STEP
 from xladoctor.recording.bootstrap._xladoctor import facts
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact
 from xladoctor.warmup import WARMUP
 
-_COMPILE = decoded(facts.Compile)
+_COMPILE, _STEP, _CUT = decoded(facts.Compile), decoded(Step), decoded(CutStep)
 _FEW = 10  # steps in which even a loop that compiles each time is in its warm-up
 _SOME = 1000  # steps that may be over at once
 _AT_ONCE = 0.05  # of the thread's time, compiling included: less of a loop is hardly missed
 
 
-def sites_of_set_up(lines: Iterable[str], sites: CallSites) -> frozenset[int | None]:
+def sites_of_set_up(log: Iterable[Fact], sites: CallSites) -> frozenset[int | None]:
     """The call sites that ended steps although they are not in a loop.
 
     These are sites that ended few steps, launched the framework's operations rather than functions
@@ -34,7 +32,7 @@ def sites_of_set_up(lines: Iterable[str], sites: CallSites) -> frozenset[int | N
     single operations whose steps take next to none of the time.
 
     Args:
-        lines: the lines of the step log; read only if needed.
+        log: the lines of the step log; taken only if needed.
         sites: the call sites of the process.
     """
     ended = {
@@ -47,22 +45,13 @@ def sites_of_set_up(lines: Iterable[str], sites: CallSites) -> frozenset[int | N
     if not few and not some:
         return frozenset()
     read = _Read()
-    for line in _decoded(lines):
+    for line in log:
         read.line(line)
     operations = read.operations | {site for site in few if sites[site].via}
     loops = read.own | read.settled
     brief = {site for site in some - read.own if read.is_over_at_once(site)}
     alone = few == ended.keys() - brief
     return frozenset(brief | (few - loops if alone else few & operations - loops))
-
-
-def _decoded(lines: Iterable[str]) -> Iterable[Fact]:
-    decode = step_line_decoder()
-    for text in lines:
-        try:
-            yield decode(text)
-        except DamagedRecord:
-            continue
 
 
 class _Read:
@@ -90,9 +79,9 @@ class _Read:
             self.operations.add(line.site)
             if line.defined is not None or line.function is None:
                 self.own.add(line.site)
-        elif isinstance(line, STEP) and not isinstance(line, CUT):
+        elif isinstance(line, _STEP) and not isinstance(line, _CUT):
             self._whole += line.duration_ns
-            if type(line) is STEP:
+            if type(line) is _STEP:
                 self._step(line)
 
     def _step(self, line: Step) -> None:

@@ -7,7 +7,7 @@ loses its last line, nothing else.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,7 @@ from xladoctor.ingest.cut_sum import CutSum
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.fact_rows import row
 from xladoctor.ingest.gathered import Gathered
-from xladoctor.ingest.interface import ProcessRows
+from xladoctor.ingest.interface import Notes
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.run_records import DamagedRecord, step_line_decoder
 from xladoctor.ingest.step_period import barriers_a_step
@@ -89,32 +89,30 @@ class Logged:
             self.ended = isinstance(line, TAIL)
 
 
-def read_step_log(lines: Iterable[str], sites: CallSites, rows: ProcessRows, path: str) -> StepLog:
-    """Read all lines.
+def facts_of(lines: Iterable[str], path: str, noted: Notes) -> Iterator[Fact]:
+    """Decode all lines.
 
     Lines that cannot be read are lost, with a note; a last one that was cut off by the end of the
     process leaves the tables as whole as they can be.
     """
-    log = StepLog(sites)
     decode = step_line_decoder()
     for number, line in enumerate(lines, 1):
         try:
-            log.take(decode(line))
+            yield decode(line)
         except DamagedRecord as error:
             if line.endswith("\n"):
-                rows.lose(
+                noted.lose(
                     f"{path}, line {number}: not a line of a step log ({error}); skipped",
                     *tables_of(path),
                 )
             else:
-                rows.lose(f"{path}, line {number}: cut off; skipped")
-    return log
+                noted.lose(f"{path}, line {number}: cut off; skipped")
 
 
 class StepLog:
     """The lines of a step log, as they become rows of tables."""
 
-    def __init__(self, sites: CallSites) -> None:
+    def __init__(self, sites: CallSites, lines: Iterable[Fact]) -> None:
         self.logged = Logged()
         self._sites = sites
         self._rows = Gathered()
@@ -130,9 +128,10 @@ class StepLog:
             CUT: self._cut,
             **self._compiling.handlers,
         }
+        for line in lines:
+            self._take(line)
 
-    def take(self, line: Fact) -> None:
-        """Take the next line."""
+    def _take(self, line: Fact) -> None:
         if isinstance(line, STEP):
             self.logged.note(line)
         if self._sites.light:
