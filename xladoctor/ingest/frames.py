@@ -21,6 +21,8 @@ _INSTALLED = ("/site-packages/", "/dist-packages/")
 _PASSING = re.compile(
     r"_?wrapp(?:er|ed)|decorated|inner(?:_wrapper)?|wrapped_func(?:tion)?", re.ASCII
 )
+#: A frame's line in a traceback.
+TRACED = re.compile(r'\s*File "(?P<file>.+?)", line (?P<line>\d{1,9}), in (?P<name>.+)')
 
 
 class Frame(NamedTuple):

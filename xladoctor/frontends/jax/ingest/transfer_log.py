@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from xladoctor.ingest.compiler_log import CompilerLog, add_process
-from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
+from xladoctor.ingest.frames import NOWHERE, TRACED, CallSite, Folders, Frame
 from xladoctor.ingest.interface import ProcessRows
 
 FRONTEND = "jax"
@@ -21,7 +21,6 @@ _TRANSFER = re.compile(r"(Disallowed )?(host|device)-to-(host|device) transfer: 
 #: ``shape=(8, 64), dtype=F32``.
 _AVAL = re.compile(r"aval=\w*\((\w+)\[([^\[\]]*)\]")
 _SHAPE = re.compile(r"shape=\(([^()]*)\), dtype=(\w+)")
-_FRAME = re.compile(r'\s*File "(.+?)", line (\d{1,9}), in (.+)')
 _DIRECTIONS = {
     ("host", "device"): "to_device",
     ("device", "host"): "to_host",
@@ -68,7 +67,7 @@ class TransferLog(CompilerLog):
             return True
         if self.MARKS[-1] in line:
             self._open = deque(maxlen=_MOST_FRAMES)
-        elif self._open is not None and (frame := _FRAME.match(line)):
+        elif self._open is not None and (frame := TRACED.match(line)):
             self._open.append(Frame(frame[1], int(frame[2]), frame[3]))
         elif self._open is not None and not line[:1].isspace():
             self._close()

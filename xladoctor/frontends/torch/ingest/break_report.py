@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from xladoctor.facts.graphs import UNNAMED
 from xladoctor.frontends.torch.ingest.text_records import FOLDERS, FRONTEND, Break
 from xladoctor.ingest.compiler_log import CompilerLog, add_process
-from xladoctor.ingest.frames import Frame
+from xladoctor.ingest.frames import TRACED, Frame
 from xladoctor.ingest.interface import ProcessRows
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks
 
@@ -28,7 +28,6 @@ _FRAME = re.compile(
     r"<FrameSummary file (?P<file>[^<>]+?), line (?P<line>\d{1,9}) in "
     r"(?P<name>[^<>]*(?:<[^<>]*>)?)>"
 )
-_FILE = re.compile(r'\s*File "(?P<file>.+?)", line (?P<line>\d{1,9}), in (?P<name>.+)')
 _LISTED = "GraphCompileReason("
 _COMPILED_FOR = re.compile(
     r"GraphCompileReason\(reason=(?P<reason>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"), user_stack=\["
@@ -94,7 +93,7 @@ class BreakReport(CompilerLog):
         if found is None:
             self._numbered = self._numbered and not line.strip()
             return self._numbered
-        if frame := _FRAME.search(line) or _FILE.match(line):
+        if frame := _FRAME.search(line) or TRACED.match(line):
             found.stack.append(_frame(frame))
         elif _SECTION.match(line) or (found.stack and not line.startswith(" ")):
             found.complete = True

@@ -24,7 +24,7 @@ from xladoctor.ingest.compiled_calls import Calls, add_placed, calls_of
 from xladoctor.ingest.compiler_log import compilation, key_change
 from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.formats import UNREADABLE, LogRecord, all_formats
-from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
+from xladoctor.ingest.frames import NOWHERE, TRACED, CallSite, Folders, Frame
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import IngestError, ProcessRows
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
@@ -36,7 +36,6 @@ _BROKEN = re.compile(
     r"(?=\nUser code traceback:|\Z)(?:\nUser code traceback:(.*))?",
     re.DOTALL,
 )
-_TRACED = re.compile(r'  File "([^"\n]*)", line (\d+), in (.*)')
 _RESUMED = "torch_dynamo_resume_in_"
 _CACHE = {"fx_graph_cache_hit": True, "fx_graph_cache_miss": False}
 #: Functions of Dynamo that call a compiled function of another file for the first time.
@@ -240,7 +239,9 @@ class _Reader:
             return  # the framework's own code requests the break
         why, hint = breaks.reason(text)
         stack = [
-            Frame(name, _line(at), function) for name, at, function in _TRACED.findall(traced or "")
+            Frame(at[1], int(at[2]), at[3])
+            for frame in (traced or "").split("\n")
+            if (at := TRACED.match(frame))
         ]
         own = (frame.function for frame in reversed(stack) if frame[:2] == (file, line))
         within = next(own, None)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
+from xladoctor.ingest.frames import NOWHERE, TRACED, CallSite, Folders, Frame
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
 
 FRONTEND = "torch"
@@ -48,7 +48,6 @@ _LAST = re.compile(
     r"\s*reasons: +[\[(]+(['\"])(.+?)\2\s*(?:,.*)?[\])]+$"
 )  # a list in torch 2.0
 _WHY = re.compile(r"(?:Graph Break )?Reason: (.*)")
-_TRACED = re.compile(r'\s*File "(.+?)", line (\d{1,9}), in (.+)')
 _STACK, _TRACEBACK = "User code traceback:", "Traceback (most recent call last):"
 #: Parts of a break's record other than its reason.
 _BETWEEN = re.compile(f"\\s|$|{_STACK}$|{re.escape(_TRACEBACK)}$|or:$|to include these ")
@@ -284,7 +283,7 @@ def broken(record: Record) -> Break | None:
     stack = [
         Frame(found[1], int(found[2]), breaks.function_name(found[3].strip()))
         for line in user
-        if (found := _TRACED.match(line))
+        if (found := TRACED.match(line))
     ]
     place = Frame(at[1], int(at[2]), "?") if at else None
     innermost = place or (stack[-1] if stack else None)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 
 from xladoctor.frontends.torch.ingest.text_records import FOLDERS, FRONTEND
-from xladoctor.ingest.frames import Frame
+from xladoctor.ingest.frames import TRACED, Frame
 from xladoctor.ingest.warning_log import WarningLog
 
 _KINDS = {
@@ -31,7 +31,6 @@ _REASON = re.compile(
     r"(?:(?:skipping|disabling) cudagraphs due to |cudagraph partition due to )+(.{1,500}?)"
     r"(?:\.? Found from ?:?\s*)?$"
 )
-_FRAME = re.compile(r'\bFile "([^"]{1,500})", line (\d{1,9}), in (\S{1,200})')
 _HEAD = re.compile(r"[VIWE]\d{4} [\d:.]+ .{0,200}?\] (?:\[\S{1,40}\] )*")
 _MOST_LINES = 200  # of a stack
 
@@ -69,7 +68,7 @@ class TorchWarnings(WarningLog):
         return True
 
     def _further(self, text: str) -> bool:
-        frame = _FRAME.search(text)
+        frame = TRACED.match(text, max(0, text.find('File "')))
         if frame:
             self._frames.append(Frame(frame[1], int(frame[2]), frame[3]))
         elif self._open is None or (text.strip() and not text[:1].isspace()):
