@@ -7,12 +7,13 @@ from typing import Any
 from xladoctor.diagnosis.finding import Cost, Finding, Location, Saving
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
+from xladoctor.evidence.interface import Row
 from xladoctor.facts.records import CallSitesFile
 from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.interface import Columns
 from xladoctor.ingest.run_records import read_record
-from xladoctor.rule_cases.evidence import Row, Tables, complete, evidence, ingested
+from xladoctor.rule_cases.evidence import Tables, complete, evidence, ingested
 from xladoctor.rule_cases.judge import defaults
 
 __all__ = [

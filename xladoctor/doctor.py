@@ -48,7 +48,6 @@ def load_evidence(
     path: str | Sequence[str],
     session: str | None = None,
     progress: Progress | None = None,
-    lost: tuple[str, ...] = (),
 ) -> Evidence:
     """Load the evidence at a path, with the causes of its compilations; of many hosts what is kept
     of each (:mod:`xladoctor.pods`).
@@ -58,7 +57,6 @@ def load_evidence(
             and directories with evidence of one program.
         session: which of several timelines to read.
         progress: receives how much of a large file has been read.
-        lost: what else is missing, as sentences.
 
     Raises:
         IngestError: there is nothing, or nothing that can be read.
@@ -71,7 +69,7 @@ def load_evidence(
         from xladoctor.pods.joined import join_pod
 
         return join_pod(pod, selection(Configured(folder=Path.cwd())), progress=progress).noted
-    return _load_alone(path, session, progress, lost)
+    return _load_alone(path, session, progress)
 
 
 def _load_alone(

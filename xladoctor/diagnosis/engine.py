@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import duckdb
 
@@ -38,10 +37,9 @@ from xladoctor.diagnosis.unexplained import explain
 from xladoctor.diagnosis.verdict import verdict
 from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.busy import waited_share
-from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.interface import Evidence, Row
 from xladoctor.frontends.vocabulary import vocabulary
 
-Row = dict[str, Any]
 _PATIENCE_S = 600.0  # time limit for a query of the pack
 _BUSY = 0.5  # share of the steps; a device that is less busy cannot limit them
 

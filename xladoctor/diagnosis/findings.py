@@ -24,10 +24,9 @@ from xladoctor.diagnosis.source_line import without_comment
 from xladoctor.diagnosis.span import span
 from xladoctor.diagnosis.unexplained import parts_of
 from xladoctor.diagnosis.whatif import Fix, claims_of
-from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.interface import Evidence, Row
 from xladoctor.evidence.source import source_line
 
-Row = dict[str, Any]
 _PLACES = {"guilty": "", "caller": "user_", "related": "related_", "also": "also_"}
 
 _TOLD = {"related", "also"}  # places whose role is a column of the row

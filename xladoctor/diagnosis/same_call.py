@@ -6,9 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.interface import Evidence, Row
 
-Row = dict[str, Any]
 _CALL = ("process", "subject", "user_file", "user_line")
 
 

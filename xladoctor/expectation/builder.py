@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xladoctor.diagnosis.finding import Cost, Finding, Saving
 from xladoctor.diagnosis.findings import from_rows, located
 from xladoctor.diagnosis.interface import TimeSpent
@@ -11,9 +9,7 @@ from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Events, Rule
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.whatif import WhatIf
-from xladoctor.evidence.interface import Evidence
-
-Row = dict[str, Any]
+from xladoctor.evidence.interface import Evidence, Row
 
 
 class FindingBuilder:

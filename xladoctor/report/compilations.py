@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, TextIO
+from typing import TextIO
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.interface import Evidence, Row
 from xladoctor.quantities import counted
 from xladoctor.report.interface import Style
 from xladoctor.report.text import FittedText, inset, plain, shortened, styled, write
 
-Row = dict[str, Any]
 _NARROW = 64  # columns; below them a cause stands under its compilation
 _KINDS = {
     "data_dependent_shape": "data-dependent shape",

@@ -9,12 +9,11 @@ import msgspec
 
 from xladoctor.causes import derive
 from xladoctor.errors import XladoctorError
-from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.interface import Evidence, Row
 from xladoctor.evidence.load import build
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.run_records import Manifest
 
-Row = dict[str, Any]
 Tables = Mapping[str, Sequence[Row]]
 
 

@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from xladoctor.rule_cases.evidence import CaseError, Row
+from xladoctor.evidence.interface import Row
+from xladoctor.rule_cases.evidence import CaseError
 
 _SHAPE = r"(?P<type>\w+)\[(?P<shape>[\d,]*)\](?:\{(?P<layout>[\d,]*)\})?"
 _PLACE = r"(?: @(?P<file>[^\s:]+):(?P<line>\d+))?"

@@ -17,9 +17,10 @@ from xladoctor.diagnosis.case import Case
 from xladoctor.diagnosis.engine import RuleResults, judge_all
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.rule import Rule
+from xladoctor.evidence.interface import Row
 from xladoctor.evidence.schema import TABLES
 from xladoctor.frontends.vocabulary import vocabulary
-from xladoctor.rule_cases.evidence import CaseError, Row, complete
+from xladoctor.rule_cases.evidence import CaseError, complete
 from xladoctor.rule_cases.graphs import tables_of
 
 #: The values shown of a finding that no case expects.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-Row = dict[str, Any]
+from xladoctor.evidence.interface import Row
 
 
 @dataclass(frozen=True, slots=True)

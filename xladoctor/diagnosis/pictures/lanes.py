@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from xladoctor.diagnosis.finding import Claim, Finding
-from xladoctor.diagnosis.pictures.interface import Lane, Row, Span, StepPicture
-from xladoctor.evidence.interface import Evidence
+from xladoctor.diagnosis.pictures.interface import Lane, Span, StepPicture
+from xladoctor.evidence.interface import Evidence, Row
 from xladoctor.quantities import percent
 from xladoctor.warmup import WARMUP
 

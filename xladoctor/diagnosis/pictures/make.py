@@ -9,12 +9,12 @@ from dataclasses import replace
 from xladoctor.causes.difference import Difference, difference
 from xladoctor.causes.interface import Place
 from xladoctor.diagnosis.interface import Diagnosis
-from xladoctor.diagnosis.pictures.interface import Pictures, Row
+from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.diagnosis.pictures.lanes import step_pictures
 from xladoctor.diagnosis.pictures.processes import process_steps
 from xladoctor.diagnosis.pictures.steps import step_series
 from xladoctor.errors import XladoctorError
-from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.interface import Evidence, Row
 from xladoctor.evidence.source import lines_around
 
 _AROUND = 2  # lines above and below a named one

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from xladoctor.diagnosis.account import loop_shares
-from xladoctor.diagnosis.pictures.interface import ProcessStep, Row
-from xladoctor.evidence.interface import Evidence
+from xladoctor.diagnosis.pictures.interface import ProcessStep
+from xladoctor.evidence.interface import Evidence, Row
 from xladoctor.facts.parts import OF_STEP
 
 _MOST = 512  # rows
