@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from tests.support import Row, ingested, rows, step
-from xladoctor.ingest.compilations import Timed, join
+from xladoctor.ingest import compilations
+from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.frames import CallSite, Folders, Frame
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.graph_log import Block, GraphLog
+from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.timeline.compiling import Compiled
 
 PROGRAM = "/home/ada/train.py"
@@ -49,9 +52,11 @@ def joined(
     **tables: list[Row],
 ) -> tuple[list[Row], list[Row]]:
     """The compilations and the executions."""
-    result = ingested(tables)
+    steps, result = Gathered(), Ingested()
+    for name, columns in ingested(tables).tables.items():
+        steps.extend(name, columns)
     log = None if blocks is None else GraphLog(tuple(blocks), 0)
-    join(log, times, timeline or [], Folders(), result.of(0))
+    compilations.joined(log, times, timeline or [], Folders(), steps).move(result.of(0))
     return rows(result.tables.get("compilation", {})), rows(result.tables.get("execution", {}))
 
 

@@ -32,8 +32,8 @@ def read(space: builder.Space, folder: Path) -> tuple[list[Compiled], list[Row],
     path = folder / "vm_1.xplane.pb"
     path.write_bytes(space.bytes())
     ingested = Ingested()
-    compilations = read_timeline(TimelineFile(path), Folders(), ingested.of(3)).found
-    return compilations, rows(ingested.tables.get("hlo_module", {})), ingested.notes
+    compilations = read_timeline(TimelineFile(path), Folders(), ingested.of(3)).compiled
+    return list(compilations), rows(ingested.tables.get("hlo_module", {})), ingested.notes
 
 
 def test_compilations_with_graph_and_the_time_of_the_client(tmp_path: Path) -> None:

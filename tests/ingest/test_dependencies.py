@@ -88,13 +88,13 @@ def tables(space: builder.Space, file: Path) -> dict[str, list[Row]]:
         line.events.sort(key=lambda event: event.offset_ps)
     file.write_bytes(written.SerializeToString())
     ingested = Ingested()
-    read_timeline(TimelineFile(file), Folders(), ingested.of(0))
+    shown = read_timeline(TimelineFile(file), Folders(), ingested.of(0))
     texts = ("activity", "region", "file")
     return {
         name: rows(
             {column: values.tolist() for column, values in columns.items() if column not in texts}
         )
-        for name, columns in ingested.batches
+        for name, columns in (*ingested.batches, *shown.of_steps)
         if name in ("timeline_step", "host_segment", "device_execution")
     }
 

@@ -31,7 +31,7 @@ SAMPLE: dict[str, Any] = {
 
 def read(path: Path) -> Ingested:
     ingested = Ingested()
-    read_host_samples(path, SITES, ingested.of(2))
+    read_host_samples(path, SITES, set(), set(), ingested.of(2))
     return ingested
 
 

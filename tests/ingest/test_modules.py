@@ -76,7 +76,8 @@ def recorded(*files: tuple[str, int]) -> Process:
 def joined(folder: Path, ingested: Ingested, *named: tuple[str, int]) -> dict[int, str | None]:
     """The hash that each module got; ``named`` are the files that the process' record names."""
     record = recorded(*named)
-    read_modules(folder, record, Folders(), ingested).add(ingested.of(0))
+    modules = read_modules(folder, record, Folders(), ingested)
+    modules.add(ingested.tables.get("compilation", {}), ingested.of(0))
     return {row["program_id"]: row["graph_hash"] for row in rows(ingested.tables["hlo_module"])}
 
 
@@ -109,13 +110,6 @@ def test_compilations_that_threads_logged_late_are_in_the_order_of_their_begin(
     ingested = compilations([(2, 1), (2, 1)])
     ingested.tables["compilation"]["duration_ns"] = [20, 140]  # the second began before the first
     assert joined(tmp_path, ingested, (ONE, 2)) == {1: "h1", 2: "h0"}
-
-
-def test_compilations_of_other_processes_are_passed_over(tmp_path: Path) -> None:
-    write(tmp_path / ONE, {1: (2, 1)})
-    ingested = compilations([(2, 1), (2, 1)])
-    ingested.tables["compilation"]["process"] = [1, 0]
-    assert joined(tmp_path, ingested, (ONE, 1)) == {1: "h1"}
 
 
 def test_what_is_not_known_of_a_module_or_compilation_contradicts_nothing(tmp_path: Path) -> None:
@@ -244,7 +238,8 @@ def test_file_that_is_none_leaves_the_compilations_without_modules(
     (tmp_path / ONE).write_bytes(data)
     ingested = compilations([(2, 1)])
     record = recorded((ONE, 1))
-    read_modules(tmp_path, record, Folders(), ingested).add(ingested.of(0))
+    modules = read_modules(tmp_path, record, Folders(), ingested)
+    modules.add(ingested.tables["compilation"], ingested.of(0))
     assert ingested.tables.get("hlo_module", {}) == {}
 
 

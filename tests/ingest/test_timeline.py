@@ -16,6 +16,7 @@ from tests.xspace.truth import Truth
 from xladoctor.evidence.interface import Elsewhere, Evidence
 from xladoctor.evidence.load import build, load
 from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.timeline.breakdown import add_steps
 from xladoctor.ingest.timeline.intervals import Intervals
@@ -44,7 +45,8 @@ def read(folder: Path, space: builder.Space) -> Evidence:
     path = folder / "host.xplane.pb"
     path.write_bytes(space.bytes())
     ingested = Ingested()
-    read_timeline(TimelineFile(path), Folders(), ingested.of(0))
+    for table, columns in read_timeline(TimelineFile(path), Folders(), ingested.of(0)).of_steps:
+        ingested.of(0).append(table, columns)
     assert ingested.notes == []
     return build(ingested, str(path), Elsewhere("timeline"))
 
@@ -280,12 +282,11 @@ def test_intervals_are_sets_of_instants(
 
 @pytest.mark.parametrize(("late_ns", "joined"), [(3_000_000, True), (8_000_000, False)])
 def test_a_mark_that_was_held_up_is_of_the_step_with_its_number(late_ns: int, joined: bool) -> None:
-    step_ns, ingested = 10_000_000, Ingested()
+    step_ns, log = 10_000_000, Gathered()
     end = np.arange(1, 6) * step_ns
     for index, ended in enumerate(end.tolist()):
-        ingested.add(
+        log.add(
             "step",
-            process=0,
             thread=0,
             tail=False,
             probed=False,
@@ -298,7 +299,5 @@ def test_a_mark_that_was_held_up_is_of_the_step_with_its_number(late_ns: int, jo
     marked = end[:4] + np.array([0, late_ns, 0, 0])
     steps = Steps("xladoctor.step", np.append(0, marked[:-1]), marked, np.arange(4), logged=True)
 
-    add_steps({}, steps, ingested.of(0))
-
-    ((_, columns),) = ingested.batches
+    _, columns = add_steps({}, steps, log)
     assert list(columns["joined"]) == [True, joined, True, True]

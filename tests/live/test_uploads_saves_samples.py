@@ -152,7 +152,8 @@ def read(run: Captured) -> dict[str, list[dict[str, Any]]]:
     with (run.process / "steps.jsonl").open() as lines:
         log = StepLog(sites, facts_of(lines, "steps.jsonl", ingested.of(0)))
     log.tables().move(ingested.of(0))
-    read_host_samples(run.process / "host_samples.json", sites, ingested.of(0))
+    samples = run.process / "host_samples.json"
+    read_host_samples(samples, sites, set(), set(), ingested.of(0))
     assert ingested.notes == []
     tables = {name: rows(columns) for name, columns in ingested.tables.items()}
     return {

@@ -17,6 +17,7 @@ from xladoctor.frontends.vocabulary import events
 from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.step_log import Logged
+from xladoctor.ingest.timeline.shown import Shown
 
 _BESIDES = 10  # events that may be counted outside of logged steps, at the beginning and end
 _BESIDES_SHARE = 0.1
@@ -30,6 +31,7 @@ def check(
     logged: Logged,
     reported: Mapping[str, int | None],
     record: Process,
+    shown: Shown,
     rows: ProcessRows,
 ) -> None:
     """Note that the end of a step log is lost, if that is certain.
@@ -39,11 +41,11 @@ def check(
         logged: the contents of the log.
         reported: the counters of the metrics report.
         record: the record of its process.
-        rows: have the timeline.
+        shown: the contents of the timeline, if there is one.
     """
     if any(note.startswith(f"{path}:") for note in rows.ingested.lost):
         return  # the loss is noted already
-    missing = _counted(logged, reported, record) or _recorded(logged, record, rows)
+    missing = _counted(logged, reported, record) or _recorded(logged, record, shown)
     if missing:
         rows.lose(
             f"{path}: is cut off: {missing}; what came after it is lost", *tables_of(path.name)
@@ -61,21 +63,16 @@ def _counted(logged: Logged, reported: Mapping[str, int | None], record: Process
     return ""
 
 
-def _recorded(logged: Logged, record: Process, rows: ProcessRows) -> str:
+def _recorded(logged: Logged, record: Process, shown: Shown) -> str:
     """Text on how many steps of the timeline ended after the log did; empty if none."""
-    own = [
-        (Path(file), begin)
-        for file, begin, source in rows.of("timeline", "file", "begin_ns", "steps_from")
-        if source in events("barrier")
-    ]
-    if not own:
+    if shown.described.get("steps_from") not in events("barrier"):
         return ""
-    ((file, begin),) = own
-    (ends,) = (columns["end_ns"] for _, columns in rows.batches("timeline_step"))
+    session, begin = Path(shown.described["file"]).parent.name, shown.described["begin_ns"]
+    ends = dict(shown.of_steps)["timeline_step"]["end_ns"]
     last = logged.end_ns + _CLOCKS_NS if record.ended else max(logged.end_ns, begin) + _UNWRITTEN_NS
     # The log's clock leaves out by how much the system's clock was set before the window.
     started = next(
-        (window.begin_ns for window in record.windows if window.session == file.parent.name), begin
+        (window.begin_ns for window in record.windows if window.session == session), begin
     )
     after = np.count_nonzero(ends > last + max(0, begin - started))
     if after <= logged.longest * (1 if record.ended else _LONGER):

@@ -20,7 +20,6 @@ from xladoctor.ingest import launches
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.graph_log import Block, GraphLog
-from xladoctor.ingest.interface import ProcessRows
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled
@@ -31,36 +30,36 @@ _SAME_DURATION = 0.02  # the two clocks are read within microseconds of each oth
 Numbers = tuple[int | None, int | None]
 
 
-def join(
+def joined(
     log: GraphLog | None,
     times: Sequence[Timed],
     compiled: Sequence[Compiled],
     folders: Folders,
-    rows: ProcessRows,
+    steps: Gathered,
     modules: Sequence[Numbers] = (),
-) -> None:
-    """Fill ``compilation`` and ``execution`` of one process.
+) -> Gathered:
+    """``compilation`` and ``execution`` of one process.
 
     Args:
         times: its compilations in the step log.
         compiled: the compilations in its timeline, in order of time.
         folders: where its Python keeps installed packages.
-        rows: those of the process, whose ``step`` and ``host_sync`` are read.
+        steps: its step log, or what a timeline shows of one.
         modules: inputs and outputs of the modules that it compiled, in order.
     """
     times = _with_graphs(times, compiled)
     blocks = log.blocks if log else ()
     logged = [block for block in blocks if block.kind == "compilation"]
-    pairs = _pair(logged, times, rows, modules)
+    pairs = _pair(logged, times, steps, modules)
     locate = _Locator(folders)
-    by_steps = launches.from_steps(rows)
+    by_steps = launches.from_steps(steps)
     by_blocks = launches.from_blocks(blocks, locate) if len(logged) < len(blocks) else None
-    joined = Gathered()
+    made = Gathered()
     for index, (block, row) in enumerate(zip(logged, pairs, strict=True)):
         timed, site = Timed() if row is None else times[row], locate(block)
         counts = by_blocks[index] if by_blocks else by_steps(site, timed.thread, timed.step)
         place = {**site.columns(), "callers": locate.callers(block)}
-        _add(index, block, timed, place, counts, joined)
+        _add(index, block, timed, place, counts, made)
     for index, row in enumerate(_unlogged(len(times), pairs), len(logged)):
         timed, site = times[row], locate.known(times[row].site)
         counts = (
@@ -69,9 +68,9 @@ def join(
             else (timed.ordinal, timed.launches)
         )
         place = {**site.columns(), "callers": None}
-        _add(index, None, timed, place, counts, joined)
+        _add(index, None, timed, place, counts, made)
     for index, block in enumerate(block for block in blocks if block.kind == "execution"):
-        joined.add(
+        made.add(
             "execution",
             index=index,
             graph_hash=block.graph_hash,
@@ -80,7 +79,7 @@ def join(
             outputs=block.outputs,
             **locate(block).columns(),
         )
-    joined.move(rows)
+    return made
 
 
 class Timed(NamedTuple):
@@ -174,13 +173,13 @@ def _with_graphs(times: Sequence[Timed], compiled: Sequence[Compiled]) -> list[T
 def _pair(
     blocks: list[Block],
     times: list[Timed],
-    rows: ProcessRows,
+    log: Gathered,
     modules: Sequence[Numbers],
 ) -> list[int | None]:
     """The timed row of each block; None if unknown."""
     if len(blocks) == len(times):
         return list(range(len(times)))
-    ends = _log_ends(rows)
+    ends = _log_ends(log)
     steps = [_step_of(block, ends) for block in blocks]
     if len(modules) == len(times):
         by_modules = _pair_by_modules(blocks, steps, times, modules)
@@ -257,9 +256,9 @@ def _pair_by_step(
                 pairs[index] = row
 
 
-def _log_ends(rows: ProcessRows) -> list[tuple[int, int]]:
+def _log_ends(log: Gathered) -> list[tuple[int, int]]:
     """The end of the analysis log at each step, in order; empty with several threads."""
-    ends = [row for row in rows.of("step", "log_offset", "index", "thread") if row[0]]
+    ends = [row for row in log.of("step", "log_offset", "index", "thread") if row[0]]
     if len({thread for _, _, thread in ends}) != 1:
         return []
     return sorted((end, index) for end, index, _ in ends)

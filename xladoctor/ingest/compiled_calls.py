@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from xladoctor.ingest.gathered import Gathered
-from xladoctor.ingest.interface import ProcessRows
+from xladoctor.ingest.interface import Columns
 
 
 class Calls(NamedTuple):
@@ -43,26 +43,30 @@ class Calls(NamedTuple):
         return {**known, "ordinal": before, "launches": len(begins)}
 
 
-def add_placed(made: Gathered, rows: ProcessRows) -> None:
-    """Add tables of compilations placed in steps, and count them in the steps."""
-    placed: Counter[Any] = Counter(made.table("compilation").get("step", ()))
-    steps = rows.ingested.tables.get("step", {})
-    for row, (process, step) in enumerate(
-        zip(steps.get("process", ()), steps.get("index", ()), strict=True)
-    ):
-        if process == rows.process:
-            steps["compilations"][row] += placed[step]
-    made.move(rows)
+NO_CALLS = Calls({}, ())
 
 
-def calls_of(rows: ProcessRows) -> Calls:
-    """The calls and steps in a process's timeline; empty without one."""
+def counted_in_steps(made: Gathered, log: Gathered) -> None:
+    """Count compilations that were placed in steps in those."""
+    placed: Counter[Any] = Counter(step for (step,) in made.of("compilation", "step"))
+    steps = log.recorded("step")
+    for row, step in enumerate(steps.get("index", ())):
+        steps["compilations"][row] += placed[step]
+
+
+def calls_of(parts: Columns, log: Gathered) -> Calls:
+    """The calls and steps in a timeline.
+
+    Args:
+        parts: its ``compiled_part``; empty without such calls.
+        log: its steps, in the form of a step log.
+    """
     begins: dict[str, list[int]] = {}
-    for _, parts in rows.batches("compiled_part"):
+    if parts:
         functions = [text.partition("/")[0] for text in parts["compile_id"].texts]
         for code, begin in zip(
             parts["compile_id"].codes.tolist(), parts["begin_ns"].tolist(), strict=True
         ):
             begins.setdefault(functions[code], []).append(begin)
-    steps = rows.of("step", "begin_ns", "end_ns", "index", "thread")
+    steps = log.of("step", "begin_ns", "end_ns", "index", "thread")
     return Calls(begins, sorted(steps, key=lambda step: int(step[0])))

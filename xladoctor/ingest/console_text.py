@@ -16,6 +16,7 @@ from xladoctor.ingest.compiler_log import CompilerLog
 from xladoctor.ingest.compressed import SPOILT, Unpacked, is_spoilt
 from xladoctor.ingest.formats import all_formats
 from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.interface import IngestError, ProcessRows
 from xladoctor.ingest.other_formats import described
@@ -92,15 +93,17 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
     return Text(name, _joined(processes), notes)
 
 
-def add_logs(logs: Sequence[GraphLog], times: Sequence[Timed], rows: ProcessRows) -> None:
+def add_logs(
+    logs: Sequence[GraphLog], times: Sequence[Timed], steps: Gathered, rows: ProcessRows
+) -> None:
     """Fill ``compilation`` and ``execution`` of a process from its logs and its timeline.
 
     Args:
-        times: the times of the compilations in the timeline, in the form of a step log.
+        times, steps: the compilations and steps in the timeline, in the form of a step log.
     """
     blocks = tuple(block for log in logs for block in log.blocks)
     rows.table("compilation", *["execution"] * bool(blocks))
-    compilations.join(GraphLog(blocks), times, (), Folders(), rows)
+    compilations.joined(GraphLog(blocks), times, (), Folders(), steps).move(rows)
 
 
 def add_parts(parts: Iterable[TextPart], rows: ProcessRows) -> None:

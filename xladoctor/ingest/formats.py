@@ -28,14 +28,14 @@ class CompilerFile(NamedTuple):
         frontend: the name of the framework's frontend.
         is_one: whether a file that begins with these bytes has this format.
         process_id: returns the id of the process that wrote a file; None if it is unknown.
-        read: fills the tables of a process; returns the name of the frontend that the file shows,
-            if it is another one.
+        read: returns the tables of a process, whose calls a timeline may show, and the name of the
+            frontend that the file shows, if it is another one.
     """
 
     frontend: str
     is_one: Callable[[bytes], bool]
     process_id: Callable[[Path], int | None]
-    read: Callable[[Path, ProcessRows], str | None]
+    read: Callable[[Path, Calls, Notes], tuple[Gathered, str | None]]
 
 
 #: What is raised where a record of a structured log has another form than it should.

@@ -24,6 +24,9 @@ _PASSING = re.compile(
 #: A frame's line in a traceback.
 TRACED = re.compile(r'\s*File "(?P<file>.+?)", line (?P<line>\d{1,9}), in (?P<name>.+)')
 
+#: A file and a line of it, as far as they are known.
+Line = tuple[str | None, int | None]
+
 
 class Frame(NamedTuple):
     """One frame of a Python stack."""

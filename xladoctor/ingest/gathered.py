@@ -98,6 +98,15 @@ class Gathered:
                 columns[column] = _extended(columns.get(column), values)
         return columns
 
+    def of(self, table: str, *names: str) -> Iterator[tuple[Any, ...]]:
+        """The rows of a table, as tuples of these columns."""
+        columns = self.recorded(table)
+        return zip(*(columns.get(name, ()) for name in names), strict=True)
+
+    def recorded(self, name: str) -> Columns:
+        """The columns of a table; empty if it does not count as recorded."""
+        return self.table(name) if name in self._rows else self._tables.get(name, {})
+
     def add(self, table: str, /, **values: Any) -> None:
         """Append one row; its keys are the table's columns, in the same order in each call."""
         self.add_row(table, values)
@@ -111,6 +120,12 @@ class Gathered:
         rows.append(tuple(row.values()))
         if len(rows) == _ROWS:
             self.table(table)
+
+    def extend(self, table: str, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Append many rows at once, given as columns."""
+        into = self.table(table)
+        for column, values in columns.items():
+            into[column] = _extended(into.get(column), values)
 
     def replace(self, column: str, by: Callable[[Any], dict[str, Any]]) -> None:
         """Replace a column in all tables by several, which ``by`` gives for each value or None."""

@@ -13,7 +13,7 @@ time of each step, which makes it an estimate.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,8 +24,8 @@ from xladoctor.facts.records import HostSamplesFile
 from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.fact_rows import row
-from xladoctor.ingest.frames import CallSite
-from xladoctor.ingest.interface import ProcessRows
+from xladoctor.ingest.frames import CallSite, Line
+from xladoctor.ingest.interface import Columns, ProcessRows
 from xladoctor.ingest.run_records import kept_record
 
 _ENOUGH = 10  # samples of Python in the loop: a tenth of a second
@@ -39,17 +39,24 @@ class _Sample(NamedTuple):
     tracing: bool
 
 
-def read_host_samples(path: Path, sites: CallSites, rows: ProcessRows) -> None:
-    """Fill ``host_sample``, and ``tracing_ns`` of the steps of the timeline, which must be read
-    already. Without the file the table stays absent: nothing was sampled.
+def read_host_samples(
+    path: Path, sites: CallSites, traced: Set[Line], sending: Set[Line], rows: ProcessRows
+) -> float | None:
+    """Fill ``host_sample``. Without the file the table stays absent: nothing was sampled.
+
+    Args:
+        traced: lines of operations in graphs.
+        sending: lines that upload tensors.
+
+    Returns:
+        the share of the loop's Python that is tracing; None if that is unknown.
     """
     file = kept_record(
         path, decoded(HostSamplesFile), rows, "host samples are missing", "host_sample"
     )
     if file is None:
-        return
+        return None
     rows.table("host_sample")
-    traced = _traced_lines(rows)
     samples = [
         _Sample(record, site, record.in_framework or (site.file, site.line) in traced)
         for record in file.samples
@@ -59,26 +66,20 @@ def read_host_samples(path: Path, sites: CallSites, rows: ProcessRows) -> None:
         columns = row(record, HostSample) | {"tracing": tracing}
         del columns["site"]
         rows.add("host_sample", **columns, **site.columns())
-    share = _share(samples, {*rows.of("upload", "file", "line")})
-    if share is None:
-        return
-    for table, columns in rows.batches("timeline_step", "device_step"):
-        other = "other_ns" if table == "timeline_step" else "idle_other_ns"
-        tracing_ns = np.rint(share * columns[other]).astype(np.int64)
-        columns[other.replace("other", "tracing")] = tracing_ns
-        columns[other] = columns[other] - tracing_ns
+    return _share(samples, sending)
 
 
-def _traced_lines(rows: ProcessRows) -> set[tuple[str | None, int | None]]:
-    """The lines of instructions, and of frames that call no other: of the operations themselves."""
-    frames = list(rows.of("hlo_frame", "program_id", "frame", "parent", "file", "line"))
-    callers = {(program, parent) for program, _, parent, _, _ in frames}
-    return {*rows.of("hlo_instruction", "file", "line")} | {
-        (file, line) for program, frame, _, file, line in frames if (program, frame) not in callers
-    }
+def told_apart(table: str, columns: Columns, tracing: float | None) -> Columns:
+    """``timeline_step`` or ``device_step`` with this share of Python's time as that of tracing."""
+    if tracing is None:
+        return columns
+    other = "other_ns" if table == "timeline_step" else "idle_other_ns"
+    spent = np.rint(tracing * columns[other]).astype(np.int64)
+    told = {other.replace("other", "tracing"): spent, other: columns[other] - spent}
+    return {**columns, **told}
 
 
-def _share(samples: Sequence[_Sample], sending: set[tuple[str | None, int | None]]) -> float | None:
+def _share(samples: Sequence[_Sample], sending: Set[Line]) -> float | None:
     """The share of the loop's Python that is tracing; None with few samples.
 
     For the thread with the most samples.

@@ -13,8 +13,8 @@ from itertools import accumulate
 from typing import Any
 
 from xladoctor.ingest.frames import CallSite
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.graph_log import Block
-from xladoctor.ingest.interface import ProcessRows
 
 _PLACE = ("file", "line", "via")
 #: (launches before this compilation, all launches or None) by call site, thread and step.
@@ -36,15 +36,15 @@ def from_blocks(
     return [(count, before[site]) for site, count in known]
 
 
-def from_steps(rows: ProcessRows) -> Launches:
-    """The launches from a process's step log; without one, from the compilations seen so far."""
-    by_reads = _from_reads(rows)
+def from_steps(log: Gathered) -> Launches:
+    """The launches from a process's step log; if that is empty, from the compilations so far."""
+    by_reads = _from_reads(log)
     at: dict[tuple[int, int], tuple[tuple[Any, ...], int]] = {}  # place and ordinal of each step
     places: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     totals: Counter[Any] = Counter()
     last: dict[Any, int] = {}
     names = "tail", "thread", "index", "barriers", "ordinal", *_PLACE
-    for tail, thread, index, barriers, ordinal, *place in rows.of("step", *names):
+    for tail, thread, index, barriers, ordinal, *place in log.of("step", *names):
         if not tail:
             where = tuple(place)
             at[thread, index] = places.setdefault(where, where), ordinal  # they repeat
@@ -70,10 +70,10 @@ def from_steps(rows: ProcessRows) -> Launches:
     return launches
 
 
-def _from_reads(rows: ProcessRows) -> Callable[[CallSite, int, int], tuple[int, int] | None]:
+def _from_reads(log: Gathered) -> Callable[[CallSite, int, int], tuple[int, int] | None]:
     """The launches of lines that read; None for others. Each compilation is of a later read."""
     counts: dict[Any, Counter[int]] = {}
-    for thread, step, count, *place in rows.of("host_sync", "thread", "step", "count", *_PLACE):
+    for thread, step, count, *place in log.of("host_sync", "thread", "step", "count", *_PLACE):
         counts.setdefault((thread, *place), Counter())[step] += count
     ordered = {key: sorted(of_steps) for key, of_steps in counts.items()}
     until = {

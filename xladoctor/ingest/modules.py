@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 from xladoctor.facts.run import Process
 from xladoctor.ingest import hlo
 from xladoctor.ingest.compilations import Numbers, agree
-from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.frames import Folders, Line
 from xladoctor.ingest.interface import Columns, Notes, ProcessRows
 from xladoctor.ingest.regular import own_files
 
@@ -55,17 +55,20 @@ class CompiledModules:
             for module in file.modules
         ]
 
-    def add(self, rows: ProcessRows) -> None:
-        """Fill the tables of modules, and ``graph_hash`` if the analysis log lacks it."""
-        table = rows.ingested.tables.get("compilation", {})
-        own = [row for row, of in enumerate(table.get("process", ())) if of == rows.process]
-        compilations = _in_order(own, table)
+    def add(self, table: Columns, rows: ProcessRows) -> set[Line]:
+        """Fill the tables of modules; return the lines of their operations.
+
+        Args:
+            table: the compilations of the process, which get what the analysis log lacks:
+                ``graph_hash``, inputs and outputs.
+        """
+        compilations = _in_order(table)
         joined: list[tuple[hlo.Module, int | None]] = []
         done = unjoined = 0
         for file in self.files:
             until = 0 if file.until == 0 else max(file.until or 0, done + len(file.modules))
             if file.numbered:
-                made = _by_number(file.modules, own, table)
+                made = _by_number(file.modules, table)
             else:
                 made = _join(file.modules, compilations[done:until], table)
             joined += zip(file.modules, made, strict=True)
@@ -80,6 +83,7 @@ class CompiledModules:
         hlo.lend_lines([module for module, _ in joined], sites)
         for module, row in joined:
             module.add(_hash_of(row, module, table), rows)
+        return set[Line]().union(*(module.traced_lines() for module, _ in joined))
 
 
 def read_modules(folder: Path, record: Process, folders: Folders, noted: Notes) -> CompiledModules:
@@ -121,17 +125,18 @@ def _decode(path: Path, folders: Folders, noted: Notes) -> list[hlo.Module]:
     return decoded
 
 
-def _in_order(rows: list[int], table: Columns) -> list[int]:
+def _in_order(table: Columns) -> list[int]:
     """Rows of compilations, in the order they began."""
-    ends, durations = table.get("end_ns", []), table.get("duration_ns", [])
-    if all(ends[row] is not None and durations[row] is not None for row in rows):
-        return sorted(rows, key=lambda row: ends[row] - durations[row])
-    return rows
+    ends, durations = list(table.get("end_ns", ())), list(table.get("duration_ns", ()))
+    rows = list(range(len(ends)))
+    if None in ends or None in durations:
+        return rows
+    return sorted(rows, key=lambda row: ends[row] - durations[row])
 
 
-def _by_number(modules: list[hlo.Module], own: list[int], table: Columns) -> list[int | None]:
+def _by_number(modules: list[hlo.Module], table: Columns) -> list[int | None]:
     """The row of each module's compilation, by number; fills in its inputs and outputs."""
-    by_index = {table["index"][row]: row for row in own}
+    by_index = {index: row for row, index in enumerate(table.get("index", ()))}
     rows = [by_index.get(module.program - 1) for module in modules]
     for module, row in zip(modules, rows, strict=True):
         if row is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from xladoctor.facts.records import CallSitesFile
 from xladoctor.facts.run import Process
@@ -16,8 +15,9 @@ from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.formats import Formats, formats_of
 from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.graph_log import GraphLog
-from xladoctor.ingest.host_samples import read_host_samples
+from xladoctor.ingest.host_samples import read_host_samples, told_apart
 from xladoctor.ingest.interface import Notes, ProcessRows, Progress
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.modules import read_modules
@@ -34,9 +34,7 @@ from xladoctor.ingest.run_queue import read_run_queue
 from xladoctor.ingest.run_records import kept_record
 from xladoctor.ingest.set_up import sites_of_set_up
 from xladoctor.ingest.step_log import Logged, StepLog, facts_of
-
-if TYPE_CHECKING:
-    from xladoctor.ingest.timeline.compiling import Compiled
+from xladoctor.ingest.timeline.shown import Shown
 
 
 def read_process(
@@ -60,31 +58,33 @@ def read_process(
         asked_for: whether these timelines were, so that no other is better.
     """
     record = read_process_record(folder / "process.json", rows)
-    steps = folder / "steps.jsonl"
-    active = steps.exists() and steps.stat().st_size > 0  # a process cut short never said so
+    lines = folder / "steps.jsonl"
+    active = lines.exists() and lines.stat().st_size > 0  # a process cut short never said so
     if record is None or not (record.used_device or active):
         _note_fault(folder, rows)
         return False
     sites = _read_sites(folder / "call_sites.json", rows)
     folders = _folders(record, sites)
     add_process(record, folder, stopped, rows)
-    step_log, sites = _read_steps(steps, sites, rows)
+    step_log, sites = _read_steps(lines, sites, rows)
     add_call_sites(sites, rows)
     formats = formats_of(record.frontend)
     log = _read_graph_log(formats, folder, record.no_analysis_log, rows)
-    times = _add_steps(step_log, log, record, ended_ns, rows) if step_log else []
+    times = _compile_times(step_log, log, record, ended_ns) if step_log else []
+    steps = _steps_of(step_log, record)
     modules = read_modules(folder, record, folders, rows)
     timeline = _timeline_of(record, folder, timelines, asked_for, rows)
-    compiled = (
-        _read_timeline(timeline, record, not modules.files, folders, rows, progress)
-        if timeline is not None
-        else []
-    )
-    compilations.join(log, times, compiled, folders, rows, modules.made)
-    modules.add(rows)
-    read_host_samples(folder / "host_samples.json", sites, rows)
+    shown = _read_timeline(timeline, record, not modules.files, folders, steps, rows, progress)
+    made = compilations.joined(log, times, shown.compiled, folders, steps, modules.made)
+    traced = shown.traced | modules.add(made.recorded("compilation"), rows)
+    sending = {*steps.of("upload", "file", "line")}
+    tracing = read_host_samples(folder / "host_samples.json", sites, traced, sending, rows)
+    for table, columns in shown.of_steps:
+        rows.append(table, told_apart(table, columns, tracing))
+    steps.move(rows)
+    made.move(rows)
     read_run_queue(folder / "processor.jsonl", rows)
-    _add_report(formats, folder, record, step_log.logged if step_log else Logged(), rows)
+    _add_report(formats, folder, record, step_log.logged if step_log else Logged(), shown, rows)
     return True
 
 
@@ -113,18 +113,21 @@ def _timeline_of(
 
 
 def _read_timeline(
-    path: Path,
+    path: Path | None,
     record: Process,
     lacks_modules: bool,
     folders: Folders,
+    log: Gathered,
     rows: ProcessRows,
     progress: Progress | None,
-) -> list[Compiled]:
-    """Fill the tables of a timeline; return the compilations in it.
+) -> Shown:
+    """Fill the tables of a timeline; return what else it shows.
 
     Args:
         lacks_modules: whether the modules in the timeline are the only ones of the process.
     """
+    if path is None:
+        return Shown(log)
     from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
 
     file = TimelineFile(
@@ -134,7 +137,7 @@ def _read_timeline(
         for_viewers=not path.name.endswith(SUFFIX),
         tells_reads=not vocabulary(record.frontend).records_reads,
     )
-    return read_timeline(file, folders, rows, progress).found
+    return read_timeline(file, folders, rows, progress, log)
 
 
 def _read_graph_log(
@@ -157,38 +160,30 @@ def _folders(record: Process, sites: CallSites) -> Folders:
     )
 
 
-def _add_steps(
-    step_log: StepLog,
-    log: GraphLog | None,
-    record: Process,
-    ended_ns: int | None,
-    rows: ProcessRows,
-) -> list[Timed]:
-    """Fill the tables of the step log; return its compilations."""
-    times = _compile_times(step_log, log, record.began_ns, None if record.ended else ended_ns)
-    step_log.tables().move(rows)
-    if vocabulary(record.frontend).records_reads:
-        rows.table("host_sync")
-    return times
+def _steps_of(step_log: StepLog | None, record: Process) -> Gathered:
+    """The tables of the step log; none if it is lost."""
+    steps = step_log.tables() if step_log else Gathered()
+    if step_log and vocabulary(record.frontend).records_reads:
+        steps.table("host_sync")
+    return steps
 
 
 def _compile_times(
-    step_log: StepLog, log: GraphLog | None, began_ns: int, stopped_ns: int | None
+    step_log: StepLog, log: GraphLog | None, record: Process, ended_ns: int | None
 ) -> list[Timed]:
     """The compilations, and that which was under way when the program was stopped, if there was
     one; the step log did not get to know its time.
 
     Args:
-        began_ns: when the process began.
-        stopped_ns: when it was stopped; None if it ended by itself, or if that is unknown.
+        ended_ns: when the program ended; None if that is unknown.
     """
     times = step_log.compiled
-    if log is None or not stopped_ns:
+    if log is None or record.ended or not ended_ns:
         return times
-    logged_ns = max(began_ns, step_log.logged.end_ns)
-    if more := compilations.unfinished(log, times, (logged_ns, stopped_ns)):
+    logged_ns = max(record.began_ns, step_log.logged.end_ns)
+    if more := compilations.unfinished(log, times, (logged_ns, ended_ns)):
         spent = sum(timed.duration_ns or 0 for timed in more)
-        step_log.compiled_until(logged_ns, stopped_ns, spent)
+        step_log.compiled_until(logged_ns, ended_ns, spent)
     return [*times, *more]
 
 
@@ -208,13 +203,18 @@ def _read_steps(
 
 
 def _add_report(
-    formats: Formats, folder: Path, record: Process, logged: Logged, rows: ProcessRows
+    formats: Formats,
+    folder: Path,
+    record: Process,
+    logged: Logged,
+    shown: Shown,
+    rows: ProcessRows,
 ) -> None:
     """Fill ``counter``, and what else the metrics report has. It or the step log may lack the end:
     the larger count holds.
     """
     reported = formats.report and formats.report(folder / "metrics.txt", rows)
-    agreement.check(folder / "steps.jsonl", logged, reported or {}, record, rows)
+    agreement.check(folder / "steps.jsonl", logged, reported or {}, record, shown, rows)
     whole = dict(reported or {})
     for name, value in logged.counters.items():
         known = whole.get(name)

@@ -13,15 +13,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from xladoctor.ingest.compilations import Timed
-from xladoctor.ingest.compiled_calls import add_placed
+from xladoctor.ingest.compiled_calls import NO_CALLS, counted_in_steps
 from xladoctor.ingest.compiler_log import add_process
 from xladoctor.ingest.compressed import PACKED, head_of
 from xladoctor.ingest.console_text import Text, add_logs, add_parts, read_text_file
 from xladoctor.ingest.formats import compiler_file
 from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.hlo.dump import add_dumped
 from xladoctor.ingest.interface import Ingested, IngestError, ProcessRows, Progress
@@ -38,10 +38,8 @@ from xladoctor.ingest.recognition import (
 )
 from xladoctor.ingest.sessions import of_one_session
 from xladoctor.ingest.text_reader import TextPart
+from xladoctor.ingest.timeline.shown import Shown
 from xladoctor.regular_files import files_below
-
-if TYPE_CHECKING:
-    from xladoctor.ingest.timeline.read import Compilations
 
 #: The compilations in each timeline; None where it does not show them.
 _Times = Sequence[Sequence[Timed] | None]
@@ -76,18 +74,19 @@ def read_elsewhere(
         _read(file, file in traces, ingested.of(number), progress)
         for number, file in enumerate(timelines)
     ]
-    times = [each.times for each in read]
     nothing_else = not (texts or held[Kind.MODULE] or held[Kind.COMPILER])
     if timelines and "process" not in ingested.tables and nothing_else:
         raise IngestError(ingested.notes, _EXPECTED_TIMELINE)
     if not timelines and nothing_else:
         why = ": its logs are empty" if any(map(_only_empty_logs, paths)) else ""
         raise IngestError(f"{_named(paths)}: nothing in it that can be read{why}", _EXPECTED)
-    add_texts(texts, times, ingested)
-    logged = _add_compilers_logs(held[Kind.COMPILER], len(times), ingested)
+    add_texts(texts, read, ingested)
+    logged = _add_compilers_logs(held[Kind.COMPILER], read, ingested)
     for number, each in enumerate(read):
         if each.phases and number not in logged:
-            add_placed(each.phases, ingested.of(number))
+            counted_in_steps(each.phases, each.log)
+            each.phases.move(ingested.of(number))
+        each.log.move(ingested.of(number))
     _add_modules(held[Kind.MODULE], ingested)
     return ingested
 
@@ -120,7 +119,9 @@ def _sort(path: Path, session: str | None, held: ByKind, ingested: Ingested) -> 
             yield read_text_file(file)
 
 
-def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -> set[int]:
+def _add_compilers_logs(
+    files: list[Path], timelines: Sequence[Shown], ingested: Ingested
+) -> set[int]:
     """Add compilers' logs, each to the process of the one timeline with its rank or process id.
 
     Returns:
@@ -130,13 +131,13 @@ def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -
     table = ingested.tables.get("process", {})
     origins = zip(table.get("pid", ()), table.get("rank", ()), strict=True)
     processes: dict[int, _Origin] = dict(zip(table.get("process", ()), origins, strict=True))
-    others = count(timelines)
+    others = count(len(timelines))
     for file in files:
         known = compiler_file(head_of(file))
         if known is None:  # the file has changed since it was recognised
             continue
         origin = known.process_id(file), rank_of(file)
-        number = _whose(origin, processes, timelines == len(files) == 1)
+        number = _whose(origin, processes, len(timelines) == len(files) == 1)
         if number is None:
             number = next(others)
             add_process(known.frontend, ingested.of(number), *origin)
@@ -144,7 +145,12 @@ def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -
                 ingested.notes.append(f"{file}: {_no_timeline(origin)}; taken as another process")
         processes.pop(number, None)
         logged.add(number)
-        if frontend := known.read(file, ingested.of(number)):
+        shown = timelines[number] if number < len(timelines) else None
+        made, frontend = known.read(file, shown.calls if shown else NO_CALLS, ingested)
+        if shown:
+            counted_in_steps(made, shown.log)
+        made.move(ingested.of(number))
+        if frontend:
             ingested.of(number).set("process", "frontend", frontend)
     return logged
 
@@ -190,7 +196,7 @@ def _add_modules(modules: list[Path], ingested: Ingested) -> None:
     add_dumped(modules, ingested.of(0 if process <= 1 else process))
 
 
-def add_texts(texts: Sequence[Text], times: _Times, ingested: Ingested) -> None:
+def add_texts(texts: Sequence[Text], timelines: Sequence[Shown], ingested: Ingested) -> None:
     """Add texts to the timelines of the same program.
 
     With one timeline, texts belong to its process, except for lines that name another. With several
@@ -198,8 +204,9 @@ def add_texts(texts: Sequence[Text], times: _Times, ingested: Ingested) -> None:
     each further report of a process.
 
     Args:
-        times: times of the compilations of each timeline, by the number of its process.
+        timelines: what each shows, by the number of its process.
     """
+    times = [each.times for each in timelines]
     first = len(times) if len(times) > 1 else 0
     others = count(max(len(times), first + 1))
     numbers: dict[str, int] = {}  # numbers of processes, by their names in the texts
@@ -217,7 +224,7 @@ def add_texts(texts: Sequence[Text], times: _Times, ingested: Ingested) -> None:
                 reported.add(number)
             parts.append((said, number))
         ingested.notes.extend(text.notes)
-    _add_logs(logs, times, ingested)
+    _add_logs(logs, timelines, ingested)
     for said, number in parts:
         add_parts(said, ingested.of(number))
     for number in dict.fromkeys(number for _, number in parts):
@@ -227,11 +234,14 @@ def add_texts(texts: Sequence[Text], times: _Times, ingested: Ingested) -> None:
         ingested.notes.append(_together(texts, times, len(numbers), len({n for _, n in parts})))
 
 
-def _add_logs(logs: dict[int, list[GraphLog]], times: _Times, ingested: Ingested) -> None:
+def _add_logs(
+    logs: dict[int, list[GraphLog]], timelines: Sequence[Shown], ingested: Ingested
+) -> None:
     for number, parts in logs.items():
-        of_process = times[number] if number < len(times) else None
-        if parts or of_process is not None:
-            add_logs(parts, of_process or (), ingested.of(number))
+        shown = timelines[number] if number < len(timelines) else None
+        if parts or (shown and shown.times is not None):
+            times, log = (shown.times or (), shown.log) if shown else ((), Gathered())
+            add_logs(parts, times, log, ingested.of(number))
 
 
 def _disagreement(parts: Sequence[TextPart], times: _Times) -> Iterator[str]:
@@ -263,27 +273,24 @@ def _together(texts: Sequence[Text], times: _Times, named: int, processes: int) 
     return f"{held}; taken {taken}"
 
 
-def _read(
-    file: Path, for_viewers: bool, rows: ProcessRows, progress: Progress | None
-) -> Compilations:
-    """Read a timeline; return its compilations."""
+def _read(file: Path, for_viewers: bool, rows: ProcessRows, progress: Progress | None) -> Shown:
+    """Read a timeline, and add its process."""
     from xladoctor.ingest.timeline.read import TimelineFile, read_timeline
 
     timeline = TimelineFile(file, alone=True, for_viewers=for_viewers)
-    compilations = read_timeline(timeline, Folders(), rows, progress)
-    # none if it could not be opened, which is noted
-    for events, host, pid, rank in rows.of("timeline", "events", "host", "pid", "rank"):
-        if events:
-            _add_process(file, host, pid, rank, rows)
-        else:
-            rows.notes.append(f"{file}: not a timeline, or one without events")
-    return compilations
+    shown = read_timeline(timeline, Folders(), rows, progress)
+    for table, columns in shown.of_steps:
+        rows.append(table, columns)
+    if shown.described.get("events"):
+        _add_process(file, shown, rows)
+    elif shown.described:  # it could be opened; if not, that is noted
+        rows.notes.append(f"{file}: not a timeline, or one without events")
+    return shown
 
 
-def _add_process(
-    file: Path, host: str | None, pid: int | None, rank: int | None, rows: ProcessRows
-) -> None:
-    kinds = [kind for (kind,) in rows.of("device", "kind")]
+def _add_process(file: Path, shown: Shown, rows: ProcessRows) -> None:
+    host, pid, rank = (shown.described[name] for name in ("host", "pid", "rank"))
+    kinds = shown.device_kinds
     rows.add(
         "process",
         pid=pid,

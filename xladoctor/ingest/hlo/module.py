@@ -9,7 +9,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from xladoctor.facts import TABLES
-from xladoctor.ingest.frames import NOWHERE, Folders
+from xladoctor.ingest.frames import NOWHERE, Folders, Line
 from xladoctor.ingest.hlo import attributes, literal
 from xladoctor.ingest.hlo.element_types import NAMES
 from xladoctor.ingest.hlo.stacks import Stacks
@@ -56,6 +56,14 @@ class Module:
         rows.extend("hlo_instruction", _with(hashed, shown))
         rows.extend("hlo_frame", _with(origin, self.frames))
 
+    def traced_lines(self) -> set[Line]:
+        """Lines of instructions, and of frames that call no other: of the operations themselves."""
+        frames, instructions = self.frames, self.instructions
+        own = zip(instructions["file"], instructions["line"], strict=True)
+        places = zip(frames["frame"], frames["file"], frames["line"], strict=True)
+        callers = set(frames["parent"])
+        return {*own, *((file, line) for frame, file, line in places if frame not in callers)}
+
 
 def decode(proto: bytes, program: int, folders: Folders) -> Module:
     """Decode one module.
@@ -90,12 +98,19 @@ def decode(proto: bytes, program: int, folders: Folders) -> Module:
 
 def read_module(
     proto: bytes, program: int, graph_hash: str | None, folders: Folders, rows: ProcessRows
-) -> None:
-    """Decode one module and append it; if it cannot be decoded, add only a note."""
+) -> set[Line]:
+    """Decode one module and append it; if it cannot be decoded, add only a note.
+
+    Returns:
+        the lines of its operations.
+    """
     try:
-        decode(proto, program, folders).add(graph_hash, rows)
+        module = decode(proto, program, folders)
     except DecodeError as error:
         rows.notes.append(f"module {program} of process {rows.process}: unreadable HLO ({error})")
+        return set()
+    module.add(graph_hash, rows)
+    return module.traced_lines()
 
 
 def _inputs(instructions: Columns) -> int:

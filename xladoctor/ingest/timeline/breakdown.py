@@ -12,6 +12,7 @@ import numpy as np
 
 from xladoctor.facts.parts import ACTIVITIES, UNRECORDED
 from xladoctor.ingest.frames import NOWHERE
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Columns, Interned, ProcessRows
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
@@ -29,14 +30,14 @@ _KNOWN = (*ACTIVITIES, UNRECORDED)
 _REASONS = [*_KNOWN, "python"]
 
 
-def add_steps(doing: dict[str, Intervals], steps: Steps, rows: ProcessRows) -> Steps:
-    """Fill ``timeline_step``; return the steps with their numbers there.
+def add_steps(doing: dict[str, Intervals], steps: Steps, logged: Gathered) -> tuple[Steps, Columns]:
+    """The steps with their numbers, and ``timeline_step``.
 
     Args:
         doing: when the loop's thread did each activity, and when that is not recorded.
-        rows: those of the process; the step log is read.
+        logged: the step log of the process.
     """
-    log = _of_log(steps, rows)
+    log = _of_log(steps, logged)
     number = np.where(log["joined"], log["index"], steps.number)
     lasted = steps.end - steps.begin
     parts = spent(doing, steps.begin, steps.end)
@@ -47,20 +48,17 @@ def add_steps(doing: dict[str, Intervals], steps: Steps, rows: ProcessRows) -> S
         log["ordinal"] >= WARMUP * log["period"],
         ~log["known"] & (~log["logged"] | (steps.before >= WARMUP)),
     )
-    rows.append(
-        "timeline_step",
-        {
-            "step": number,
-            "joined": log["joined"],
-            "steady": quiet & late,
-            "begin_ns": steps.begin,
-            "end_ns": steps.end,
-            "duration_ns": lasted,
-            **{f"{name}_ns": time for name, time in parts.items()},
-            "other_ns": lasted - known,
-        },
-    )
-    return replace(steps, number=number, joined=log["joined"])
+    columns = {
+        "step": number,
+        "joined": log["joined"],
+        "steady": quiet & late,
+        "begin_ns": steps.begin,
+        "end_ns": steps.end,
+        "duration_ns": lasted,
+        **{f"{name}_ns": time for name, time in parts.items()},
+        "other_ns": lasted - known,
+    }
+    return replace(steps, number=number, joined=log["joined"]), columns
 
 
 def add_devices(reading: Reading) -> None:
@@ -89,7 +87,7 @@ def add_devices(reading: Reading) -> None:
         _add_gaps(gaps, parts, reading.step_of(gaps.begin), places, device, rows)
         if steps is not None:
             idle = {name: gaps.common(times) for name, times in reading.doing.items()}
-            _add_steps_of(device, busy, idle, steps, rows)
+            reading.of_steps.append(("device_step", _steps_of(device, busy, idle, steps)))
             _add_collectives(device, reading.step_of(device.collectives.begin), rows)
 
 
@@ -126,13 +124,13 @@ def _add_collectives(device: Device, step: Times, rows: ProcessRows) -> None:
     )
 
 
-def _of_log(steps: Steps, rows: ProcessRows) -> dict[str, Any]:
+def _of_log(steps: Steps, recorded: Gathered) -> dict[str, Any]:
     """The step log's columns for each step: its row is the one that ended right after it.
 
     The thread with the most such rows counts.
     """
     names = "thread", "tail", "probed", "end_ns", "begin_ns", "index", "ordinal", "barriers"
-    logged = list(rows.of("step", *names))
+    logged = list(recorded.of("step", *names))
     log = {name: np.array([row[place] for row in logged]) for place, name in enumerate(names)}
     own = ~log["tail"].astype(bool)
     nothing = np.zeros(len(steps.end), np.int64)
@@ -152,7 +150,7 @@ def _of_log(steps: Steps, rows: ProcessRows) -> dict[str, Any]:
     # if there is a log of steps, marks that are not in it turned out not to be the loop's
     known = np.bool_(steps.logged and own.any())
     return best | {
-        "period": max([1, *(barriers for (barriers,) in rows.of("step_period", "barriers"))]),
+        "period": max([1, *recorded.recorded("step_period").get("barriers", ())]),
         "known": known,
         "logged": np.bool_(own.any()),
     }
@@ -257,18 +255,13 @@ def _places(timeline: Timeline, main: Line | None, gaps: Intervals, python: Time
     return columns
 
 
-def _add_steps_of(
-    device: Device,
-    busy: Intervals,
-    idle: dict[str, Intervals],
-    steps: Steps,
-    rows: ProcessRows,
-) -> None:
+def _steps_of(device: Device, busy: Intervals, idle: dict[str, Intervals], steps: Steps) -> Columns:
+    """``device_step`` of a device."""
     worked = busy.covered(steps.begin, steps.end)
     rest = steps.end - steps.begin - worked
     parts = spent(idle, steps.begin, steps.end)
     known = sum(parts.values(), np.zeros(len(rest), np.int64))
-    columns: Columns = {
+    return {
         "device": np.full(len(rest), device.number),
         "step": steps.number,
         "busy_ns": worked,
@@ -279,4 +272,3 @@ def _add_steps_of(
         if device.own is None
         else (worked - device.own.covered(steps.begin, steps.end)),
     }
-    rows.append("device_step", columns)

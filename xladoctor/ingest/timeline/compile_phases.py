@@ -12,10 +12,9 @@ from collections import Counter
 import numpy as np
 
 from xladoctor.frontends.vocabulary import FIRST_PHASE, part_of
-from xladoctor.ingest.compiled_calls import calls_of
+from xladoctor.ingest.compiled_calls import Calls
 from xladoctor.ingest.compiler_log import compilation
 from xladoctor.ingest.gathered import Gathered
-from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Intervals, covering
 from xladoctor.ingest.timeline.python_frames import PythonFrames
@@ -25,17 +24,17 @@ from xladoctor.ingest.xplane.space import Line
 _CALL = "call"  # the name of a site without a frame
 
 
-def compile_phases(timeline: Timeline, phases: dict[str, str], read: ProcessRows) -> Gathered:
+def compile_phases(timeline: Timeline, phases: dict[str, str], calls: Calls) -> Gathered:
     """Tables ``compilation`` and ``compile_phase``.
 
     Args:
         phases: the phase of each event, by its name.
-        read: has the process's steps and calls already.
+        calls: of compiled functions, and the steps that they are in.
     """
     rows = Gathered()
     for table in ("compilation", "compile_phase"):
         rows.table(table)
-    calls, seen, index = calls_of(read), _first_calls(timeline), 0
+    seen, index = _first_calls(timeline), 0
     for line in timeline.threads:
         roots, spent = _spent(timeline, line, phases)
         for number, phase in sorted(spent):

@@ -15,7 +15,7 @@ import numpy as np
 
 from xladoctor.frontends.vocabulary import events, part_of, resumed, vocabularies
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
-from xladoctor.ingest.interface import Interned, ProcessRows
+from xladoctor.ingest.interface import Columns, Interned, ProcessRows
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.timeline.python_frames import PythonFrames
@@ -28,13 +28,15 @@ _RECURS = 3  # fewer times that parts follow each other may be chance
 _THEN = " > "  # between the numbers of parts
 
 
-def add_compiled_parts(reading: Reading) -> None:
-    """Fill ``compiled_part`` and ``split_call``, if such calls are in the timeline."""
+def add_compiled_parts(reading: Reading) -> Columns:
+    """Fill ``compiled_part``, whose columns are returned, and ``split_call``, if such calls are in
+    the timeline.
+    """
     timeline, rows = reading.timeline, reading.rows
     names = timeline.events.names
     parts = {name: part for name in names if (part := part_of(name))}
     if not parts:
-        return
+        return {}
     chosen = timeline.choice(parts)
     lines = [line for line in timeline.threads if len(timeline.chosen(line, chosen))]
     texts = [parts.get(each, "") for each in names]
@@ -45,15 +47,13 @@ def add_compiled_parts(reading: Reading) -> None:
     order = np.lexsort((begin - end, begin))
     begin, end, name = begin[order], end[order], name[order]
     step = reading.step_of(begin)
-    rows.append(
-        "compiled_part",
-        {
-            "compile_id": Interned(name, texts),
-            "step": np.ma.masked_array(step, step < 0),
-            "begin_ns": begin,
-            "duration_ns": end - begin,
-        },
-    )
+    calls: Columns = {
+        "compile_id": Interned(name, texts),
+        "step": np.ma.masked_array(step, step < 0),
+        "begin_ns": begin,
+        "duration_ns": end - begin,
+    }
+    rows.append("compiled_part", calls)
     rows.table("split_call")
     separating = timeline.beginning(*events("backward"), *events("update"), *events("step"))
     for line, thread in zip(lines, threads, strict=True):
@@ -61,6 +61,7 @@ def add_compiled_parts(reading: Reading) -> None:
         # what is never within a function of a forward pass
         apart = np.sort(timeline.begins(line, timeline.chosen(line, separating)))
         rows.notes.extend(thread.notes(apart, str(timeline.space.path)))
+    return calls
 
 
 @dataclass(frozen=True, slots=True)

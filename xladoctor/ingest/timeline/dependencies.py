@@ -52,12 +52,16 @@ class _Calls:
     line: wire.Array
 
 
-def add_dependencies(reading: Reading) -> None:
-    """Fill ``host_segment`` and ``device_execution``, of the busiest device."""
+def add_dependencies(reading: Reading) -> Columns:
+    """Fill ``host_segment`` and ``device_execution``, of the busiest device.
+
+    Returns:
+        the latter; empty without executions.
+    """
     timeline, lines, steps = reading.timeline, reading.lines, reading.steps
     reading.rows.table("host_segment", "device_execution")
     if not lines or not reading.devices:
-        return
+        return {}
     device = max(reading.devices, key=lambda device: device.busy.total)
     begin, end = timeline.begin, timeline.end
     if steps is not None:
@@ -65,20 +69,19 @@ def add_dependencies(reading: Reading) -> None:
     handed, runs = launched_runs(timeline, lines, device)
     inside = np.flatnonzero((handed > begin) & (handed <= end))
     if not len(inside):
-        return
+        return {}
     runs = Intervals(runs.begin[inside], runs.end[inside])
     count = len(inside)
-    reading.rows.append(
-        "device_execution",
-        {
-            "execution": np.arange(count),
-            "device": np.full(count, device.number),
-            "launched_ns": handed[inside],
-            "begin_ns": runs.begin,
-            "end_ns": runs.end,
-        },
-    )
+    executions: Columns = {
+        "execution": np.arange(count),
+        "device": np.full(count, device.number),
+        "launched_ns": handed[inside],
+        "begin_ns": runs.begin,
+        "end_ns": runs.end,
+    }
+    reading.rows.append("device_execution", executions)
     reading.rows.append("host_segment", _segments(reading, (begin, end), handed[inside], runs))
+    return executions
 
 
 def _segments(

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from xladoctor.facts.parts import UNRECORDED
 from xladoctor.frontends.vocabulary import phase_of, written_in
 from xladoctor.ingest import hlo
 from xladoctor.ingest.chrome.read import read_chrome
-from xladoctor.ingest.compilations import Timed
+from xladoctor.ingest.compiled_calls import calls_of
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.gathered import Gathered
-from xladoctor.ingest.interface import ProcessRows, Progress
+from xladoctor.ingest.interface import Columns, ProcessRows, Progress
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.timeline import compiling
 from xladoctor.ingest.timeline.activity import activities
@@ -33,6 +33,7 @@ from xladoctor.ingest.timeline.records import add_reads, add_records
 from xladoctor.ingest.timeline.regions import add_regions, find_regions
 from xladoctor.ingest.timeline.repetition import repeated_steps, warming_up, whole_span
 from xladoctor.ingest.timeline.runtimes import not_understood
+from xladoctor.ingest.timeline.shown import Shown
 from xladoctor.ingest.timeline.steps import SPAN, Steps, find_steps, loop_lines, main_line, step_of
 from xladoctor.ingest.xplane import tables
 from xladoctor.ingest.xplane.compiled import no_cache_reason
@@ -52,40 +53,36 @@ class TimelineFile:
     for_viewers: bool = False  # whether it is a Chrome trace
 
 
-class Compilations(NamedTuple):
-    """The compilations in a timeline, in order of time.
-
-    ``times``: in the form of a step log, if there is no other evidence of the process; ``phases``:
-    tables of compilations whose phases are events, used without a compiler's log.
-    """
-
-    found: list[compiling.Compiled]
-    times: list[Timed] | None
-    phases: Gathered | None = None
-
-
 def read_timeline(
-    file: TimelineFile, folders: Folders, rows: ProcessRows, progress: Progress | None = None
-) -> Compilations:
-    """Fill the timeline's tables of the process that wrote it, and return the compilations in it.
+    file: TimelineFile,
+    folders: Folders,
+    rows: ProcessRows,
+    progress: Progress | None = None,
+    log: Gathered | None = None,
+) -> Shown:
+    """Fill the timeline's tables of the process that wrote it, and return what else it shows.
 
     If the file cannot be opened, a note is added and the tables are unchanged.
+
+    Args:
+        log: the step log of the process.
     """
+    log = log or Gathered()
     read = read_chrome if file.for_viewers else read_space
     space = read(file.path, rows)
     if space is None:
-        return Compilations([], None)
+        return Shown(log)
     if progress:
         progress.start(space.size, file.path.name)
     try:
-        compilations = _read(file, space, folders, rows, progress)
+        shown = _read(file, space, folders, rows, progress, log)
     finally:
         if progress:
             progress.done()
     reason = no_cache_reason()
     if reason and reason not in rows.notes:
         rows.notes.append(reason)
-    return compilations
+    return shown
 
 
 def _read(
@@ -94,7 +91,8 @@ def _read(
     folders: Folders,
     rows: ProcessRows,
     progress: Progress | None,
-) -> Compilations:
+    log: Gathered,
+) -> Shown:
     timeline = Timeline.of(space, progress.advance if progress else None)
     main = main_line(timeline)
     lines = loop_lines(timeline, main)
@@ -117,43 +115,58 @@ def _read(
             f"{space.path}: what drives the device is not understood ({strange}),"
             " so that waits and launches are not judged"
         )
-    _describe(file, timeline, main, steps, strange, rows)
+    described = _describe(file, timeline, main, steps, strange, rows)
     doing[UNRECORDED] = unrecorded(timeline, lines, doing, steps, strange=strange is not None)
-    reading = Reading(timeline, main, lines, doing, devices, rows, steps)
+    reading = Reading(timeline, main, lines, doing, devices, log, rows, steps, [])
     reading = _with_steps(file, reading)
     add_devices(reading)
-    add_dependencies(reading)
+    executions = add_dependencies(reading)
     add_launches(reading)
     add_operators(reading)
     add_eager(reading)
     add_kernel_sites(reading)
-    add_compiled_parts(reading)
-    add_regions(reading, find_regions(timeline, lines))
+    parts = add_compiled_parts(reading)
+    add_regions(reading, find_regions(timeline, lines), executions)
     _defer_events(reading)
-    compilations = _compilations(file, reading, folders)
+    shown = replace(_shown(file, reading, parts, folders), described=described)
     if note := space.damage_note():
         rows.notes.append(note)
-    return compilations
+    return shown
 
 
-def _compilations(file: TimelineFile, reading: Reading, folders: Folders) -> Compilations:
+def _shown(file: TimelineFile, reading: Reading, parts: Columns, folders: Folders) -> Shown:
     """The compilations, whose modules are added; without other evidence, also what a step log would
     have.
+
+    Args:
+        parts: the calls of compiled functions.
     """
     timeline, rows, steps = reading.timeline, reading.rows, reading.steps
     space = timeline.space
     phases = {name: phase for name in timeline.events.names if (phase := phase_of(name))}
     compiled = [] if phases else compiling.with_modules(space, compiling.find(timeline))
     modules = compiling.modules(space, compiled, rows.notes) if file.modules else ()
-    for program, proto, graph_hash in modules:
+    traced = [
         hlo.read_module(proto, program, graph_hash, folders, rows)
+        for program, proto, graph_hash in modules
+    ]
     times = None
     if file.alone:
         note_computing(reading)
         marked = None if steps and steps.source == SPAN else steps  # a span cannot recur
         times = add_records(replace(reading, steps=marked), compiled)
-    made = compile_phases(timeline, phases, rows) if file.alone and phases else None
-    return Compilations(compiled, times, made)
+    calls = calls_of(parts, reading.log)
+    made = compile_phases(timeline, phases, calls) if file.alone and phases else None
+    return Shown(
+        reading.log,
+        device_kinds=[device.kind for device in reading.devices],
+        of_steps=reading.of_steps,
+        traced=frozenset().union(*traced),
+        compiled=compiled,
+        times=times,
+        calls=calls,
+        phases=made,
+    )
 
 
 def _note_bounds(space: Space, devices: list[Device], rows: ProcessRows) -> None:
@@ -169,12 +182,14 @@ def _note_bounds(space: Space, devices: list[Device], rows: ProcessRows) -> None
 
 
 def _with_steps(file: TimelineFile, reading: Reading) -> Reading:
-    """Fill ``timeline_step``, and what is read in steps of the log."""
+    """Number the steps, and add what is read in steps of the log."""
     steps, timeline, doing = reading.steps, reading.timeline, reading.doing
     if steps is None:
         return reading
     steps = replace(steps, warming_up=warming_up(timeline, reading.lines, doing, steps))
-    reading = replace(reading, steps=add_steps(doing, steps, reading.rows))
+    numbered, columns = add_steps(doing, steps, reading.log)
+    reading.of_steps.append(("timeline_step", columns))
+    reading = replace(reading, steps=numbered)
     if file.tells_reads and reading.devices:
         add_reads(reading)
     return reading
@@ -197,26 +212,27 @@ def _describe(
     steps: Steps | None,
     strange: str | None,
     rows: ProcessRows,
-) -> None:
+) -> dict[str, Any]:
+    """Fill ``timeline``, whose row is returned, ``plane`` and ``line``."""
     space = timeline.space
     host = file.host or (space.hostnames[0] if len(space.hostnames) == 1 else None)
-    rows.add(
-        "timeline",
-        host=host,
-        pid=space.pid,
-        rank=space.rank,
-        file=str(file.path),
-        begin_ns=timeline.begin,
-        end_ns=timeline.end,
-        planes=len(space.planes),
-        lines=len(space.lines),
-        events=space.event_count,
-        bytes=space.size,
-        complete=not int(space.damage[0]),
-        steps_from=steps.source if steps else None,
-        frontend=written_in(timeline.events.names, space.categories),
-        not_understood=strange,
-    )
+    described = {
+        "host": host,
+        "pid": space.pid,
+        "rank": space.rank,
+        "file": str(file.path),
+        "begin_ns": timeline.begin,
+        "end_ns": timeline.end,
+        "planes": len(space.planes),
+        "lines": len(space.lines),
+        "events": space.event_count,
+        "bytes": space.size,
+        "complete": not int(space.damage[0]),
+        "steps_from": steps.source if steps else None,
+        "frontend": written_in(timeline.events.names, space.categories),
+        "not_understood": strange,
+    }
+    rows.add("timeline", **described)
     rows.table("plane", "line")
     for plane in space.planes:
         rows.add("plane", plane=plane.number, name=plane.name, kind=kind_of(plane.name))
@@ -231,6 +247,7 @@ def _describe(
                 begin_ns=timeline.origin(line),
                 events=line.count,
             )
+    return described
 
 
 def _defer_events(reading: Reading) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from xladoctor.frontends.vocabulary import events
 from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.frames import CallSite
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Columns, ProcessRows
 from xladoctor.ingest.timeline.breakdown import spent
 from xladoctor.ingest.timeline.compiling import Compiled
@@ -36,7 +37,7 @@ _OF_FUNCTIONS = (
 
 
 def add_records(reading: Reading, compiled: Sequence[Compiled]) -> list[Timed] | None:
-    """Fill ``step``, ``cut`` and ``host_sync`` of a process without other evidence.
+    """Fill ``host_sync`` of a process without other evidence, and ``step`` and ``cut`` of its log.
 
     Without events of a frontend in the timeline the tables stay absent: nothing was recorded. Of
     the steps only those ended by barriers count here, and those of a program that calls compiled
@@ -54,7 +55,7 @@ def add_records(reading: Reading, compiled: Sequence[Compiled]) -> list[Timed] |
     loop = _Loop.of(reading, compiled, paths)
     if not len(loop.graphs.begin) and not compiled:
         return None
-    loop.add_steps(rows)
+    loop.add_steps(reading.log)
     loop.add_reads(rows)
     if loop.frames.frames:
         rows.notes.append(_OF_FUNCTIONS)
@@ -159,7 +160,7 @@ class _Loop:
             frames,
         )
 
-    def add_steps(self, rows: ProcessRows) -> None:
+    def add_steps(self, log: Gathered) -> None:
         """Add steps from barrier to barrier, and what came after the last."""
         begin, end = self._until(self.ends)
         number = np.arange(len(begin))
@@ -167,7 +168,7 @@ class _Loop:
             "step",
             begin,
             end,
-            rows,
+            log,
             {
                 "tail": number == len(self.ends),
                 "index": number,
@@ -182,9 +183,9 @@ class _Loop:
             },
         )
         if not len(self.ends):
-            self._add_cuts(rows)
+            self._add_cuts(log)
 
-    def _add_cuts(self, rows: ProcessRows) -> None:
+    def _add_cuts(self, log: Gathered) -> None:
         """Add cuts from read to read, in a loop without barriers."""
         stops = self.reads.end
         begin, end = self._until(stops)
@@ -193,7 +194,7 @@ class _Loop:
             "cut",
             begin,
             end,
-            rows,
+            log,
             {
                 "step": np.zeros(len(begin), np.int64),
                 "ended_by": np.where(last, "end", "read").tolist(),
@@ -207,7 +208,7 @@ class _Loop:
         begin = np.concatenate(([self.begin], stops)).astype(np.int64)
         return begin, np.append(stops, max(self.end, int(begin[-1])))
 
-    def _add(self, table: str, begin: Times, end: Times, rows: ProcessRows, more: Columns) -> None:
+    def _add(self, table: str, begin: Times, end: Times, log: Gathered, more: Columns) -> None:
         """Add rows for spans of the thread; saves and most loaders leave no events: unknown."""
         whole, within = spent(self.doing, begin, end), self._in_barriers(begin, end)
         if whole["input"].any():
@@ -229,7 +230,7 @@ class _Loop:
             **_columns(sites),
             **more,
         }
-        rows.extend(  # compilations look up their steps here
+        log.extend(
             table,
             {
                 name: values.tolist() if isinstance(values, np.ndarray) else values

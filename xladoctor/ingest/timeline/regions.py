@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xladoctor.frontends.vocabulary import events, own_events
-from xladoctor.ingest.interface import Interned, ProcessRows
+from xladoctor.ingest.interface import Columns, Interned
 from xladoctor.ingest.timeline.activity import runtime_names
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
@@ -143,14 +143,16 @@ def _compiling(begin: Times, end: Times, passes: wire.Array, calls: Intervals) -
     return within
 
 
-def add_regions(reading: Reading, regions: Regions) -> None:
-    """Fill ``region``, for the busiest device. ``device_execution`` must be filled already."""
+def add_regions(reading: Reading, regions: Regions, executions: Columns) -> None:
+    """Fill ``region``, for the busiest device, of which these are ``device_execution``."""
     rows = reading.rows
     rows.table("region")
     count = len(regions.begin)
     if not count:
         return
-    launched, lasted = _launches(rows)
+    nothing = np.empty(0, np.int64)
+    launched = executions.get("launched_ns", nothing)
+    lasted = executions.get("end_ns", nothing) - executions.get("begin_ns", nothing)
     first, last = (np.searchsorted(launched, instants) for instants in (regions.begin, regions.end))
     lasted = np.concatenate(([0], np.cumsum(lasted)))
     busy = max(
@@ -181,20 +183,6 @@ def add_regions(reading: Reading, regions: Regions) -> None:
             "idle_ns": whole - busy.covered(regions.begin, regions.end) if busy else [None] * count,
         },
     )
-
-
-def _launches(rows: ProcessRows) -> tuple[Times, Times]:
-    """When each graph was launched, in order, and how long it ran on the device."""
-    nothing = np.empty(0, np.int64)
-    parts = [
-        (columns["launched_ns"], columns["end_ns"] - columns["begin_ns"])
-        for _, columns in rows.batches("device_execution")
-    ]
-    launched, lasted = (
-        np.concatenate([nothing, *columns])
-        for columns in zip((nothing, nothing), *parts, strict=True)
-    )
-    return launched, lasted
 
 
 def _paths(regions: Regions) -> tuple[wire.Array, list[str], int]:

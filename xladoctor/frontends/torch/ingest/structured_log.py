@@ -20,13 +20,13 @@ from xladoctor.facts.graphs import UNNAMED
 from xladoctor.frontends.torch.ingest.failed_guards import FailedGuards, used_at
 from xladoctor.frontends.torch.ingest.structured_records import TABLES, records
 from xladoctor.frontends.torch.ingest.text_records import Break, Limit
-from xladoctor.ingest.compiled_calls import Calls, add_placed, calls_of
+from xladoctor.ingest.compiled_calls import Calls
 from xladoctor.ingest.compiler_log import compilation, key_change
 from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.formats import UNREADABLE, LogRecord, all_formats
 from xladoctor.ingest.frames import NOWHERE, TRACED, CallSite, Folders, Frame
 from xladoctor.ingest.gathered import Gathered
-from xladoctor.ingest.interface import IngestError, ProcessRows
+from xladoctor.ingest.interface import IngestError, Notes
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
 from xladoctor.recording.bootstrap._xladoctor.pytorch.listener import ABORTS, limit_in, phases_of
 
@@ -71,16 +71,18 @@ def _reasons(payload: str) -> list[str]:
     return [str(reason)[:_LONGEST] for reason in listed]
 
 
-def read_structured_log(file: Path, rows: ProcessRows) -> str | None:
-    """Fill the tables of compilations, of what was new in them, and of graph breaks.
+def read_structured_log(file: Path, calls: Calls, noted: Notes) -> tuple[Gathered, str | None]:
+    """The tables of compilations, of what was new in them, and of graph breaks.
 
     If there is a timeline of the process, compilations are placed in its steps.
 
     Args:
         file: the log, compressed or not.
+        calls: those in a timeline of the process.
 
     Returns:
-        the name of the frontend of the backend that has records in it, if there is one.
+        the tables, and the name of the frontend of the backend that has records in it, if there is
+        one.
 
     Raises:
         IngestError: the file cannot be read.
@@ -89,12 +91,12 @@ def read_structured_log(file: Path, rows: ProcessRows) -> str | None:
     backends = [each.records() for each in all_formats() if each.records is not None]
     try:
         with io.TextIOWrapper(io.BufferedReader(Unpacked(file)), errors="replace") as lines:
-            for record in records(lines, file, rows):
+            for record in records(lines, file, noted):
                 try:
                     if not any(backend.take(record) for backend in backends):
                         reader.take(record)
                 except UNREADABLE as error:
-                    rows.lose(
+                    noted.lose(
                         f"{file}: a record of compilation {record.id} is none that"
                         f" PyTorch writes ({error!r}); skipped",
                         *TABLES,
@@ -105,16 +107,14 @@ def read_structured_log(file: Path, rows: ProcessRows) -> str | None:
         count = len(reader.failures)
         first = reader.failures[0]
         failure = f"{first[:_MOST_OF_FAILURE]}…" if len(first) > _MOST_OF_FAILURE else first
-        rows.notes.append(
+        noted.notes.append(
             f"{file}: {count} compilation{'s' * (count > 1)} failed, the first {failure}"
         )
-    calls = calls_of(rows)
     made = reader.finish(calls)
     for backend in backends:
         compiled = len(made.table("compilation").get("index", ()))
-        backend.finish(file, compiled, calls, made, rows)
-    add_placed(made, rows)
-    return next((backend.frontend for backend in backends if backend.frontend), None)
+        backend.finish(file, compiled, calls, made, noted)
+    return made, next((backend.frontend for backend in backends if backend.frontend), None)
 
 
 class _Reader:
