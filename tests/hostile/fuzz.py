@@ -70,8 +70,8 @@ def text(random: Random) -> None:
     from xladoctor.evidence.interface import Elsewhere
     from xladoctor.evidence.load import build
     from xladoctor.ingest.console_text import read_text
-    from xladoctor.ingest.interface import Ingested, IngestError
-    from xladoctor.ingest.recorded_elsewhere import add_texts
+    from xladoctor.ingest.interface import IngestError
+    from xladoctor.ingest.recorded_elsewhere import texts_alone
 
     data = random.choice(texts())
     begin = random.randrange(len(data))
@@ -83,8 +83,7 @@ def text(random: Random) -> None:
     else:
         data = of_bytes(data, random)
     try:
-        ingested = Ingested()
-        add_texts([read_text(io.BytesIO(data), "text")], [], ingested)
+        ingested = texts_alone([read_text(io.BytesIO(data), "text")])
         build(ingested, "text", Elsewhere("text"))
     except IngestError:
         return

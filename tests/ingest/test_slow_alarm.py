@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tests.support import rows
 from xladoctor.frontends.jax.ingest.slow_alarm import SlowAlarm
 from xladoctor.ingest.console_text import read_text
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested, IngestError
-from xladoctor.ingest.recorded_elsewhere import add_texts
+from xladoctor.ingest.recorded_elsewhere import texts_alone
 
 HEAD = "2031-05-06 07:08:09.012345: E external/xla/xla/service/slow_operation_alarm.cc:"
 STARS = "*" * 32
@@ -29,8 +30,7 @@ This isn't necessarily a bug; constant-folding is inherently a trade-off.
 
 
 def compilations(text: str) -> list[tuple[object, ...]]:
-    ingested = Ingested()
-    add_texts([read_text(io.BytesIO(text.encode()), "out.log")], [], ingested)
+    ingested = texts_alone([read_text(io.BytesIO(text.encode()), "out.log")])
     return [(row["cause"], row["duration_ns"]) for row in rows(ingested.tables["compilation"])]
 
 
@@ -101,5 +101,5 @@ def test_any_lines_are_taken_or_left(lines: list[str]) -> None:
     log = SlowAlarm()
     for line in lines:
         log.take(line)
-    log.add(Ingested().of(0))
+    log.add(Gathered(), Ingested().of(0))
     assert isinstance(log.LACKING, str)

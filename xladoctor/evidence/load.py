@@ -21,7 +21,7 @@ from xladoctor.foreign import clean, encodable, quoted
 from xladoctor.frontends.vocabulary import DEFAULT, tables
 from xladoctor.ingest.console_text import read_text
 from xladoctor.ingest.interface import Ingested, Progress
-from xladoctor.ingest.recorded_elsewhere import add_texts, read_elsewhere
+from xladoctor.ingest.recorded_elsewhere import read_elsewhere, texts_alone
 from xladoctor.ingest.run_directory import read_run_directory
 from xladoctor.ingest.tpu_checks import is_tpu_check, read_tpu_check
 
@@ -45,8 +45,7 @@ def load(
     """
     words = [path] if isinstance(path, str) else list(path)
     if words == ["-"]:
-        ingested = Ingested()
-        add_texts([read_text(sys.stdin.buffer, "standard input")], [], ingested)
+        ingested = texts_alone([read_text(sys.stdin.buffer, "standard input")])
         return build(ingested, "-", Elsewhere("text"))
     found = [_one_host(each) for each in brought(words, session, progress)]
     places = [each.path for each in found]

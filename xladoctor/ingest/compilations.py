@@ -82,6 +82,11 @@ def joined(
     return made
 
 
+def cause_of(function: str) -> str:
+    """What requests the compilation of a function."""
+    return f"jit({function})"
+
+
 class Timed(NamedTuple):
     """A compilation in the step log, or in a timeline that is all there is."""
 
@@ -102,7 +107,7 @@ class Timed(NamedTuple):
     @property
     def cause(self) -> str | None:
         """What requested it: a function, if the framework compiles functions."""
-        return f"jit({self.compiled})" if self.compiled else self.during
+        return cause_of(self.compiled) if self.compiled else self.during
 
 
 class _Locator:

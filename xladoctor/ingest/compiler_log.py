@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from xladoctor.ingest.compilations import cause_of
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.text_reader import TextPart
@@ -84,27 +85,6 @@ class CompilerLog(TextPart):
         return False
 
 
-def add_process(
-    frontend: str, rows: ProcessRows, pid: int | None = None, rank: int | None = None
-) -> None:
-    """Add a process that is known only from a log, unless it has been added.
-
-    Args:
-        frontend: the framework whose compiler wrote the log.
-    """
-    if not rows.has("process"):
-        rows.add(
-            "process",
-            pid=pid,
-            rank=rank,
-            host=None,
-            frontend=frontend,
-            device_kind=None,
-            devices=None,
-            ended=True,
-        )
-
-
 def compilation(
     index: int, function: str | None, ordinal: int, site: CallSite, **columns: Any
 ) -> dict[str, Any]:
@@ -118,7 +98,7 @@ def compilation(
     return {
         "index": index,
         "ordinal": ordinal,
-        "cause": f"jit({function})" if function is not None else None,
+        "cause": None if function is None else cause_of(function),
         **_UNTOLD,
         **site.columns(),
         **columns,

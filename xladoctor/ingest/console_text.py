@@ -5,7 +5,7 @@ or several of them between a program's other output.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -18,7 +18,7 @@ from xladoctor.ingest.formats import all_formats
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.graph_log import GraphLog
-from xladoctor.ingest.interface import IngestError, ProcessRows
+from xladoctor.ingest.interface import IngestError
 from xladoctor.ingest.other_formats import described
 from xladoctor.ingest.plain_text import as_utf8, plain_lines
 from xladoctor.ingest.text_reader import TextPart, source_of
@@ -93,23 +93,17 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
     return Text(name, _joined(processes), notes)
 
 
-def add_logs(
-    logs: Sequence[GraphLog], times: Sequence[Timed], steps: Gathered, rows: ProcessRows
-) -> None:
-    """Fill ``compilation`` and ``execution`` of a process from its logs and its timeline.
+def joined_logs(logs: Sequence[GraphLog], times: Sequence[Timed], steps: Gathered) -> Gathered:
+    """``compilation`` and ``execution`` of a process from its logs and its timeline.
 
     Args:
         times, steps: the compilations and steps in the timeline, in the form of a step log.
     """
     blocks = tuple(block for log in logs for block in log.blocks)
-    rows.table("compilation", *["execution"] * bool(blocks))
-    compilations.joined(GraphLog(blocks), times, (), Folders(), steps).move(rows)
-
-
-def add_parts(parts: Iterable[TextPart], rows: ProcessRows) -> None:
-    """Fill the tables of a process from its parts, except for its graphs."""
-    for part in sorted(parts, key=lambda part: part.supplements):
-        part.add(rows)
+    made = compilations.joined(GraphLog(blocks), times, (), Folders(), steps)
+    for table in ("compilation", *["execution"] * bool(blocks)):
+        made.table(table)
+    return made
 
 
 def _joined(processes: dict[str, list[TextPart]]) -> dict[str, list[TextPart]]:

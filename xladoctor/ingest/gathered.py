@@ -103,6 +103,10 @@ class Gathered:
         columns = self.recorded(table)
         return zip(*(columns.get(name, ()) for name in names), strict=True)
 
+    def has(self, table: str) -> bool:
+        """Whether a table has rows."""
+        return any(map(len, self.recorded(table).values()))
+
     def recorded(self, name: str) -> Columns:
         """The columns of a table; empty if it does not count as recorded."""
         return self.table(name) if name in self._rows else self._tables.get(name, {})

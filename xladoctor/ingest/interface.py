@@ -132,7 +132,7 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class ProcessRows:
-    """The rows of one process: its readers add some, and find those that others added before.
+    """The rows of one process, which its readers add.
 
     Attributes:
         process: its number in the tables.
@@ -171,25 +171,8 @@ class ProcessRows:
         count = len(next(iter(columns.values())))
         self.ingested.append(table, {"process": array("q", [self.process]) * count, **columns})
 
-    def has(self, table: str) -> bool:
-        """Whether rows were added one by one."""
-        return self.process in self.ingested.tables.get(table, {}).get("process", ())
-
     def of(self, table: str, *names: str) -> Iterator[tuple[Any, ...]]:
         """The rows that were added one by one, as tuples of these columns."""
         columns = self.ingested.tables.get(table, {})
         rows = zip(*(columns.get(name, ()) for name in ("process", *names)), strict=True)
         return (row[1:] for row in rows if row[0] == self.process)
-
-    def set(self, table: str, column: str, value: Any) -> None:
-        """Give a column this value in the rows that were added one by one."""
-        columns = self.ingested.tables.get(table, {})
-        for row, process in enumerate(columns.get("process", ())):
-            if process == self.process:
-                columns[column][row] = value
-
-    def batches(self, *tables: str) -> Iterator[tuple[str, Columns]]:
-        """The tables and columns of rows that were appended many at once."""
-        for table, columns in self.ingested.batches:
-            if table in tables and self.process in columns["process"][:1]:
-                yield table, columns

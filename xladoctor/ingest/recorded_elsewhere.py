@@ -8,17 +8,17 @@ files of a session on one clock.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.compiled_calls import NO_CALLS, counted_in_steps
-from xladoctor.ingest.compiler_log import add_process
 from xladoctor.ingest.compressed import PACKED, head_of
-from xladoctor.ingest.console_text import Text, add_logs, add_parts, read_text_file
+from xladoctor.ingest.console_text import Text, joined_logs, read_text_file
 from xladoctor.ingest.formats import compiler_file
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.gathered import Gathered
@@ -63,7 +63,7 @@ def read_elsewhere(
     Raises:
         IngestError: nothing can be read, or a file has no supported format.
     """
-    ingested = Ingested()
+    ingested, processes = Ingested(), _Processes()
     held: ByKind = {kind: [] for kind in Kind}
     texts: list[Text] = []
     for path in paths:
@@ -71,23 +71,32 @@ def read_elsewhere(
     traces = held[Kind.TRACE] if not held[Kind.TIMELINE] else []
     timelines = [*held[Kind.TIMELINE], *traces]
     read = [
-        _read(file, file in traces, ingested.of(number), progress)
+        _read(file, file in traces, processes, ingested.of(number), progress)
         for number, file in enumerate(timelines)
     ]
     nothing_else = not (texts or held[Kind.MODULE] or held[Kind.COMPILER])
-    if timelines and "process" not in ingested.tables and nothing_else:
+    if timelines and not processes and nothing_else:
         raise IngestError(ingested.notes, _EXPECTED_TIMELINE)
     if not timelines and nothing_else:
         why = ": its logs are empty" if any(map(_only_empty_logs, paths)) else ""
         raise IngestError(f"{_named(paths)}: nothing in it that can be read{why}", _EXPECTED)
-    add_texts(texts, read, ingested)
-    logged = _add_compilers_logs(held[Kind.COMPILER], read, ingested)
+    _add_texts(texts, read, processes, ingested)
+    logged = _add_compilers_logs(held[Kind.COMPILER], read, processes, ingested)
     for number, each in enumerate(read):
         if each.phases and number not in logged:
             counted_in_steps(each.phases, each.log)
             each.phases.move(ingested.of(number))
         each.log.move(ingested.of(number))
     _add_modules(held[Kind.MODULE], ingested)
+    _add_processes(processes, ingested)
+    return ingested
+
+
+def texts_alone(texts: Sequence[Text]) -> Ingested:
+    """All evidence in these texts, as evidence of one program."""
+    ingested, processes = Ingested(), _Processes()
+    _add_texts(texts, (), processes, ingested)
+    _add_processes(processes, ingested)
     return ingested
 
 
@@ -120,7 +129,7 @@ def _sort(path: Path, session: str | None, held: ByKind, ingested: Ingested) -> 
 
 
 def _add_compilers_logs(
-    files: list[Path], timelines: Sequence[Shown], ingested: Ingested
+    files: list[Path], timelines: Sequence[Shown], processes: _Processes, ingested: Ingested
 ) -> set[int]:
     """Add compilers' logs, each to the process of the one timeline with its rank or process id.
 
@@ -128,22 +137,22 @@ def _add_compilers_logs(
         the processes that have logs.
     """
     logged: set[int] = set()
-    table = ingested.tables.get("process", {})
-    origins = zip(table.get("pid", ()), table.get("rank", ()), strict=True)
-    processes: dict[int, _Origin] = dict(zip(table.get("process", ()), origins, strict=True))
+    origins: dict[int, _Origin] = {
+        number: (row["pid"], row["rank"]) for number, row in processes.items()
+    }
     others = count(len(timelines))
     for file in files:
         known = compiler_file(head_of(file))
         if known is None:  # the file has changed since it was recognised
             continue
         origin = known.process_id(file), rank_of(file)
-        number = _whose(origin, processes, len(timelines) == len(files) == 1)
+        number = _whose(origin, origins, len(timelines) == len(files) == 1)
         if number is None:
             number = next(others)
-            add_process(known.frontend, ingested.of(number), *origin)
+            processes.setdefault(number, _process(known.frontend, *origin))
             if timelines:
                 ingested.notes.append(f"{file}: {_no_timeline(origin)}; taken as another process")
-        processes.pop(number, None)
+        origins.pop(number, None)
         logged.add(number)
         shown = timelines[number] if number < len(timelines) else None
         made, frontend = known.read(file, shown.calls if shown else NO_CALLS, ingested)
@@ -151,10 +160,12 @@ def _add_compilers_logs(
             counted_in_steps(made, shown.log)
         made.move(ingested.of(number))
         if frontend:
-            ingested.of(number).set("process", "frontend", frontend)
+            processes[number]["frontend"] = frontend
     return logged
 
 
+#: Rows of ``process``, by number.
+_Processes = dict[int, dict[str, Any]]
 #: A process's id and its rank; None if unknown.
 _Origin = tuple[int | None, int | None]
 
@@ -196,7 +207,9 @@ def _add_modules(modules: list[Path], ingested: Ingested) -> None:
     add_dumped(modules, ingested.of(0 if process <= 1 else process))
 
 
-def add_texts(texts: Sequence[Text], timelines: Sequence[Shown], ingested: Ingested) -> None:
+def _add_texts(
+    texts: Sequence[Text], timelines: Sequence[Shown], processes: _Processes, ingested: Ingested
+) -> None:
     """Add texts to the timelines of the same program.
 
     With one timeline, texts belong to its process, except for lines that name another. With several
@@ -224,9 +237,11 @@ def add_texts(texts: Sequence[Text], timelines: Sequence[Shown], ingested: Inges
                 reported.add(number)
             parts.append((said, number))
         ingested.notes.extend(text.notes)
-    _add_logs(logs, timelines, ingested)
+    made = _joined_logs(logs, timelines)
     for said, number in parts:
-        add_parts(said, ingested.of(number))
+        _add_parts(said, made[number], processes, ingested.of(number))
+    for number, compilations in made.items():
+        compilations.move(ingested.of(number))
     for number in dict.fromkeys(number for _, number in parts):
         own = [part for said, of in parts if of == number for part in said]
         ingested.notes.extend(_disagreement(own, times[number : number + 1]))
@@ -234,14 +249,27 @@ def add_texts(texts: Sequence[Text], timelines: Sequence[Shown], ingested: Inges
         ingested.notes.append(_together(texts, times, len(numbers), len({n for _, n in parts})))
 
 
-def _add_logs(
-    logs: dict[int, list[GraphLog]], timelines: Sequence[Shown], ingested: Ingested
+def _add_parts(
+    parts: Sequence[TextPart], made: Gathered, processes: _Processes, rows: ProcessRows
 ) -> None:
+    for part in sorted(parts, key=lambda part: part.supplements):
+        if frontend := part.add(made, rows):
+            process = processes.setdefault(rows.process, _process(frontend))
+            if part.decides:
+                process["frontend"] = frontend
+
+
+def _joined_logs(
+    logs: dict[int, list[GraphLog]], timelines: Sequence[Shown]
+) -> defaultdict[int, Gathered]:
+    """The compilations of each process."""
+    made = defaultdict[int, Gathered](Gathered)
     for number, parts in logs.items():
         shown = timelines[number] if number < len(timelines) else None
         if parts or (shown and shown.times is not None):
             times, log = (shown.times or (), shown.log) if shown else ((), Gathered())
-            add_logs(parts, times, log, ingested.of(number))
+            made[number] = joined_logs(parts, times, log)
+    return made
 
 
 def _disagreement(parts: Sequence[TextPart], times: _Times) -> Iterator[str]:
@@ -273,7 +301,13 @@ def _together(texts: Sequence[Text], times: _Times, named: int, processes: int) 
     return f"{held}; taken {taken}"
 
 
-def _read(file: Path, for_viewers: bool, rows: ProcessRows, progress: Progress | None) -> Shown:
+def _read(
+    file: Path,
+    for_viewers: bool,
+    processes: _Processes,
+    rows: ProcessRows,
+    progress: Progress | None,
+) -> Shown:
     """Read a timeline, and add its process."""
     from xladoctor.ingest.timeline.read import TimelineFile, read_timeline
 
@@ -282,25 +316,35 @@ def _read(file: Path, for_viewers: bool, rows: ProcessRows, progress: Progress |
     for table, columns in shown.of_steps:
         rows.append(table, columns)
     if shown.described.get("events"):
-        _add_process(file, shown, rows)
+        processes[rows.process] = _process_of(file, shown)
     elif shown.described:  # it could be opened; if not, that is noted
         rows.notes.append(f"{file}: not a timeline, or one without events")
     return shown
 
 
-def _add_process(file: Path, shown: Shown, rows: ProcessRows) -> None:
+def _process_of(file: Path, shown: Shown) -> dict[str, Any]:
+    """The process of a timeline."""
     host, pid, rank = (shown.described[name] for name in ("host", "pid", "rank"))
     kinds = shown.device_kinds
-    rows.add(
-        "process",
-        pid=pid,
-        rank=rank_of(file) if rank is None else rank,
-        host=host or named_after(file) or file.name.removesuffix(PACKED).removesuffix(SUFFIX),
-        frontend=None,
-        device_kind=kinds[0] if kinds else None,
-        devices=len(kinds),
-        ended=True,
-    )
+    return {
+        **_process(None, pid, rank_of(file) if rank is None else rank),
+        "host": host or named_after(file) or file.name.removesuffix(PACKED).removesuffix(SUFFIX),
+        "device_kind": kinds[0] if kinds else None,
+        "devices": len(kinds),
+    }
+
+
+def _process(
+    frontend: str | None, pid: int | None = None, rank: int | None = None
+) -> dict[str, Any]:
+    """A process that is known only from what is in a log."""
+    known = {"pid": pid, "rank": rank, "host": None, "frontend": frontend}
+    return {**known, "device_kind": None, "devices": None, "ended": True}
+
+
+def _add_processes(processes: _Processes, ingested: Ingested) -> None:
+    for number, row in processes.items():
+        ingested.of(number).add("process", **row)
 
 
 def _only_empty_logs(path: Path) -> bool:

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.interface import ProcessRows
 
@@ -27,12 +28,14 @@ class TextPart(ABC):
             occur more than once.
         cumulative: whether it counts from the process's start, so that a second one is another
             process's.
+        decides: whether it is certain of what it says of the process's frontend.
         graphs: the log of graphs, if it is one.
     """
 
     NAME: ClassVar[str]
     supplements: ClassVar[bool] = False
     cumulative: ClassVar[bool] = False
+    decides: ClassVar[bool] = False
     graphs: GraphLog | None = None
 
     @property
@@ -46,8 +49,17 @@ class TextPart(ABC):
         return None
 
     @abstractmethod
-    def add(self, rows: ProcessRows) -> None:
-        """Fill the tables of a process, except for those of ``graphs``."""
+    def add(self, made: Gathered, rows: ProcessRows) -> str | None:
+        """Fill the tables of a process, except for those of ``graphs``.
+
+        Args:
+            made: has ``compilation`` as the process's other evidence shows it, which may be
+                completed, or filled if that has none.
+            rows: the other tables.
+
+        Returns:
+            the process's frontend, if nothing else says.
+        """
 
 
 class TextReader(ABC):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from xladoctor.ingest.compiler_log import CompilerLog, add_process
+from xladoctor.ingest.compiler_log import CompilerLog
 from xladoctor.ingest.frames import NOWHERE, CallSite
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import ProcessRows
 
 _LONGEST = 1_000  # characters of a text
@@ -42,11 +43,11 @@ class WarningLog(CompilerLog):
         """Count a warning."""
         self.warnings[LoggedWarning(kind, text.strip()[:_LONGEST], site)] += 1
 
-    def add(self, rows: ProcessRows) -> None:
+    def add(self, made: Gathered, rows: ProcessRows) -> str | None:
         """Fill ``logged_warning``."""
-        add_process(self.frontend, rows)
         for warning, count in self.warnings.items():
             add_warning(warning, rows, count)
+        return self.frontend
 
 
 def add_warning(warning: LoggedWarning, rows: ProcessRows, count: int = 1) -> None:

@@ -18,8 +18,9 @@ from xladoctor.frontends.jax.ingest.compile_log import CompileLog
 from xladoctor.ingest.compiler_log import compilation
 from xladoctor.ingest.console_text import read_text
 from xladoctor.ingest.frames import CallSite
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested, IngestError
-from xladoctor.ingest.recorded_elsewhere import add_texts
+from xladoctor.ingest.recorded_elsewhere import texts_alone
 
 #: A function that is compiled twice; the explanation of the second is left to fill in.
 LOG = """epoch 1
@@ -43,9 +44,7 @@ MISS = """TRACING CACHE MISS at /app/train.py:23:15 (train):
 
 
 def read(text: str) -> Ingested:
-    ingested = Ingested()
-    add_texts([read_text(io.BytesIO(text.encode()), "out.log")], [], ingested)
-    return ingested
+    return texts_alone([read_text(io.BytesIO(text.encode()), "out.log")])
 
 
 def table(ingested: Ingested, name: str, *columns: str) -> list[tuple[Any, ...]]:
@@ -287,12 +286,11 @@ def beside(*timed: tuple[str, int]) -> Ingested:
     log = CompileLog()
     for line in LOG.format(explained=MISS).splitlines():
         log.take(line)
-    ingested = Ingested()
-    ingested.add("process", process=0, frontend=None)
+    ingested, made = Ingested(), Gathered()
     for index, (function, duration) in enumerate(timed):
-        ingested.of(0).add(
+        made.add_row(
             "compilation",
-            **compilation(
+            compilation(
                 index,
                 "call",
                 0,
@@ -300,7 +298,8 @@ def beside(*timed: tuple[str, int]) -> Ingested:
                 duration_ns=duration,
             ),
         )
-    log.add(ingested.of(0))
+    log.add(made, ingested.of(0))
+    made.move(ingested.of(0))
     return ingested
 
 
@@ -354,6 +353,6 @@ def test_any_lines_are_taken_or_left(lines: list[str]) -> None:
     log = CompileLog()
     for line in lines:
         log.take(line)
-    ingested = Ingested()
-    log.add(ingested.of(0))
-    assert len(rows(ingested.tables["compilation"])) == len(log.compilations)
+    made = Gathered()
+    log.add(made, Ingested().of(0))
+    assert len(rows(made.recorded("compilation"))) == len(log.compilations)

@@ -15,8 +15,9 @@ from xladoctor.diagnosis.pack import load_rules
 from xladoctor.doctor import load_evidence
 from xladoctor.frontends.jax.ingest.transfer_log import TransferLog
 from xladoctor.ingest.console_text import read_text
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested, IngestError
-from xladoctor.ingest.recorded_elsewhere import add_texts
+from xladoctor.ingest.recorded_elsewhere import texts_alone
 
 LOGGED = (
     "W0506 07:08:09.012345   77 guard_lib.cc:125] host-to-device transfer:"
@@ -33,8 +34,7 @@ jaxlib.xla_extension.XlaRuntimeError: INVALID_ARGUMENT: Disallowed host-to-devic
 
 
 def transfers(text: str) -> list[tuple[object, ...]]:
-    ingested = Ingested()
-    add_texts([read_text(io.BytesIO(text.encode()), "out.log")], [], ingested)
+    ingested = texts_alone([read_text(io.BytesIO(text.encode()), "out.log")])
     return [
         (row["direction"], row["dtype"], row["shape"], row["file"], row["line"])
         for row in rows(ingested.tables["transfer"])
@@ -85,7 +85,7 @@ def test_any_text_is_taken_or_left(text: str) -> None:
     log = TransferLog()
     for line in ("host-to-device transfer: " + text).splitlines():
         log.take(line)
-    log.add(Ingested().of(0))
+    log.add(Gathered(), Ingested().of(0))
 
 
 @pytest.mark.parametrize(

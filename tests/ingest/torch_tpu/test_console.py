@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from xladoctor.evidence.schema import TABLES
 from xladoctor.frontends.torch_tpu.ingest.console import ConsoleLog
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.recorded_elsewhere import read_elsewhere
 
@@ -169,7 +170,7 @@ def test_any_order_of_lines_is_read(lines: list[str]) -> None:
             log.take(line)
     ingested = Ingested()
     if log.has_records:
-        log.add(ingested.of(0))
+        log.add(Gathered(), ingested.of(0))
 
     warned = sum("<TorchTpu/Performance/" in line for line in lines)
     failed = sum("Handshake failed for rank" in line for line in lines)

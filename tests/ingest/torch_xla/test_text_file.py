@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support import rows
 from xladoctor.ingest.console_text import read_text, read_text_file
 from xladoctor.ingest.interface import Ingested, IngestError
-from xladoctor.ingest.recorded_elsewhere import add_texts
+from xladoctor.ingest.recorded_elsewhere import texts_alone
 
 HERE = Path(__file__).parent
 LOG = (HERE / "analysis_logs" / "torch_xla_2.9.log").read_bytes()
@@ -37,9 +37,7 @@ pt-xla-profiler: ExecuteTime too slow: longest instance took 31s000ms000.000us. 
 
 
 def read(data: bytes) -> Ingested:
-    ingested = Ingested()
-    add_texts([read_text(io.BytesIO(data), "report.txt")], [], ingested)
-    return ingested
+    return texts_alone([read_text(io.BytesIO(data), "report.txt")])
 
 
 def counters(ingested: Ingested) -> dict[str, int]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
+from xladoctor.ingest.compiler_log import CompilerLog, compilation
 from xladoctor.ingest.formats import Formats
 from xladoctor.ingest.frames import NOWHERE
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import ProcessRows
 
 _LINE = re.compile(r"toyarrays: compiled (\w+) in (\d{1,9}) ms")
@@ -29,13 +30,13 @@ class _Log(CompilerLog):
             self._made.append((match[1], int(match[2])))
         return match is not None
 
-    def add(self, rows: ProcessRows) -> None:
-        add_process("toyarrays", rows)
+    def add(self, made: Gathered, rows: ProcessRows) -> str:
         for number, (name, milliseconds) in enumerate(self._made):
             before = sum(other == name for other, _ in self._made[:number])
             ns = milliseconds * 1_000_000
             row = compilation(number, name, before, NOWHERE, duration_ns=ns)
-            rows.add("compilation", **row)
+            made.add_row("compilation", row)
+        return "toyarrays"
 
 
 FORMATS = Formats(expected=("what toyarrays logs (TOYARRAYS_LOG=1)",), logs=(_Log,))

@@ -15,15 +15,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from xladoctor.frontends.jax.ingest.alignment import first_of
+from xladoctor.ingest.compilations import cause_of
 from xladoctor.ingest.compiler_log import (
     CompilerLog,
-    add_process,
     compilation,
     key_change,
     note_few,
 )
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
-from xladoctor.ingest.interface import ProcessRows
+from xladoctor.ingest.gathered import Gathered
+from xladoctor.ingest.interface import Columns, ProcessRows
 from xladoctor.quantities import nanoseconds
 from xladoctor.recording.bootstrap._xladoctor.jax.assignments import Place
 from xladoctor.recording.bootstrap._xladoctor.jax.keys import Change
@@ -269,17 +270,17 @@ class CompileLog(CompilerLog):
                 best = number, changes
         return best
 
-    def add(self, rows: ProcessRows) -> None:
+    def add(self, made: Gathered, rows: ProcessRows) -> str | None:
         """Fill the process's tables of compilations and of what was new in them.
 
         If a timeline has compilations that can be matched, they get the line and cause.
         """
         self._finish()
         rows.table("compilation")
-        if timed := list(rows.of("compilation", "via", "duration_ns")):
+        if timed := list(made.of("compilation", "via", "duration_ns")):
             first = first_of(
                 [(function, took or 0) for function, took in timed],
-                [(made.name, made.duration_ns or 0) for made in self.compilations],
+                [(each.name, each.duration_ns or 0) for each in self.compilations],
             )
             if first is None:
                 rows.notes.append(
@@ -288,32 +289,29 @@ class CompileLog(CompilerLog):
                     " and causes"
                 )
             else:
-                self._place(first, rows)
-            return
-        add_process(FRONTEND, rows)
-        for number, made in enumerate(self.compilations):
-            columns = {"cached": made.cached or None, "duration_ns": made.duration_ns}
-            row = compilation(number, made.name, made.ordinal, made.site, **columns)
-            rows.add("compilation", **row)
+                self._place(first, made.table("compilation"), rows)
+            return None
+        for number, each in enumerate(self.compilations):
+            columns = {"cached": each.cached or None, "duration_ns": each.duration_ns}
+            row = compilation(number, each.name, each.ordinal, each.site, **columns)
+            made.add_row("compilation", row)
         self._add_changes(dict(enumerate(range(len(self.compilations)))), rows)
         note_few(len(self.compilations), rows)
+        return FRONTEND
 
-    def _place(self, first: int, rows: ProcessRows) -> None:
-        """Give rows of ``compilation`` the lines of their records, from this number on in the log.
+    def _place(self, first: int, table: Columns, rows: ProcessRows) -> None:
+        """Give a timeline's compilations the lines of their records, from this one on in the log.
 
         A function compiled before the timeline was also called before it: its warm-up is over.
         """
-        table = rows.ingested.tables["compilation"]
-        own = [row for row, process in enumerate(table["process"]) if process == rows.process]
         before = Counter(each.name for each in self.compilations[:first])
-        for number, row in enumerate(own, first):
-            made = self.compilations[number]
+        for row, made in enumerate(self.compilations[first:][: len(table["index"])]):
             if made.site is not NOWHERE:
                 for name in made.site.columns().keys() - {"via"}:
                     table[name][row] = getattr(made.site, name)
-            table["cause"][row] = f"jit({made.name})"
+            table["cause"][row] = cause_of(made.name)
             table["ordinal"][row] = (table["ordinal"][row] or 0) + before[made.name]
-        self._add_changes(dict(enumerate((table["index"][row] for row in own), first)), rows)
+        self._add_changes(dict(enumerate(table["index"], first)), rows)
 
     def _add_changes(self, indices: Mapping[int, int], rows: ProcessRows) -> None:
         """Fill ``key_change`` of these compilations, by their numbers in the log."""

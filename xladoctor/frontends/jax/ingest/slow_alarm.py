@@ -15,8 +15,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
+from xladoctor.ingest.compiler_log import CompilerLog, compilation
 from xladoctor.ingest.frames import NOWHERE, CallSite
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.warning_log import LoggedWarning, add_warning
 from xladoctor.quantities import duration, nanoseconds
@@ -150,12 +151,11 @@ class SlowAlarm(CompilerLog):
             slow.seconds, slow.ended = took, True
             self._open = [each for each in self._open if each is not slow]
 
-    def add(self, rows: ProcessRows) -> None:
+    def add(self, made: Gathered, rows: ProcessRows) -> str | None:
         """Fill ``compilation``, unless another log has the process's compilations."""
         rows.table("compilation")
-        if rows.has("compilation"):
-            return
-        add_process(FRONTEND, rows)
+        if made.has("compilation"):
+            return None
         self._end()
         earlier: Counter[str] = Counter()
         modules = [(each, each.module) for each in self._slow if each.module]
@@ -163,8 +163,9 @@ class SlowAlarm(CompilerLog):
             name = re.sub(r"^jit_|\.\d+$", "", module)
             took = nanoseconds(each.seconds) if each.ended else None
             row = compilation(number, name, earlier[name], NOWHERE, duration_ns=took)
-            rows.add("compilation", **row)
+            made.add_row("compilation", row)
             if not each.ended:
                 least = f"compiling {name} took at least {duration(each.seconds)}"
                 add_warning(LoggedWarning("slow compilation", least), rows)
             earlier[name] += 1
+        return FRONTEND

@@ -11,8 +11,9 @@ import re
 from collections import deque
 from dataclasses import dataclass
 
-from xladoctor.ingest.compiler_log import CompilerLog, add_process
+from xladoctor.ingest.compiler_log import CompilerLog
 from xladoctor.ingest.frames import NOWHERE, TRACED, CallSite, Folders, Frame
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import ProcessRows
 
 FRONTEND = "jax"
@@ -87,10 +88,9 @@ class TransferLog(CompilerLog):
         direction = _DIRECTIONS.get((match[2], match[3]), "to_host")
         self._transfers.append(_Transfer(direction, dtype, shape, site))
 
-    def add(self, rows: ProcessRows) -> None:
+    def add(self, made: Gathered, rows: ProcessRows) -> str | None:
         """Fill ``transfer``."""
         self._close()
-        add_process(FRONTEND, rows)
         placed = [each for each in self._transfers if each.site is not NOWHERE]
         sites = {(each.dtype, each.shape): each.site for each in placed}
         for each in self._transfers:
@@ -104,3 +104,4 @@ class TransferLog(CompilerLog):
                 dtype=each.dtype,
                 **site.columns(),
             )
+        return FRONTEND

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 
 from xladoctor.facts.graphs import UNNAMED
 from xladoctor.frontends.torch.ingest.text_records import FOLDERS, FRONTEND, Break
-from xladoctor.ingest.compiler_log import CompilerLog, add_process
+from xladoctor.ingest.compiler_log import CompilerLog
 from xladoctor.ingest.frames import TRACED, Frame
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import ProcessRows
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks
 
@@ -129,14 +130,14 @@ class BreakReport(CompilerLog):
             Break("", stack[0].function, site, why, hint, intended),
         )
 
-    def add(self, rows: ProcessRows) -> None:
+    def add(self, made: Gathered, rows: ProcessRows) -> str | None:
         """Fill ``graph_break`` for a process."""
         self._finish()
-        add_process(FRONTEND, rows)
         rows.table("graph_break")
         for found in self._breaks.values():
             if not found.intended:
                 rows.add("graph_break", **found.row(found.function or UNNAMED))
+        return FRONTEND
 
 
 def _frame(match: re.Match[str]) -> Frame:

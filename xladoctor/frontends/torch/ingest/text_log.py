@@ -33,12 +33,12 @@ from xladoctor.frontends.torch.ingest.text_records import (
 )
 from xladoctor.ingest.compiler_log import (
     CompilerLog,
-    add_process,
     compilation,
     key_change,
     note_few,
 )
 from xladoctor.ingest.frames import NOWHERE, CallSite, Frame
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import ProcessRows
 from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
 
@@ -217,22 +217,22 @@ class TextLog(CompilerLog):
         limits[-1].aborts = True
         return True
 
-    def add(self, rows: ProcessRows) -> None:
+    def add(self, made: Gathered, rows: ProcessRows) -> str | None:
         """Fill the tables of a process. If other evidence has compilations of the process, perhaps
         by another compiler, only breaks and limits are added.
         """
         self.finish()
         self._adopt()
-        counted = any(map(rows.has, ("compilation", "metric", "counter")))
-        if not counted:
-            add_process(FRONTEND, rows)
-            if any(each.numbers for each in self._functions.values()):
-                self._add_compilations(rows)
+        counts = [*rows.of("metric", "name"), *rows.of("counter", "name")]
+        counted = made.has("compilation") or bool(counts)
+        if not counted and any(each.numbers for each in self._functions.values()):
+            self._add_compilations(made, rows)
         if self._breaks:
             self._add_breaks(rows)
         for function in self._functions.values():
             if function.limit:
                 self._add_limit(function, function.limit, rows)
+        return None if counted else FRONTEND
 
     def _add_breaks(self, rows: ProcessRows) -> None:
         rows.table("graph_break")
@@ -253,7 +253,7 @@ class TextLog(CompilerLog):
         row = limit.row(function.name, ordinal, change, used, function.site)
         rows.add("compile_limit", **row, **function.site.columns())
 
-    def _add_compilations(self, rows: ProcessRows) -> None:
+    def _add_compilations(self, made: Gathered, rows: ProcessRows) -> None:
         rows.table("compilation", "key_change")
         first = 0  # a function's first number; several runs in one log reuse numbers
         for function in self._functions.values():
@@ -266,7 +266,7 @@ class TextLog(CompilerLog):
                 if change and change.what == "function" and function.is_wrapper:
                     reason, ordinal = None, 0  # another function, which the log does not name
                 row = compilation(index, function.name, ordinal, function.site, compile_id=number)
-                rows.add("compilation", **row)
+                made.add_row("compilation", row)
                 ordinal += 1
                 if reason and change:
                     used = used_at(reason, files, FOLDERS)

@@ -19,8 +19,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from xladoctor.ingest.compiler_log import add_process
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.warning_log import WarningLog, add_warning
 from xladoctor.quantities import whole_number
@@ -48,6 +48,7 @@ class ConsoleLog(WarningLog):
     """Collects the messages of one process."""
 
     NAME = "TorchTPU's messages"
+    decides = True
     LACKING = (
         "messages of TorchTPU, but neither a warning about performance nor the statistics that it"
         " prints at exit, which TF_CPP_MIN_LOG_LEVEL=0 shows"
@@ -105,10 +106,8 @@ class ConsoleLog(WarningLog):
         (re.compile(rf"({'|'.join(_PLAIN)}).*"), _plain),
     )
 
-    def add(self, rows: ProcessRows) -> None:
+    def add(self, made: Gathered, rows: ProcessRows) -> str | None:
         """Fill ``counter`` and ``logged_warning``."""
-        add_process(FRONTEND, rows)
-        rows.set("process", "frontend", FRONTEND)
         counts = sum((Counter(block) for block in self._blocks), Counter[str]())
         for name, value in counts.items():
             rows.add("counter", name=name, value=value)
@@ -129,3 +128,4 @@ class ConsoleLog(WarningLog):
                 rows.notes.append(f"TorchTPU warns of wrong results: {warning.text}")
             else:
                 add_warning(warning, rows, count)
+        return FRONTEND

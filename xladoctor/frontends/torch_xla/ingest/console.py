@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 from xladoctor.frontends.torch_xla.ingest.metrics_figures import parse_duration_ns
 from xladoctor.ingest.frames import Folders, Frame, frame_in
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.text_reader import TextPart
 
@@ -107,7 +108,7 @@ class Console(TextPart):
             return False
         return True
 
-    def add(self, rows: ProcessRows) -> None:
+    def add(self, made: Gathered, rows: ProcessRows) -> str | None:
         """Append to ``metric`` and ``counter`` what a metrics report has not provided already."""
         rows.table("metric", "counter")
         metrics, counters = (
@@ -125,6 +126,7 @@ class Console(TextPart):
         for name in {**counted, **self.operators}:
             if name not in counters:
                 rows.add("counter", name=name, value=counted.get(name))
+        return None
 
     def _add_places(self, rows: ProcessRows) -> dict[str, int]:
         """Fill ``fallback``; return how often each operator ran, if blocks name it."""

@@ -19,6 +19,7 @@ from xladoctor.frontends.torch_xla.ingest.metrics_report import (
     ReportSection,
 )
 from xladoctor.frontends.torch_xla.ingest.report_tables import add_metrics
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.text_reader import TextPart, TextReader, source_of
@@ -49,11 +50,12 @@ class _Report(TextPart):
         counts = [metric.total_samples for metric in metrics if metric.total_samples is not None]
         return counts[-1] if counts else None
 
-    def add(self, rows: ProcessRows) -> None:
+    def add(self, made: Gathered, rows: ProcessRows) -> str | None:
         counters = add_metrics(self._newest, rows, self._before)
         rows.table("counter")
         for name, value in counters.items():
             rows.add("counter", name=name, value=value)
+        return None
 
 
 class _Graphs(TextPart):
@@ -74,8 +76,9 @@ class _Graphs(TextPart):
         """The number of compilations: their blocks."""
         return sum(block.kind == "compilation" for block in self.graphs.blocks)
 
-    def add(self, rows: ProcessRows) -> None:
-        """Fill the tables of graphs."""
+    def add(self, made: Gathered, rows: ProcessRows) -> str | None:
+        """Nothing: its graphs are added with those of other logs."""
+        return None
 
 
 class _Dump(_Graphs):
