@@ -21,6 +21,7 @@ class _Derived(Fact, source="derived", files=TIMELINE_FILES): ...
 class TimelineStep(
     _Derived,
     example="SELECT step, duration_ns, wait_ns, tracing_ns FROM timeline_step WHERE steady",
+    kept=True,
 ):
     """A step of the timeline, and what the loop's thread did in it; the parts exclude each
     other and add up to the duration.
@@ -132,7 +133,9 @@ class DeviceExecution(
     ]
 
 
-class Device(_Derived, example="SELECT name, busy_ns / (busy_ns + idle_ns) AS busy FROM device"):
+class Device(
+    _Derived, example="SELECT name, busy_ns / (busy_ns + idle_ns) AS busy FROM device", kept=True
+):
     """A device in the timeline."""
 
     device: Annotated[Number, "number of the device in its process, from 0"]
@@ -144,7 +147,9 @@ class Device(_Derived, example="SELECT name, busy_ns / (busy_ns + idle_ns) AS bu
     idle_ns: Annotated[Duration, "the rest"]
 
 
-class DeviceStep(_Derived, example="SELECT step, busy_ns, idle_input_ns FROM device_step"):
+class DeviceStep(
+    _Derived, example="SELECT step, busy_ns, idle_input_ns FROM device_step", kept=True
+):
     """A device in a step: busy, and what the loop's thread did while it was idle; the parts add
     up to the step.
     """
@@ -202,6 +207,7 @@ class DeviceOp(
 class Collective(
     _Derived,
     example="SELECT hlo_op, sum(duration_ns) AS ns FROM collective GROUP BY hlo_op ORDER BY 2 DESC",
+    kept=True,
 ):
     """A collective operation of a device in a step, all its executions there together. Of one that
     is begun early, the wait for its end counts.

@@ -41,6 +41,7 @@ class DataWait(
     Fact,
     listed=True,
     source="steps.jsonl",
+    kept=True,
     example="SELECT sum(duration_ns) / sum(count) AS ns_a_batch FROM data_wait",
 ):
     """Waiting for the next batch."""

@@ -29,6 +29,7 @@ class Compilation(
     source="analysis log, step log, timeline",
     files=("steps.jsonl", "analysis*.log"),
     example="SELECT index, file, line, duration_ns FROM compilation ORDER BY duration_ns DESC",
+    kept=True,
 ):
     """One compilation."""
 
@@ -57,6 +58,7 @@ class Launch(
     _CallSites,
     listed=True,
     example="SELECT file, line, count FROM launch WHERE steps = 0 ORDER BY count DESC",
+    kept=True,
 ):
     """A call site that launched graphs, in frameworks without barriers."""
 
@@ -85,7 +87,9 @@ class ReadOrigin(
 
 
 class CompilePhase(
-    _StepLog, example="SELECT phase, sum(duration_ns) AS ns FROM compile_phase GROUP BY phase"
+    _StepLog,
+    example="SELECT phase, sum(duration_ns) AS ns FROM compile_phase GROUP BY phase",
+    kept=True,
 ):
     """What a part of compiling took alone, where the framework tells."""
 

@@ -97,6 +97,7 @@ class SourceLine(
     Fact,
     process=False,
     source="call_sites.json",
+    kept=True,
     example="SELECT file, line, text FROM source_line",
 ):
     """Text of the named lines as they ran."""
@@ -135,6 +136,7 @@ class Recompilation(
     source="derived",
     files=("steps.jsonl", "analysis*.log", "modules*.xplane.pb", "*.xplane.pb"),
     example="SELECT index, kind, was, now, file, line FROM recompilation",
+    kept=True,
 ):
     """Why a call site compiled again: its graph against the most similar one that it compiled
     before.

@@ -40,7 +40,7 @@ class ModulesFile(Fact):
     numbered: Annotated[bool, "whether the number of a module is that of its compilation"] = False
 
 
-class Process(_Process, example="SELECT process, rank, device_kind, ended FROM process"):
+class Process(_Process, example="SELECT process, rank, device_kind, ended FROM process", kept=True):
     """A captured process."""
 
     pid: Annotated[Identity, "process id"]
@@ -101,14 +101,18 @@ class Process(_Process, example="SELECT process, rank, device_kind, ended FROM p
     ] = {}  # noqa: RUF012 - never changed
 
 
-class Version(_Process, example="SELECT package, version FROM version WHERE package = 'python'"):
+class Version(
+    _Process, example="SELECT package, version FROM version WHERE package = 'python'", kept=True
+):
     """A package of a captured process."""
 
     package: Annotated[str, "its name; python for the interpreter"]
     version: Annotated[str, "its version"]
 
 
-class CaptureFault(Fact, source="faults.log", example="SELECT text, log FROM capture_fault"):
+class CaptureFault(
+    Fact, source="faults.log", kept=True, example="SELECT text, log FROM capture_fault"
+):
     """A fault of the capture itself, which switched it off."""
 
     text: Annotated[str, "what it was"]

@@ -27,6 +27,7 @@ class Step(
     source="steps.jsonl, else the timeline",
     files=("steps.jsonl",),
     example="SELECT index, duration_ns / 1e6 AS ms, compilations FROM step WHERE NOT tail",
+    kept=True,
 ):
     """What a thread did between two barriers that launched work."""
 
@@ -160,7 +161,10 @@ class JudgedPart(
 
 
 class StepPeriod(
-    Fact, source="steps.jsonl", example="SELECT process, thread, barriers FROM step_period"
+    Fact,
+    source="steps.jsonl",
+    kept=True,
+    example="SELECT process, thread, barriers FROM step_period",
 ):
     """How many barriers make one iteration."""
 

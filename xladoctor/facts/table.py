@@ -39,6 +39,7 @@ class Table(NamedTuple):
         source: what it is read from.
         files: patterns of the files that have rows of it.
         example: a query that shows what it is good for.
+        kept: whether it is kept as it is of each host of a pod with many.
     """
 
     text: str
@@ -46,6 +47,7 @@ class Table(NamedTuple):
     columns: dict[str, Column]
     files: tuple[str, ...]
     example: str
+    kept: bool = False
 
 
 class Field(NamedTuple):
@@ -159,5 +161,10 @@ def _table(fact: type[Fact]) -> Table:
     about = fact.about
     text = " ".join((fact.__doc__ or "").split()).removesuffix(".")
     return Table(
-        text[:1].lower() + text[1:], about.source, columns(fact), about.files, about.example
+        text[:1].lower() + text[1:],
+        about.source,
+        columns(fact),
+        about.files,
+        about.example,
+        about.kept,
     )

@@ -20,6 +20,7 @@ class _Decoded(Fact, source=".xplane.pb", files=TIMELINE_FILES): ...
 class CaptureWindow(
     Fact,
     source="process.json",
+    kept=True,
     example="SELECT session, steps, ended_by, bytes FROM capture_window",
 ):
     """A period that the profiler recorded."""
@@ -48,7 +49,9 @@ class CaptureWindow(
     ] = 0
 
 
-class Timeline(_Decoded, example="SELECT file, events, complete, steps_from FROM timeline"):
+class Timeline(
+    _Decoded, example="SELECT file, events, complete, steps_from FROM timeline", kept=True
+):
     """A captured timeline (an XSpace)."""
 
     host: Annotated[str, "name of the machine, as the timeline or its file says"]

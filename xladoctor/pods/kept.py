@@ -23,27 +23,6 @@ from xladoctor.errors import XladoctorError
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.schema import TABLES
 
-#: Tables that are kept as they are.
-_WHOLE = (
-    "process",
-    "version",
-    "capture_fault",
-    "capture_window",
-    "timeline",
-    "timeline_step",
-    "step",
-    "step_period",
-    "data_wait",
-    "outlier",
-    "compilation",
-    "compile_phase",
-    "recompilation",
-    "launch",
-    "device",
-    "device_step",
-    "collective",
-    "source_line",
-)
 #: Tables that are cut or added up, by the query that does so.
 _REDUCED = {
     "hlo_module": """
@@ -80,7 +59,7 @@ _REDUCED = {
         ) <= 300
     """,
 }
-KEPT = (*_WHOLE, *_REDUCED)
+KEPT = (*(name for name, table in TABLES.items() if table.kept), *_REDUCED)
 
 
 @dataclass(frozen=True, slots=True)

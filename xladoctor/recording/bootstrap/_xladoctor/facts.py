@@ -86,6 +86,7 @@ class About(NamedTuple):
         source: where the table's rows come from; empty where it has no table.
         files: patterns of the files whose rows it has, by default the source.
         example: a query that shows what the table is good for.
+        kept: whether the table is kept as it is of each host of a pod with many.
         listed: whether a record is no object, but a list: the site if there is one, then the other
             fields in their order.
     """
@@ -95,6 +96,7 @@ class About(NamedTuple):
     files: tuple[str, ...] = ()
     example: str = ""
     process: bool = True
+    kept: bool = False
     listed: bool = False
 
 
@@ -128,6 +130,7 @@ class Outlier(
     Fact,
     event="outlier",
     source="steps.jsonl",
+    kept=True,
     example="SELECT step, duration_ns / typical_ns AS times FROM outlier ORDER BY times DESC",
 ):
     """A step that took much longer than usual without compiling or saving."""
