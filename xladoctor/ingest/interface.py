@@ -77,24 +77,16 @@ class Interned:
 
 
 @dataclass(slots=True)
-class Ingested:
-    """Rows for the evidence tables, with what could not be read.
+class Losses:
+    """What could not be read. See :class:`Notes`.
 
     Attributes:
-        tables: table name -> columns. A table that is present was *recorded and readable*, even if
-            it is empty; an absent one was not, so that nothing follows from its absence.
-        batches: more rows of these tables, as given to :meth:`append`.
-        lazy: table name -> functions that return its columns, one for each process. For tables too
-            large to build unless queried; such a table is in neither of the two above.
         notes: what was cut, skipped or unreadable, each with path and position.
         lost: the notes on losses that leave too much of what the program did unknown.
         more_lost: how many more losses there are, which have no notes.
         cut: tables that lack recorded rows, each with the first note that says so.
     """
 
-    tables: dict[str, Columns] = field(default_factory=dict)
-    batches: list[tuple[str, Columns]] = field(default_factory=list)
-    lazy: dict[str, list[Callable[[], Columns]]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     more_lost: int = 0
@@ -109,6 +101,23 @@ class Ingested:
             self.more_lost += 1
         for table in tables:
             self.cut.setdefault(table, note)
+
+
+@dataclass(slots=True)
+class Ingested(Losses):
+    """Rows for the evidence tables, with what could not be read.
+
+    Attributes:
+        tables: table name -> columns. A table that is present was *recorded and readable*, even if
+            it is empty; an absent one was not, so that nothing follows from its absence.
+        batches: more rows of these tables, as given to :meth:`append`.
+        lazy: table name -> functions that return its columns, one for each process. For tables too
+            large to build unless queried; such a table is in neither of the two above.
+    """
+
+    tables: dict[str, Columns] = field(default_factory=dict)
+    batches: list[tuple[str, Columns]] = field(default_factory=list)
+    lazy: dict[str, list[Callable[[], Columns]]] = field(default_factory=dict)
 
     def table(self, name: str) -> Columns:
         """The columns of a table, which from now on counts as recorded, even if empty."""

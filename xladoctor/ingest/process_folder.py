@@ -45,8 +45,8 @@ def read_process(
     ended_ns: int | None = None,
     stopped: bool = False,
     asked_for: bool = False,
-) -> bool:
-    """Everything that a process, even a running one, left; False if it used no device.
+) -> Process | None:
+    """Everything that a process, even a running one, left; None if it used no device.
 
     Args:
         folder: its own, below the run directory.
@@ -62,7 +62,7 @@ def read_process(
     active = lines.exists() and lines.stat().st_size > 0  # a process cut short never said so
     if record is None or not (record.used_device or active):
         _note_fault(folder, rows)
-        return False
+        return None
     sites = _read_sites(folder / "call_sites.json", rows)
     folders = _folders(record, sites)
     add_process(record, folder, stopped, rows)
@@ -85,7 +85,7 @@ def read_process(
     made.move(rows)
     read_run_queue(folder / "processor.jsonl", rows)
     _add_report(formats, folder, record, step_log.logged if step_log else Logged(), shown, rows)
-    return True
+    return record
 
 
 def _note_fault(folder: Path, noted: Notes) -> None:

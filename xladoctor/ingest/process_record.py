@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from xladoctor.facts.run import Process
@@ -10,7 +11,7 @@ from xladoctor.facts.timeline import CaptureWindow
 from xladoctor.foreign import quoted
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.fact_rows import row
-from xladoctor.ingest.interface import Ingested, Notes, ProcessRows
+from xladoctor.ingest.interface import Notes, ProcessRows
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.regular import defect, read_text
 from xladoctor.ingest.run_records import DamagedRecord, read_record
@@ -169,23 +170,24 @@ def without_jumps(record: Process, folder: Path, timeline: Path, noted: Notes) -
     return None
 
 
-def note_windows_closed_early(limit: object, path: Path, ingested: Ingested) -> None:
+def note_windows_closed_early(
+    limit: object, path: Path, records: Iterable[Process], noted: Notes
+) -> None:
     """Note timelines that were ended for their size although their files are far from the limit.
 
     While recording, the size is estimated from the memory of the process.
 
     Args:
         limit: ``trace_bytes`` of the run's options.
-        ingested: the tables, which get the note.
+        records: of the run's processes.
     """
-    windows = ingested.tables.get("capture_window", {})
-    columns = (windows.get(name, ()) for name in ("ended_by", "bytes", "steps"))
-    for ended_by, size, steps in zip(*columns, strict=True):
-        if ended_by != "size limit" or not steps or size is None or not isinstance(limit, int):
+    for window in (window for record in records for window in record.windows):
+        size = window.bytes
+        if window.ended_by != "size limit" or not window.steps or size is None:
             continue
-        if size < _FAR * limit:
-            ingested.notes.append(
-                f"{path}: the timeline ended after {steps} steps, at {size / 1e6:.0f} of the"
+        if isinstance(limit, int) and size < _FAR * limit:
+            noted.notes.append(
+                f"{path}: the timeline ended after {window.steps} steps, at {size / 1e6:.0f} of the"
                 f" {limit / 1e6:.0f} MB of --trace-bytes: its size is judged by how much memory the"
                 " process takes meanwhile. A larger --trace-bytes gives more steps"
             )

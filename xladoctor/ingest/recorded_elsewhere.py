@@ -24,7 +24,7 @@ from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.hlo.dump import add_dumped
-from xladoctor.ingest.interface import Ingested, IngestError, ProcessRows, Progress
+from xladoctor.ingest.interface import Ingested, IngestError, Notes, ProcessRows, Progress
 from xladoctor.ingest.recognition import (
     SUFFIX,
     ByKind,
@@ -100,7 +100,7 @@ def texts_alone(texts: Sequence[Text]) -> Ingested:
     return ingested
 
 
-def _sort(path: Path, session: str | None, held: ByKind, ingested: Ingested) -> Iterator[Text]:
+def _sort(path: Path, session: str | None, held: ByKind, noted: Notes) -> Iterator[Text]:
     """Add a path's files to ``held`` by kind, and read the texts.
 
     A text that the user named must contain evidence; in a directory, others are skipped.
@@ -115,14 +115,14 @@ def _sort(path: Path, session: str | None, held: ByKind, ingested: Ingested) -> 
             yield read_text_file(path)
         return
     below = files_in(path)
-    held[Kind.TIMELINE] += of_one_session(path, below[Kind.TIMELINE], session, ingested)
+    held[Kind.TIMELINE] += of_one_session(path, below[Kind.TIMELINE], session, noted)
     for kind in (Kind.MODULE, Kind.COMPILER):
         held[kind] += below[kind]
-    held[Kind.TRACE] += newest_traces(below[Kind.TRACE], ingested)
-    ingested.notes += [
+    held[Kind.TRACE] += newest_traces(below[Kind.TRACE], noted)
+    noted.notes.extend(
         f"{file}: no Chrome trace, or cut off before its events; left out"
         for file in unreadable_traces(path, below[Kind.TRACE])
-    ]
+    )
     for file in below[Kind.TEXT]:
         with suppress(IngestError):  # an unrelated file in the directory
             yield read_text_file(file)

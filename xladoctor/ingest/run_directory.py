@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 
 from xladoctor.facts.graphs import SourceLine
-from xladoctor.facts.run import TriedPatch
+from xladoctor.facts.run import Process, TriedPatch
 from xladoctor.ingest.fact_rows import row
-from xladoctor.ingest.interface import Ingested, IngestError, Progress
+from xladoctor.ingest.interface import Ingested, IngestError, Losses, Notes, Progress
 from xladoctor.ingest.inventory import check
 from xladoctor.ingest.nothing_captured import (
     LAYOUT,
@@ -58,53 +58,62 @@ def read_run_directory(
     timelines = session_files(path, session, ingested, manifest.session, captured=True)
     timelines = own_files(path, timelines, ingested)
     ended = manifest.ended
-    number = 0
+    records: list[Process] = []
     for folder in folders:
-        number += read_process(
+        record = read_process(
             folder,
             timelines,
-            ingested.of(number),
+            ingested.of(len(records)),
             progress,
             _end(manifest),
             stopped=bool(ended and ended.stopped_by),
             asked_for=session is not None,
         )
-    note_windows_closed_early(manifest.options.get("trace_bytes"), path, ingested)
+        records += [record] if record else []
+    note_windows_closed_early(manifest.options.get("trace_bytes"), path, records, ingested)
     _add_sources(path / "sources.json", ingested)
     _add_tried(path / "fixes.json", ingested)
     _add_tpu_check(path / "tpu-check.json", ingested)
     started = read_python_log(path / "python.log", ingested)
     for fault in faults_at_start(path / "python.log", started or "", ingested):
         ingested.lose(fault)
-    if not number:
+    if not records:
         raise IngestError(
             *nothing_captured(path, folders, started, ingested.notes, _failed(manifest))
         )
-    _add_other_names(started or "", ingested)
-    _note_end(manifest, path, ingested)
+    _add_other_names(started or "", records, ingested)
+    running = True in ingested.tables["process"]["running"]
+    _note_end(manifest, path, records, running, ingested)
     return manifest, ingested
 
 
-def _note_end(manifest: Manifest, path: Path, ingested: Ingested) -> None:
+def _note_end(
+    manifest: Manifest, path: Path, records: list[Process], running: bool, noted: Notes
+) -> None:
     """Note how the program ended, if that was before its time."""
-    ended, running = manifest.ended, True in ingested.tables["process"]["running"]
+    ended = manifest.ended
     if ended is None and manifest.part_of is None and not running:
-        ingested.lose(f"{path / 'run.json'}: the run was cut short; its end is missing")
+        noted.lose(f"{path / 'run.json'}: the run was cut short; its end is missing")
     elif ended and ended.timeout_s:
         files = ", ".join(sorted(file.name for file in path.glob("stacks-*.txt")))
         stood = f"; where its threads stood: {files}" if files else ""
-        ingested.notes.append(f"{path}: stopped by --timeout after {ended.timeout_s:g} s{stood}")
+        noted.notes.append(f"{path}: stopped by --timeout after {ended.timeout_s:g} s{stood}")
     elif ended and ended.stop_after_s:
-        ingested.notes.append(
+        noted.notes.append(
             f"{path}: after {ended.stop_after_s:g} s the program was asked to stop, as --stop-after"
             " says; it did not reach the end of a step in time, and was ended"
         )
     elif ended and ended.status == 0:
-        _note_failed_processes(ingested)
+        for record in records:
+            if record.uncaught:  # although the program's own status is 0
+                noted.lose(
+                    f"process-{record.pid}: the process ended with an uncaught exception:"
+                    f" {record.uncaught}"
+                )
 
 
 def _listed_by_processes(folders: list[Path]) -> dict[str, int]:
-    records = (read_process_record(folder / "process.json", Ingested()) for folder in folders)
+    records = (read_process_record(folder / "process.json", Losses()) for folder in folders)
     return {file: size for record in records if record for file, size in record.files.items()}
 
 
@@ -122,16 +131,6 @@ def _end(manifest: Manifest) -> int | None:
     return manifest.began_ns + int(manifest.ended.seconds * 1e9)
 
 
-def _note_failed_processes(ingested: Ingested) -> None:
-    """Note processes that failed although the program's own status is 0."""
-    processes = ingested.tables["process"]
-    for pid, uncaught in zip(processes["pid"], processes["uncaught"], strict=True):
-        if uncaught:
-            ingested.lose(
-                f"process-{pid}: the process ended with an uncaught exception: {uncaught}"
-            )
-
-
 def _add_sources(path: Path, ingested: Ingested) -> None:
     """Lines whose text was read while their files still existed."""
     loss = "texts of lines may be missing"
@@ -140,21 +139,14 @@ def _add_sources(path: Path, ingested: Ingested) -> None:
         ingested.add("source_line", **columns | {"text": redact_code(line.text)})
 
 
-def _add_other_names(started: str, ingested: Ingested) -> None:
+def _add_other_names(started: str, records: list[Process], ingested: Ingested) -> None:
     """Names of a package that the framework has replaced, of the processes with evidence."""
-    processes = ingested.tables["process"]
-    numbers = dict(zip(processes["pid"], processes["process"], strict=True))
+    numbers = {record.pid: number for number, record in enumerate(records)}
     ingested.table("other_name")
     for use in other_names(started):
         if use.pid in numbers:
-            ingested.add(
-                "other_name",
-                process=numbers[use.pid],
-                name=use.name,
-                file=use.file,
-                line=use.line,
-                function=use.function,
-            )
+            columns = use._asdict()
+            ingested.of(numbers[columns.pop("pid")]).add("other_name", **columns)
 
 
 def _add_tried(path: Path, ingested: Ingested) -> None:

@@ -15,7 +15,7 @@ from xladoctor.errors import XladoctorError
 from xladoctor.evidence.pod_runs import is_run, job_of, members, of_one_job
 from xladoctor.evidence.runs import locate
 from xladoctor.foreign import quoted
-from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.interface import IngestError, Losses, Notes
 from xladoctor.ingest.regular import lies_in
 from xladoctor.recording.interface import HOST
 from xladoctor.regular_files import files_below
@@ -158,17 +158,17 @@ def _below(path: Path, session: str | None) -> Pod | None:
     from xladoctor.ingest.recognition import Kind, files_in, newest_traces  # loads the readers
     from xladoctor.ingest.sessions import of_one_session
 
-    ingested = Ingested()
+    noted = Losses()
     below = files_in(path)
-    files = of_one_session(path, below[Kind.TIMELINE], session, ingested)
-    files = files or newest_traces(below[Kind.TRACE], ingested)
+    files = of_one_session(path, below[Kind.TIMELINE], session, noted)
+    files = files or newest_traces(below[Kind.TRACE], noted)
     if others := [*below[Kind.TEXT], *below[Kind.COMPILER], *below[Kind.MODULE]]:
-        ingested.notes.append(
+        noted.notes.append(
             f"{path}: of many hosts only timelines are read, not logs such as"
             f" {others[0].relative_to(path)}"
         )
     files = sorted(files, key=lambda file: _natural(str(file)))
-    return Pod(str(path), list(_files(files, path, ingested)), ingested.notes)
+    return Pod(str(path), list(_files(files, path, noted)), noted.notes)
 
 
 def require_inside(member: Member) -> None:
@@ -181,12 +181,12 @@ def require_inside(member: Member) -> None:
         raise MemberError(f"{member.shown}: a link or not a plain file; not read")
 
 
-def _files(files: Sequence[Path], root: Path, ingested: Ingested) -> Iterator[Member]:
+def _files(files: Sequence[Path], root: Path, noted: Notes) -> Iterator[Member]:
     for file in files:
         if lies_in(file, root):
             yield _file(file, root)
         else:
-            ingested.lose(f"{file}: a link or not a plain file; not read")
+            noted.lose(f"{file}: a link or not a plain file; not read")
 
 
 def _file(file: Path, root: Path) -> Member:

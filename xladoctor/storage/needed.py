@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from xladoctor.ingest.chrome.beginning import LONGEST
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Losses
 from xladoctor.ingest.recognition import is_timeline, kind_by_name, may_be_evidence
 from xladoctor.ingest.sessions import of_one_session
 from xladoctor.recording.interface import HOST
@@ -117,9 +117,7 @@ def _of_session(timelines: Sequence[Object], session: str | None, store: Store) 
         files = {root / each.name: each for each in timelines}
         for file, each in files.items():
             make_empty(file, each)
-        return {
-            files[file].name for file in of_one_session(root, sorted(files), session, Ingested())
-        }
+        return {files[file].name for file in of_one_session(root, sorted(files), session, Losses())}
 
 
 def make_empty(file: Path, found: Object) -> None:

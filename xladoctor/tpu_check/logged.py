@@ -14,7 +14,7 @@ from pathlib import Path
 
 from xladoctor.frontends.torch.ingest.structured_records import records
 from xladoctor.ingest.compressed import Unpacked
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Losses
 
 _COMPILED, _EAGER = "torchtpu_stablehlo_graph", "torchtpu_eager_stablehlo"
 _LONGEST = 1 << 28  # characters of a graph
@@ -45,7 +45,7 @@ def read_logged(file: Path) -> Logged:
     """The graphs in a log. Raises OSError, EOFError."""
     logged = Logged()
     with io.TextIOWrapper(io.BufferedReader(Unpacked(file)), errors="replace") as lines:
-        for record in records(lines, file, Ingested(), _LONGEST):
+        for record in records(lines, file, Losses(), _LONGEST):
             if record.artifact not in (_COMPILED, _EAGER):
                 continue
             operator = ""

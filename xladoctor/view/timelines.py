@@ -12,7 +12,7 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.foreign import encodable
 from xladoctor.ingest.chrome.read import read_chrome
 from xladoctor.ingest.chrome.space import ChromeSpace
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Losses
 from xladoctor.ingest.recognition import Kind, kind_of
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.xplane import wire
@@ -103,14 +103,14 @@ def place_of(file: str, evidence: Evidence) -> Path:
 
 
 def _shown(path: Path, process: int, pid: int | None, evidence: Evidence) -> AnnotatedTimeline:
-    ingested = Ingested()
+    noted = Losses()
     try:
         chrome = kind_of(path) is Kind.TRACE
     except OSError as error:
         raise ViewError(f"{path}: cannot be read: {error.strerror}") from error
-    space = (read_chrome if chrome else read_space)(path, ingested)
+    space = (read_chrome if chrome else read_space)(path, noted)
     if space is None:
-        raise ViewError(ingested.notes)
+        raise ViewError(noted.notes)
     events = space.decode(_STATS)
     annotated = _name_annotations(events, evidence)
     return AnnotatedTimeline(process, pid, Timeline(space, events), annotated)
