@@ -5,19 +5,13 @@ or several of them between a program's other output.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from xladoctor.ingest import compilations
-from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.compiler_log import CompilerLog
 from xladoctor.ingest.compressed import SPOILT, Unpacked, is_spoilt
 from xladoctor.ingest.formats import all_formats
-from xladoctor.ingest.frames import Folders
-from xladoctor.ingest.gathered import Gathered
-from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.interface import IngestError
 from xladoctor.ingest.other_formats import described
 from xladoctor.ingest.plain_text import as_utf8, plain_lines
@@ -91,19 +85,6 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
         raise IngestError(f"{name}: {lacking}", _expected())
     notes = tuple(f"{name}: {note}" for reader in readers for note in reader.notes())
     return Text(name, _joined(processes), notes)
-
-
-def joined_logs(logs: Sequence[GraphLog], times: Sequence[Timed], steps: Gathered) -> Gathered:
-    """``compilation`` and ``execution`` of a process from its logs and its timeline.
-
-    Args:
-        times, steps: the compilations and steps in the timeline, in the form of a step log.
-    """
-    blocks = tuple(block for log in logs for block in log.blocks)
-    made = compilations.joined(GraphLog(blocks), times, (), Folders(), steps)
-    for table in ("compilation", *["execution"] * bool(blocks)):
-        made.table(table)
-    return made
 
 
 def _joined(processes: dict[str, list[TextPart]]) -> dict[str, list[TextPart]]:

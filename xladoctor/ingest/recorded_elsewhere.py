@@ -15,10 +15,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from xladoctor.ingest.compilations import Timed
-from xladoctor.ingest.compiled_calls import NO_CALLS, counted_in_steps
+from xladoctor.ingest.compilations import Timed, joined
+from xladoctor.ingest.compiled_calls import counted_in_steps
 from xladoctor.ingest.compressed import PACKED, head_of
-from xladoctor.ingest.console_text import Text, joined_logs, read_text_file
+from xladoctor.ingest.console_text import Text, read_text_file
 from xladoctor.ingest.formats import compiler_file
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.gathered import Gathered
@@ -154,10 +154,9 @@ def _add_compilers_logs(
                 ingested.notes.append(f"{file}: {_no_timeline(origin)}; taken as another process")
         origins.pop(number, None)
         logged.add(number)
-        shown = timelines[number] if number < len(timelines) else None
-        made, frontend = known.read(file, shown.calls if shown else NO_CALLS, ingested)
-        if shown:
-            counted_in_steps(made, shown.log)
+        shown = _shown(number, timelines)
+        made, frontend = known.read(file, shown.calls, ingested)
+        counted_in_steps(made, shown.log)
         made.move(ingested.of(number))
         if frontend:
             processes[number]["frontend"] = frontend
@@ -262,14 +261,21 @@ def _add_parts(
 def _joined_logs(
     logs: dict[int, list[GraphLog]], timelines: Sequence[Shown]
 ) -> defaultdict[int, Gathered]:
-    """The compilations of each process."""
+    """The compilations and executions of each process, from its logs and its timeline."""
     made = defaultdict[int, Gathered](Gathered)
     for number, parts in logs.items():
-        shown = timelines[number] if number < len(timelines) else None
-        if parts or (shown and shown.times is not None):
-            times, log = (shown.times or (), shown.log) if shown else ((), Gathered())
-            made[number] = joined_logs(parts, times, log)
+        shown = _shown(number, timelines)
+        if parts or shown.times is not None:
+            log = GraphLog(tuple(block for part in parts for block in part.blocks))
+            made[number] = joined(log, shown.times or (), (), Folders(), shown.log)
+            for table in ("compilation", *["execution"] * bool(log.blocks)):
+                made[number].table(table)
     return made
+
+
+def _shown(number: int, timelines: Sequence[Shown]) -> Shown:
+    """The timeline of a process; without one, it shows nothing."""
+    return timelines[number] if number < len(timelines) else Shown(Gathered())
 
 
 def _disagreement(parts: Sequence[TextPart], times: _Times) -> Iterator[str]:
