@@ -5,6 +5,7 @@ import pytest
 from tests.fixes.harness import fixed, refusal
 
 KIND = "free_shapes"
+SETTING = "torch._dynamo.config.enable_cpp_symbolic_shape_guards = False"
 
 
 @pytest.mark.parametrize(
@@ -26,13 +27,21 @@ KIND = "free_shapes"
 )
 def test_the_argument_goes(before: str, after: str) -> None:
     assert fixed(KIND, f"import torch\n{before}\nf(x)  #!", "torch") == (
-        f"import torch\n{after}\nf(x)\n"
+        f"import torch\n{SETTING}\n{after}\nf(x)\n"
     )
+
+
+def test_the_setting_is_above_the_function_that_compiles() -> None:
+    function = "# Trains.\ndef train():\n    f = torch.compile(m, dynamic=False)\n    f(x)  #!"
+    made = fixed(KIND, f"import torch\n\n\n{function}", "torch")
+    assert made.startswith(f"import torch\n\n\n{SETTING}\n# Trains.\ndef train():\n")
 
 
 def test_another_name_of_the_function() -> None:
     text = "from torch import compile as c\nf = c(model, dynamic=False)\nf(x)  #!"
-    assert "c(model)" in fixed(KIND, text, "torch")
+    made = fixed(KIND, text, "torch")
+    assert "c(model)" in made
+    assert f"import torch\n{SETTING}\n" in made
 
 
 @pytest.mark.parametrize(
