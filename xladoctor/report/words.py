@@ -222,7 +222,7 @@ def gain_of(finding: Finding) -> str:
         return "next to nothing"
     if saving.seconds is not None:
         return f"{_BASIS[saving.basis]}{duration(saving.seconds)}"
-    return "" if cost.seconds is None else f"costs {_BASIS[cost.basis]}{duration(cost.seconds)}"
+    return f"costs {_BASIS[cost.basis]}{duration(cost.seconds)}" if cost.seconds else ""
 
 
 def cost_of(finding: Finding, diagnosis: Diagnosis) -> str:
