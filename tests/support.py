@@ -7,7 +7,7 @@ from typing import Any
 from xladoctor.diagnosis.finding import Cost, Finding, Location, Saving
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
-from xladoctor.evidence.interface import Row
+from xladoctor.evidence.row import Row
 from xladoctor.facts.records import CallSitesFile
 from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.fact_decoder import decoded

@@ -102,7 +102,7 @@ def test_fixture(project: Path, pytester: pytest.Pytester) -> None:
     assert "3 host syncs where at most 1 was expected 1 XD201" in read
     assert f"test_steps.py:{line_of(steps, 'print(float')} in test_read" in read
     assert "reads a value (float), and waits until the device has computed it: 2 reads." in read
-    assert "2 XD203 Tensor copied to the host in the step loop" in read
+    assert "2 XD203 Tensor copied to the host" in read
 
     fallback = words(failed["fallback"])
     assert "2 fallbacks where none was expected 1 XD402" in fallback

@@ -195,7 +195,7 @@ def test_launchers_that_know_nothing_of_each_other_share_a_folder(
     assert members(out) == [out, out / f"host-{socket.gethostname()}"]
     assert json.loads((out / "diagnosis.json").read_text())["run"]["processes"] == 1
     assert_the_fast_one_waits(members(out))
-    page = run(sys.executable, "-m", "xladoctor", "analyze", out).stdout
+    page = run(sys.executable, "-m", "xladoctor", "analyze", "-v", out).stdout
     assert "pod · 2 processes" in page
     assert "rank 1 runs" in page
     assert re.search(r"\n    train\.py:\d+\n    │ time\.sleep\(\(0, 0\.05\)\[rank\]\)\n", page)

@@ -19,7 +19,8 @@ from xladoctor.quantities import whole_number
 from xladoctor.report.output import Color, emit, say, show
 
 if TYPE_CHECKING:
-    from xladoctor.evidence.interface import Evidence, Row
+    from xladoctor.evidence.interface import Evidence
+    from xladoctor.evidence.row import Row
     from xladoctor.report.interface import Style
 
 

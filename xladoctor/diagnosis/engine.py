@@ -37,7 +37,8 @@ from xladoctor.diagnosis.unexplained import explain
 from xladoctor.diagnosis.verdict import verdict
 from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.busy import waited_share
-from xladoctor.evidence.interface import Evidence, Row
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.row import Row
 from xladoctor.frontends.vocabulary import vocabulary
 
 _PATIENCE_S = 600.0  # time limit for a query of the pack

@@ -22,9 +22,9 @@ from xladoctor.diagnosis.same_call import by_call, joined
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.source_line import without_comment
 from xladoctor.diagnosis.span import span
-from xladoctor.diagnosis.unexplained import parts_of
 from xladoctor.diagnosis.whatif import Fix, claims_of
-from xladoctor.evidence.interface import Evidence, Row
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.row import Row
 from xladoctor.evidence.source import source_line
 
 _PLACES = {"guilty": "", "caller": "user_", "related": "related_", "also": "also_"}
@@ -89,9 +89,8 @@ def _finding(
     savings: Savings,
 ) -> Finding:
     worst = _worst(rows)
-    effect = _effect(rule, worst)
-    cost = _bounded(_cost(worst, time), effect, rule, time)
-    saving = savings.saving(cost, effect) if rule.curable else NO_SAVING
+    cost = _cost(worst, time)
+    saving = savings.saving(cost, _effect(rule, worst)) if rule.curable else NO_SAVING
     locations = _decided(rule, worst, located(worst, evidence), evidence)
     return Finding(
         rule=rule.id,
@@ -246,17 +245,6 @@ def _cost(row: Row, time: TimeSpent) -> Cost:
     if not time.whole_s:
         return Cost(seconds, None, basis)
     return Cost(min(seconds, time.whole_s), min(1.0, seconds / time.whole_s), basis)
-
-
-def _bounded(cost: Cost, fix: Fix, rule: Rule, time: TimeSpent) -> Cost:
-    """A bound that is not more than the parts of the time which the finding is about."""
-    about = parts_of(fix.claims, rule)
-    if cost.basis != "bound" or cost.seconds is None or not time.parts or fix.outside_loop:
-        return cost
-    most = sum(getattr(time.parts, f"{part}_s") for part in about)
-    if not about or cost.seconds <= most:
-        return cost
-    return replace(cost, seconds=most, share=most / time.whole_s if time.whole_s else None)
 
 
 def located(row: Row, evidence: Evidence) -> list[Location]:

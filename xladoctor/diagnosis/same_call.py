@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from xladoctor.evidence.interface import Evidence, Row
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.row import Row
 
 _CALL = ("process", "subject", "user_file", "user_line")
 

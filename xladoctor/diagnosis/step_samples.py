@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xladoctor.evidence.interface import Evidence
 
-#: Steps that are enough to tell how long one takes.
+#: Steps that are enough to know how long one takes.
 ENOUGH = 12
 _OF_STEP_LOG = """
     SELECT i.duration_ns / i.steps / 1e6 AS ms, i.traced

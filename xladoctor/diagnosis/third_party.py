@@ -11,7 +11,8 @@ from xladoctor.diagnosis.phrases import TEMPLATES
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.rule_row import RuleRow
 from xladoctor.diagnosis.sandbox import contained
-from xladoctor.evidence.interface import Evidence, Row
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.row import Row
 
 #: Time limits for a query, and for all messages or all fixes of a rule.
 QUERY_S, MESSAGES_S = 30.0, 5.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 
-from xladoctor.diagnosis.finding import Claim, Finding, What
+from xladoctor.diagnosis.finding import Finding, What
 from xladoctor.diagnosis.interface import Explained, LineTime, TimeSpent, Unexplained
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
@@ -93,16 +93,9 @@ def _take(left: dict[PartName, float], finding: Finding, rule: Rule) -> float:
 
 
 def _about(finding: Finding, rule: Rule) -> Iterable[PartName]:
-    return parts_of(finding.saving.assumes, rule)
-
-
-def parts_of(claims: Iterable[Claim], rule: Rule) -> Iterable[PartName]:
-    """The parts of the time that a finding is about, in the order in which to take from them.
-
-    Args:
-        claims: what its fix does.
-    """
-    claimed = dict.fromkeys(part for claim in claims for part in _PARTS_OF[claim.what])
+    claimed = dict.fromkeys(
+        part for claim in finding.saving.assumes for part in _PARTS_OF[claim.what]
+    )
     return claimed or rule.parts or _PARTS_OF_CATEGORY.get(rule.category, ())
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from xladoctor.evidence.database import Database
 from xladoctor.frontends.vocabulary import DEFAULT
 from xladoctor.ingest.run_records import Manifest, RemoteManifest
 from xladoctor.repository import portable
-
-#: A row of a table, or of a query, by column.
-Row = dict[str, Any]
 
 
 class Period(NamedTuple):

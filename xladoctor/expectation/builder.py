@@ -9,7 +9,8 @@ from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Events, Rule
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.whatif import WhatIf
-from xladoctor.evidence.interface import Evidence, Row
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.row import Row
 
 
 class FindingBuilder:

@@ -8,7 +8,7 @@ from pathlib import Path
 from xladoctor.diagnosis.engine import judge
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.evidence.database import Database
-from xladoctor.evidence.interface import Row
+from xladoctor.evidence.row import Row
 from xladoctor.expectation.builder import FindingBuilder
 from xladoctor.expectation.interface import EventCounts
 from xladoctor.report.compilations import phrase

@@ -13,7 +13,8 @@ from xladoctor.diagnosis.engine import judge
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.doctor import evidence_of
-from xladoctor.evidence.interface import Evidence, Period, Row
+from xladoctor.evidence.interface import Evidence, Period
+from xladoctor.evidence.row import Row
 from xladoctor.expectation.builder import FindingBuilder
 from xladoctor.expectation.compiled import explain_compilations
 from xladoctor.expectation.interface import EventCounts, Kind

@@ -15,11 +15,14 @@ from xladoctor.report.text import Hanging, styled
 from xladoctor.report.words import ignored_ones, outcomes, unjudged, unjudged_in_short
 
 
-def is_brief(diagnosis: Diagnosis, style: Style) -> bool:
-    """Whether the report keeps to what is to be fixed; where nothing is, it shows its evidence."""
-    detail = style.detail
-    to_fix = any(finding.severity != "info" for finding in diagnosis.findings)
-    return to_fix and detail.top is None and not detail.verbose
+def is_brief(style: Style) -> bool:
+    """Whether the report is one screen."""
+    return style.detail.top is None and not style.detail.verbose
+
+
+def has_to_fix(diagnosis: Diagnosis) -> bool:
+    """Whether any finding is more than information."""
+    return any(finding.severity != "info" for finding in diagnosis.findings)
 
 
 def closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
@@ -31,7 +34,7 @@ def closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
     """
     rows: list[RenderableType] = [Text(outcomes(diagnosis), style="bold")]
     skipped = diagnosis.not_checked
-    if is_brief(diagnosis, style):
+    if is_brief(style) and has_to_fix(diagnosis):
         skipped = [rule for rule in skipped if rule.failed]
     said = unjudged(skipped) if style.detail.verbose else unjudged_in_short(skipped)
     said += ignored_ones(diagnosis.ignored) if style.detail.ignored else []
@@ -43,10 +46,10 @@ def closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
 
 def _commands(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Iterator[str]:
     path, ours = quoted(raw.run.path), diagnosis.run.kind in ("run", "remote")
-    if ours and not is_brief(diagnosis, style):
+    if ours and not is_brief(style):
         yield f"run directory: {path}"
     if diagnosis.run.kind not in ("files", "graphs"):
-        if is_brief(diagnosis, style):
+        if is_brief(style):
             yield f"in full: xladoctor analyze {path} -v"
         elif style.detail.verbose:
             yield f"this report again: xladoctor analyze {path}"

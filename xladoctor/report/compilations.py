@@ -9,7 +9,8 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.evidence.interface import Evidence, Row
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.row import Row
 from xladoctor.quantities import counted
 from xladoctor.report.interface import Style
 from xladoctor.report.text import FittedText, inset, plain, shortened, styled, write

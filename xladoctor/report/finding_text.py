@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import cast
 
 from rich.cells import cell_len
@@ -20,7 +21,16 @@ from xladoctor.report import patches
 from xladoctor.report.excerpt import excerpt
 from xladoctor.report.interface import Style
 from xladoctor.report.links import link
-from xladoctor.report.text import FOLDED, FittedText, Hanging, breakable, grid, plain, styled
+from xladoctor.report.text import (
+    FOLDED,
+    FittedText,
+    Hanging,
+    breakable,
+    grid,
+    plain,
+    shortened,
+    styled,
+)
 from xladoctor.report.words import ROLES, place_of, tried
 
 NARROW = 60
@@ -29,6 +39,7 @@ _WHERE = ("guilty", "caller")
 _MOST_LINES = 4  # of a fix in short
 _LABEL = 9  # columns in front of a text with a label, indented
 _SENTENCES = re.compile(r"(?<=[.!?]) (?=[A-Z])")
+_CLAUSES = re.compile(r"(?<=;) ")
 
 
 def in_short(
@@ -43,12 +54,15 @@ def in_short(
     patch = finding.suggestion
     shown = [each for each in finding.locations if each.role in _WHERE]
     for location in shown:
-        place, *source = _location(location, style, diagnosis)
+        room = style.width - _LABEL - len(location.function or "") - len(str(location.line))
+        at = replace(location, file=shortened(location.file, room, style))
+        place, *source = _location(at, style, diagnosis)
         hides = location is not shown[-1] or (patch and patches.has_line(patch, location))
         rows += [place] if hides else [place, *source]
     if not shown and (where := place_of(finding)):
         rows.append(_unplaced(where, finding, style))
-    rows.append(labelled("why", _SENTENCES.split(finding.message, 1)[0], style))
+    why = _begins(_SENTENCES.split(finding.message, 1)[0], style, _CLAUSES)
+    rows.append(labelled("why", why, style))
     if patch:
         rows.append(labelled("fix", _begins(patches.described(patch), style), style))
         rows += patches.in_short(patch, diagnosis, style, most)
@@ -61,14 +75,14 @@ def _unplaced(place: str, finding: Finding, style: Style) -> Text:
     return styled(place, style, "bold cyan" if finding.place else "dim")
 
 
-def _begins(text: str, style: Style) -> str:
-    """The first sentences of a text, as many as have room, but at least one."""
-    first, *more = _SENTENCES.split(text)
+def _begins(text: str, style: Style, parts: re.Pattern[str] = _SENTENCES) -> str:
+    """The first parts of a text, as many as have room, but at least one."""
+    first, *more = parts.split(text)
     width = style.width - _LABEL
-    for number, sentence in enumerate(more):
-        if len(textwrap.wrap(f"{first} {sentence} …", width)) > _MOST_LINES:
-            return f"{first} …" if number < len(more) else first
-        first = f"{first} {sentence}"
+    for part in more:
+        if len(textwrap.wrap(f"{first} {part} …", width)) > _MOST_LINES:
+            return f"{first} …"
+        first = f"{first} {part}"
     return first
 
 

@@ -18,7 +18,7 @@ from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.quantities import first_few
 from xladoctor.report import devices, gate, labels, pods, tpu_graphs
 from xladoctor.report.alike import Alike, alike
-from xladoctor.report.closing import closing, is_brief
+from xladoctor.report.closing import closing, has_to_fix, is_brief
 from xladoctor.report.finding_text import NARROW, explained, in_short, indented, labelled
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
@@ -33,6 +33,7 @@ from xladoctor.report.words import (
     saving_of,
     steps_of,
     unexplained,
+    unexplained_in_short,
 )
 
 _MANY = 3  # findings from which on a list comes first
@@ -84,7 +85,7 @@ def _what_ran(diagnosis: Diagnosis, style: Style) -> str:
     """The command, on what, and how it ended; on a screen, a long command is cut."""
     command, *facts = program(diagnosis.run)
     room = style.width - sum(len(fact) + 3 for fact in facts) - len("xladoctor  ")
-    if is_brief(diagnosis, style) and len(command) > max(room, _LEAST_OF_COMMAND):
+    if is_brief(style) and len(command) > max(room, _LEAST_OF_COMMAND):
         command = command[: max(room, _LEAST_OF_COMMAND) - 1] + "…"
     return " · ".join([command, *facts])
 
@@ -93,8 +94,8 @@ def _account(diagnosis: Diagnosis, style: Style) -> Iterator[RenderableType]:
     """Where the time went."""
     yield from pods.sections(diagnosis.pod, style)
     if diagnosis.time.parts is not None and diagnosis.time.whole_s:
-        yield time_bar(diagnosis, diagnosis.time.parts, style, in_short=is_brief(diagnosis, style))
-    if not is_brief(diagnosis, style) and (steps := _steps(diagnosis, style)) is not None:
+        yield time_bar(diagnosis, diagnosis.time.parts, style, in_short=is_brief(style))
+    if not is_brief(style) and (steps := _steps(diagnosis, style)) is not None:
         yield steps
     yield from tpu_graphs.sections(diagnosis.tpu_graphs, style)
 
@@ -114,14 +115,24 @@ def _steps(diagnosis: Diagnosis, style: Style) -> Group | None:
 
 
 def _evidence(diagnosis: Diagnosis, style: Style) -> Iterator[RenderableType]:
-    """What no finding explains, and the device; not where a screen has something to fix."""
-    if is_brief(diagnosis, style):
+    """The steps, what no finding explains, and the device; on a screen where nothing is to be
+    fixed, a line or two of each.
+    """
+    used = devices.describe(diagnosis.devices)
+    if is_brief(style):
+        if has_to_fix(diagnosis):
+            return
+        rows = ["; ".join(steps_of(diagnosis.steps))] if diagnosis.steps else []
+        rows += [unexplained_in_short(diagnosis.time)] if diagnosis.time.unexplained else []
+        rows += used[:1]
+        if rows:
+            yield Group(*(styled(text, style, "dim") for text in rows))
         return
     if rest := unexplained(diagnosis.time):
         head, *below = (Text(plain(text, style).strip(), style="dim") for text in rest)
         head.stylize("bold", 0, head.plain.find(":"))
         yield Group(head, *map(Hanging, below))
-    if used := devices.describe(diagnosis.devices):
+    if used:
         yield Group(*(styled(text, style, "dim") for text in used))
     if diagnosis.labels:
         yield labels.table(diagnosis.labels, style)
@@ -139,7 +150,9 @@ def _findings(report: Report, style: Style) -> Iterator[RenderableType]:
         if left := len(groups) - len(in_full):
             yield Text(f"{left} more in full: --verbose", style="dim")
         return
-    if outcome is None and len(groups) > 1:
+    if outcome is None and groups and not has_to_fix(report.diagnosis):
+        yield listing(groups, style)
+    elif outcome is None and len(groups) > 1:
         yield listing(groups, style)
         yield _in_short(_to_do_first(groups), report, style, listed=len(groups))
     else:

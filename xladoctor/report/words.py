@@ -54,7 +54,7 @@ COUNTS: dict[CountName, tuple[str, str]] = {
     "graphs_too_large": ("graphs too large for a TPU", ""),
 }
 _FIRST_PART = re.compile(r"[,;:]| \(")  # ends the first part of a reason: what is missing
-_REASONS = 3
+_REASONS = 2
 _UNEXPLAINED = "time that no finding explains:"
 _BASIS = {
     "measured": "",
@@ -104,6 +104,8 @@ def program(run: RunFacts) -> list[str]:
     """What ran, on what, and how it ended."""
     interpreted = Path(run.command[0]).name.startswith("python") if run.command else False
     words = run.command[1:] if interpreted else run.command
+    if words and run.script and words[0].endswith(f"/{run.script}"):
+        words = [run.script, *words[1:]]
     command = quoted(*words)
     facts = [command or run.path]
     if run.device:
@@ -137,6 +139,15 @@ def unexplained(time: TimeSpent) -> list[str]:
         at = ", ".join(f"{line.file}:{line.line} {duration(line.seconds)}" for line in part.lines)
         rows.append(f"  {PARTS[part.part].label} {duration(part.seconds)}{': ' if at else ''}{at}")
     return rows
+
+
+def unexplained_in_short(time: TimeSpent) -> str:
+    """The same in a sentence: each part with its hottest line, if that is known."""
+    parts = []
+    for part in time.unexplained:
+        at = "".join(f" ({PurePath(line.file).name}:{line.line})" for line in part.lines[:1])
+        parts.append(f"{PARTS[part.part].label} {duration(part.seconds)}{at}")
+    return f"{_UNEXPLAINED} {', '.join(parts)}"
 
 
 def steps_of(steps: Steps) -> list[str]:
@@ -210,8 +221,8 @@ def unjudged_in_short(skipped: Sequence[NotChecked]) -> list[str]:
         most = [f"{reason} ({count})" for reason, count in lacks.most_common(_REASONS)]
         others = lacks.total() - sum(count for _, count in lacks.most_common(_REASONS))
         if others:
-            most.append(f"other reasons ({others})")
-        said.append(f"not evaluated: {'; '.join(most)}. --verbose lists them")
+            most.append(f"{others} more")
+        said.append(f"not evaluated: {'; '.join(most)}")
     return said
 
 

@@ -9,8 +9,9 @@ import msgspec
 
 from xladoctor.causes import derive
 from xladoctor.errors import XladoctorError
-from xladoctor.evidence.interface import Evidence, Row
+from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.load import build
+from xladoctor.evidence.row import Row
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.run_records import Manifest
 

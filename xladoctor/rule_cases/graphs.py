@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from xladoctor.evidence.interface import Row
+from xladoctor.evidence.row import Row
 from xladoctor.rule_cases.evidence import CaseError
 
 _SHAPE = r"(?P<type>\w+)\[(?P<shape>[\d,]*)\](?:\{(?P<layout>[\d,]*)\})?"

@@ -17,7 +17,7 @@ from xladoctor.diagnosis.case import Case
 from xladoctor.diagnosis.engine import RuleResults, judge_all
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.rule import Rule
-from xladoctor.evidence.interface import Row
+from xladoctor.evidence.row import Row
 from xladoctor.evidence.schema import TABLES
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.rule_cases.evidence import CaseError, complete

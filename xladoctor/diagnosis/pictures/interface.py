@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from xladoctor.evidence.interface import Row
+from xladoctor.evidence.row import Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from xladoctor.diagnosis.finding import Claim, Finding
 from xladoctor.diagnosis.pictures.interface import Lane, Span, StepPicture
-from xladoctor.evidence.interface import Evidence, Row
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.row import Row
 from xladoctor.quantities import percent
 from xladoctor.warmup import WARMUP
 

@@ -14,7 +14,8 @@ from xladoctor.diagnosis.pictures.lanes import step_pictures
 from xladoctor.diagnosis.pictures.processes import process_steps
 from xladoctor.diagnosis.pictures.steps import step_series
 from xladoctor.errors import XladoctorError
-from xladoctor.evidence.interface import Evidence, Row
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.row import Row
 from xladoctor.evidence.source import lines_around
 
 _AROUND = 2  # lines above and below a named one

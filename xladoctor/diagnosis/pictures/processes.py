@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 from xladoctor.diagnosis.account import loop_shares
 from xladoctor.diagnosis.pictures.interface import ProcessStep
-from xladoctor.evidence.interface import Evidence, Row
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.row import Row
 from xladoctor.facts.parts import OF_STEP
 
 _MOST = 512  # rows

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xladoctor.diagnosis.account import loop_shares
 from xladoctor.diagnosis.pictures.interface import StepSeries
-from xladoctor.evidence.interface import Evidence, Row
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.row import Row
 from xladoctor.facts.parts import OF_STEP
 
 _MOST = 32_768  # rows

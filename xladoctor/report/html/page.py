@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pictures.interface import Lane, Pictures, ProcessStep, StepSeries
-from xladoctor.evidence.interface import Row
+from xladoctor.evidence.row import Row
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import clean
 from xladoctor.quantities import binary_size, duration, percent
