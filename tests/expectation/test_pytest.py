@@ -110,7 +110,7 @@ def test_fixture(project: Path, pytester: pytest.Pytester) -> None:
     assert "aten::huber_loss has no XLA lowering: it ran 2 times on the CPU (1 in" in fallback
 
     dependent = words(failed["data_dependent"])
-    assert "1 XD102 Operator whose result shape depends on the data" in dependent
+    assert "1 XD102 Result shape depends on the data" in dependent
     assert f"test_steps.py:{line_of(steps, 'chosen = tensor[mask]')} in masked" in dependent
 
     cut = words(failed["graph_cut"])
