@@ -9,6 +9,7 @@ from xladoctor.diagnosis.basis import Basis, worth_fixing
 from xladoctor.diagnosis.finding import Finding, Saving, SavingBasis
 from xladoctor.diagnosis.interface import TimeSpent, Verdict
 from xladoctor.diagnosis.rule import BoundBy, Rule
+from xladoctor.diagnosis.speedup import of_warmup, saved_s, speedup_of
 from xladoctor.quantities import duration, percent
 
 #: Parts of the time -> what the loop is bound by, and what it does then, in words.
@@ -53,7 +54,6 @@ _WITHIN = "no launch repeats, and what goes on within one cannot be seen from ou
 _WARMING_UP = "; let it run longer"
 _MANY = 10
 _HUNDREDS = 100  # times as fast; more cannot be measured, as too little time is left
-_MOST = 1000.0
 _NO_GAIN = 1.02
 _ALIKE = 0.05  # times that differ by less are as good as equal
 _SLIGHTLY = 1.2  # times as fast; less is said as a percentage
@@ -71,7 +71,7 @@ class _Limit:
 
 def verdict(basis: Basis) -> Verdict:
     """The verdict: what limits the loop, in a sentence that a newcomer understands."""
-    speedup, kind = (None, "none") if basis.warming_up else _speedup(basis)
+    speedup, kind = (None, "none") if basis.warming_up else speedup_of(basis)
     limit = _by_time(basis)
     if limit.bound_by == "unknown" and basis.reported:
         limit = replace(limit, text=_REPORTED.format(basis.reported))
@@ -310,52 +310,6 @@ def _spent(basis: Basis) -> dict[str, float]:
     return spent
 
 
-def _speedup(basis: Basis) -> tuple[float | None, SavingBasis]:
-    """How many times as fast the loop is once all findings are fixed, without compiling in warm-up:
-    by its average step, if findings have that.
-    """
-    time, steps = basis.time, basis.steps.count if basis.steps else None
-    savings = _of_known_savings(basis)
-    if not time.loop_s or not savings:
-        return None, "none"
-    given = _estimates(savings)
-    seconds = sum((s.remaining_s if given else s.seconds) or 0.0 for s in given or savings)
-    whole = time.loop_s if any(_of_warmup(s) for s in savings) else time.steady_s
-    if whole == time.steady_s and steps and given and all(s.now_ms for s in given):
-        whole = max(s.now_ms or 0.0 for s in given) / 1e3 * steps
-        seconds = sum((s.remaining_s or 0.0) * _recurring(s, steps) for s in given)
-    left = max(whole - seconds, whole / _MOST)
-    return round(whole / left, 3), "estimate" if given else "bound"
-
-
-def _of_known_savings(basis: Basis) -> list[Saving]:
-    """What fixes save in the loop, of those whose saving is known."""
-    savings = (finding.saving for finding in worth_fixing(basis.to_fix) or basis.to_fix)
-    return [each for each in savings if each.seconds is not None and not each.outside_loop]
-
-
-def _estimates(savings: Sequence[Saving]) -> list[Saving]:
-    """The savings that add up."""
-    given = [saving for saving in savings if saving.remaining_s is not None]
-    if not given and len(savings) == 1 and savings[0].basis == "estimate":
-        given = [replace(savings[0], remaining_s=savings[0].seconds)]
-    return given
-
-
-def _recurring(saving: Saving, steps: int) -> float:
-    """The share of a saving that is in the average step, 0 to 1."""
-    if not saving.seconds or saving.now_ms is None or saving.after_ms is None:
-        return 1.0
-    return min(1.0, (saving.now_ms - saving.after_ms) / 1e3 * steps / saving.seconds)
-
-
-def _of_warmup(saving: Saving) -> bool:
-    """Whether it saves compiling in warm-up, and so more than what comes after that."""
-    if any(claim.do == "constant_cost" for claim in saving.assumes):
-        return True
-    return bool(saving.seconds) and saving.now_ms is not None and saving.after_ms == saving.now_ms
-
-
 def _gain(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
     """The gain of fixing all findings; it may be more if some have no estimate."""
     savings = [finding.saving for finding in basis.to_fix]
@@ -368,14 +322,14 @@ def _gain(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
         return f"{_NO_GAIN_OF}{_limited(basis.limit)}"
     then = f", then limited by {LIMITS[basis.limit]}" if basis.limit else ""
     loop_s = basis.time.loop_s or 0.0
-    saved_s = sum(each.remaining_s or 0.0 for each in _estimates(_of_known_savings(basis)))
-    now, after = duration(loop_s), duration(max(0.0, loop_s - saved_s))
-    whole = any(_of_warmup(saving) for saving in savings)
+    saved = saved_s(basis)
+    now, after = duration(loop_s), duration(max(0.0, loop_s - saved))
+    whole = any(of_warmup(saving) for saving in savings)
     faster = _faster(speedup, more) + ("" if whole else " after warm-up")
     if now == after:
         return f" for a loop {faster}{then}"
     text = f": the loop takes {'at most ' * more}{after} instead of {now}"
-    if abs(loop_s - saved_s - loop_s / speedup) > _ALIKE * loop_s / speedup:
+    if abs(loop_s - saved - loop_s / speedup) > _ALIKE * loop_s / speedup:
         text += f" ({faster})"
     return f"{text}{then}"
 
