@@ -21,7 +21,7 @@ def test_the_report_is_on_stdout_and_the_rest_on_stderr(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert (tmp_path / "xladoctor-runs/.gitignore").read_text().endswith("\n*\n")
     assert done.stdout.startswith(f"xladoctor  xladoctor-runs/{run.name}")
-    assert f"  run directory: xladoctor-runs/{run.name}\n" in done.stdout
+    assert f"  in full: xladoctor analyze xladoctor-runs/{run.name} -v\n" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert done.stderr == f"xladoctor: recording 0.05 s from {address}\n"
 
