@@ -196,12 +196,12 @@ def steps(evidence: Evidence) -> Steps | None:
     rows = evidence.database.rows(query, {"warmup": WARMUP})
     if not rows:
         return None if without_steps(evidence) else _steps_of_timeline(evidence)
-    row, samples = rows[0], step_samples(evidence).ms
+    row = rows[0]
     warmup = row["warmup"] if (row["period"] or 1) == 1 else WARMUP  # else turns, not barriers
     return Steps(
         count=row["steps"],
         warmup=min(warmup, row["steps"]),
-        median_ms=round(median(samples), 4) if samples else None,
+        median_ms=_median_ms(evidence),
         ends=_ends(evidence),
     )
 
@@ -249,8 +249,7 @@ def _ends(evidence: Evidence) -> list[StepsAt]:
 
 def _steps_of_timeline(evidence: Evidence) -> Steps | None:
     rows = evidence.database.rows("""
-        SELECT count(*) AS count, median(duration_ns) FILTER (steady) / 1e6 AS median_ms,
-               count(*) FILTER (warming_up) AS warmup
+        SELECT count(*) AS count, count(*) FILTER (warming_up) AS warmup
         FROM (SELECT *, coalesce(
                   begin_ns < min(begin_ns) FILTER (steady) OVER (PARTITION BY process), TRUE
               ) AS warming_up FROM divided_step)
@@ -258,13 +257,17 @@ def _steps_of_timeline(evidence: Evidence) -> Steps | None:
     """)
     if not rows:
         return None
-    median = rows[0]["median_ms"]
-    return Steps(rows[0]["count"], rows[0]["warmup"], None if median is None else round(median, 4))
+    return Steps(rows[0]["count"], rows[0]["warmup"], _median_ms(evidence))
+
+
+def _median_ms(evidence: Evidence) -> float | None:
+    samples = step_samples(evidence).ms
+    return round(median(samples), 4) if samples else None
 
 
 def step_groups(evidence: Evidence, steps: Steps | None) -> list[StepGroup]:
     """The times of that thread's steps over the run, in at most 60 groups."""
-    if steps is None or without_steps(evidence):
+    if steps is None:
         return []
     for table in (_STEPS_OF_LOG, _STEPS_OF_TIMELINE):
         query = _GROUPED.format(steps=table)

@@ -75,8 +75,8 @@ def told_apart(table: str, columns: Columns, tracing: float | None) -> Columns:
         return columns
     other = "other_ns" if table == "timeline_step" else "idle_other_ns"
     spent = np.rint(tracing * columns[other]).astype(np.int64)
-    told = {other.replace("other", "tracing"): spent, other: columns[other] - spent}
-    return {**columns, **told}
+    divided = {other.replace("other", "tracing"): spent, other: columns[other] - spent}
+    return {**columns, **divided}
 
 
 def _share(samples: Sequence[_Sample], sending: Set[Line]) -> float | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import cast
 
 from rich.cells import cell_len
@@ -54,9 +53,7 @@ def in_short(
     patch = finding.suggestion
     shown = [each for each in finding.locations if each.role in _WHERE]
     for location in shown:
-        room = style.width - _LABEL - len(location.function or "") - len(str(location.line))
-        at = replace(location, file=shortened(location.file, room, style))
-        place, *source = _location(at, style, diagnosis)
+        place, *source = _location(location, style, diagnosis, whole=False)
         hides = location is not shown[-1] or (patch and patches.has_line(patch, location))
         rows += [place] if hides else [place, *source]
     if not shown and (where := place_of(finding)):
@@ -132,15 +129,28 @@ def indented(body: list[RenderableType], style: Style) -> RenderableType:
 
 
 def _location(
-    location: Location, style: Style, diagnosis: Diagnosis | None, *, around: bool = False
+    location: Location,
+    style: Style,
+    diagnosis: Diagnosis | None,
+    *,
+    around: bool = False,
+    whole: bool = True,
 ) -> list[RenderableType]:
+    """The place and its line.
+
+    Args:
+        around: whether the lines around it are shown, too, where there is room.
+        whole: whether the path is, even if it does not fit.
+    """
     label = ROLES.get(location.role)
     place = Text(f"{label} " if label else "", style="dim")
     look = RichStyle.parse("" if label else "bold cyan")
     cwd = diagnosis.run.cwd if diagnosis else None
     if style.links and (target := link(location.file, location.line, cwd)):
         look += RichStyle(link=target)
-    place.append(f"{location.file}:{location.line}", style=look)
+    room = style.width - _LABEL - len(location.function or "") - len(str(location.line))
+    file = location.file if whole else shortened(location.file, room, style)
+    place.append(f"{file}:{location.line}", style=look)
     if location.function and location.function != "<module>":
         place.append(f"  in {location.function}", style="dim")
     pictures = diagnosis.pictures if diagnosis and around and style.width >= _WIDE else None

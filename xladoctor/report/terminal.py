@@ -150,18 +150,18 @@ def _findings(report: Report, style: Style) -> Iterator[RenderableType]:
         if left := len(groups) - len(in_full):
             yield Text(f"{left} more in full: --verbose", style="dim")
         return
-    if outcome is None and groups and not has_to_fix(report.diagnosis):
+    to_fix = has_to_fix(report.diagnosis)
+    if outcome is None and groups and (len(groups) > 1 or not to_fix):
         yield listing(groups, style)
-    elif outcome is None and len(groups) > 1:
-        yield listing(groups, style)
-        yield _in_short(_to_do_first(groups), report, style, listed=len(groups))
+        if to_fix:
+            yield _in_short(_to_do_first(groups), report, style, listed=len(groups))
     else:
         yield from (_in_short(group, report, style) for group in groups)
 
 
 def _to_do_first(groups: Sequence[Alike]) -> Alike:
-    """What to do first: nothing that is only for information, if there is anything else."""
-    return next((group for group in groups if group.first.severity != "info"), groups[0])
+    """What to do first: nothing that is only for information."""
+    return next(group for group in groups if group.first.severity != "info")
 
 
 def _in_short(group: Alike, report: Report, style: Style, *, listed: int = 0) -> RenderableType:

@@ -11,22 +11,16 @@ from xladoctor.facts.parts import OF_STEP
 _MOST = 32_768  # rows
 _PARTS = tuple(part for part in OF_STEP if part != "python")  # which is what is left
 _LOGGED = """
-    SELECT begun // period AS index, greatest(1, sum(each) // period) AS steps,
-           sum(duration_ns) AS duration_ns, sum(compilations) AS compilations,
-           sum(compile_ns) FILTER (ordinal < warmup() * period) AS warmup_compile,
-           sum(compile_ns) FILTER (ordinal >= warmup() * period) AS compile,
-           sum(read_ns) AS read, sum(barrier_ns) AS barrier, sum(input_ns) AS input,
-           sum(upload_ns) AS upload, sum(save_ns) AS save,
+    SELECT s.iteration AS index, greatest(1, sum(s.each) // s.period) AS steps,
+           sum(s.duration_ns) AS duration_ns, sum(s.compilations) AS compilations,
+           sum(s.compile_ns) FILTER (s.ordinal < warmup() * s.period) AS warmup_compile,
+           sum(s.compile_ns) FILTER (s.ordinal >= warmup() * s.period) AS compile,
+           sum(s.read_ns) AS read, sum(s.barrier_ns) AS barrier, sum(s.input_ns) AS input,
+           sum(s.upload_ns) AS upload, sum(s.save_ns) AS save,
            0 AS collective, 0 AS dispatch, 0 AS tracing, 0 AS unrecorded
-    FROM (
-        SELECT s.*, coalesce(p.barriers, 1) AS period, greatest(s.barriers, 1) AS each,
-               s.index - each + 1 AS begun
-        FROM lead l
-        JOIN step s ON s.process = l.process AND s.thread IS NOT DISTINCT FROM l.thread
-        LEFT JOIN step_period p
-            ON p.process = l.process AND p.thread IS NOT DISTINCT FROM l.thread
-        WHERE NOT s.tail
-    ) GROUP BY period, begun // period
+    FROM lead l
+    JOIN numbered_step s ON s.process = l.process AND s.thread IS NOT DISTINCT FROM l.thread
+    GROUP BY s.period, s.iteration
 """
 _TRACED = """
     SELECT step AS index, 1 AS steps, duration_ns, (compile_ns > 0)::BIGINT AS compilations,

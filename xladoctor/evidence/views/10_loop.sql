@@ -58,6 +58,14 @@ FROM step s LEFT JOIN step_period p USING (process, thread)
 WHERE NOT s.tail AND NOT s.probed AND s.compilations = 0
   AND s.ordinal >= warmup() * coalesce(p.barriers, 1);
 
+-- Internal: Barriers, each with the number of its iteration, and how many make one (period).
+CREATE TABLE numbered_step AS
+SELECT s.*, greatest(s.barriers, 1) AS each, coalesce(p.barriers, 1) AS period,
+       (s.index - each + 1) // period AS iteration
+FROM step s
+LEFT JOIN step_period p ON p.process = s.process AND p.thread IS NOT DISTINCT FROM s.thread
+WHERE NOT s.tail;
+
 -- The steps of loops as reports count them: as many barriers as an iteration has.
 -- * number: iterations before it
 -- * steps: iterations in this row: 1, or more in very long runs
@@ -69,24 +77,18 @@ WHERE NOT s.tail AND NOT s.probed AND s.compilations = 0
 -- > SELECT median(duration_ns / steps) / 1e6 AS ms FROM iteration WHERE steady
 CREATE TABLE iteration AS
 SELECT
-    process,
-    thread,
-    min(begun // period)::BIGINT AS number,
-    greatest(1, sum(barriers) // any_value(period))::BIGINT AS steps,
-    min(begin_ns) AS begin_ns,
-    sum(duration_ns)::BIGINT AS duration_ns,
-    sum(compile_ns)::BIGINT AS compile_ns,
-    sum(barriers) >= any_value(period) AND bool_and(steady) AS steady,
-    bool_or(traced) AS traced
-FROM (
-    SELECT s.process, s.thread, s.begin_ns, s.duration_ns, s.compile_ns, s.traced,
-           greatest(s.barriers, 1) AS barriers, s.index - greatest(s.barriers, 1) + 1 AS begun,
-           coalesce(p.barriers, 1) AS period, u.index IS NOT NULL AS steady
-    FROM step s LEFT JOIN step_period p USING (process, thread)
-    LEFT JOIN steady_step u
-        ON u.process = s.process AND u.thread = s.thread AND u.index = s.index
-    WHERE NOT s.tail
-) GROUP BY process, thread, period, begun // period;
+    s.process,
+    s.thread,
+    s.iteration::BIGINT AS number,
+    greatest(1, sum(s.each) // s.period)::BIGINT AS steps,
+    min(s.begin_ns) AS begin_ns,
+    sum(s.duration_ns)::BIGINT AS duration_ns,
+    sum(s.compile_ns)::BIGINT AS compile_ns,
+    sum(s.each) >= s.period AND bool_and(u.index IS NOT NULL) AS steady,
+    bool_or(s.traced) AS traced
+FROM numbered_step s
+LEFT JOIN steady_step u ON u.process = s.process AND u.thread = s.thread AND u.index = s.index
+GROUP BY s.process, s.thread, s.period, s.iteration;
 
 -- Processes whose own calls were noted: what they read, waited for and saved. The events of another
 -- profiler tell of input at most.

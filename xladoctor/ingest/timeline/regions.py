@@ -144,7 +144,7 @@ def _compiling(begin: Times, end: Times, passes: wire.Array, calls: Intervals) -
 
 
 def add_regions(reading: Reading, regions: Regions, executions: Columns) -> None:
-    """Fill ``region``, for the busiest device, of which these are ``device_execution``."""
+    """Fill ``region``, for the busiest device; its executions are rows of ``device_execution``."""
     rows = reading.rows
     rows.table("region")
     count = len(regions.begin)
