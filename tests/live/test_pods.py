@@ -131,7 +131,7 @@ def test_processes_that_wait_for_each_other_stop_at_the_same_step(
     program = write(tmp_path, "train.py", endless)
 
     # On a busy machine the second process may take half a minute to begin.
-    (done,) = launched(tmp_path, "out", [("--stop-after", "45s", *words, program)])
+    (done,) = launched(tmp_path, "out", [("--stop-after", "6s", *words, program)])
 
     logs = [file.read_text().splitlines() for file in tmp_path.rglob("process-*/steps.jsonl")]
     lines = [list(map(json.loads, log)) for log in logs]

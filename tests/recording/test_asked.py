@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from xladoctor.recording import asking
 from xladoctor.recording.bootstrap._xladoctor import asked
+from xladoctor.recording.interface import RunDirectory
 
 
 def test_a_process_waits_for_the_answer_at_the_step_after_which_it_could_end(
@@ -21,7 +23,7 @@ def test_a_process_waits_for_the_answer_at_the_step_after_which_it_could_end(
     agreed.start()
 
     assert not requests.stop_after(could), "another process cannot end so early"
-    assert requests.stops
+    assert not requests.stops_anywhere
     assert [requests.stop_after(could + more) for more in (6, 7, 8)] == [False, True, True]
     agreed.join()
 
@@ -35,4 +37,43 @@ def test_a_program_whose_launcher_is_gone_goes_on(
     requests.listen([])
 
     assert not any(map(requests.stop_after, range(5)))
-    assert not requests.stops
+    assert not requests.stops_anywhere
+
+
+def test_the_only_process_so_far_of_a_job_ends_at_a_step_that_the_others_can_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "process-1"
+    folder.mkdir()
+    (folder / "process.json").write_text('{"world_size": 2}')
+    monkeypatch.setattr(asking, "is_running", lambda _: True)
+    launcher = threading.Thread(target=asking.stop, args=[RunDirectory(tmp_path)])
+
+    launcher.start()
+    first, late = asked.Requests(str(tmp_path), str(folder)), asked.Requests(str(tmp_path), "none")
+    while not (folder / asked.CAN_STOP).exists():
+        first.listen([])
+    launcher.join()
+    for requests in (first, late):
+        requests.listen([])
+
+    could = int((folder / asked.CAN_STOP).read_text())
+    for requests in (first, late):
+        assert not requests.stops_anywhere
+        assert [requests.stop_after(could - 1 + more) for more in (0, 1)] == [False, True]
+
+
+def test_a_process_without_others_ends_at_its_next_step_or_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "process-1"
+    folder.mkdir()
+    (folder / "process.json").write_text('{"world_size": null}')
+    monkeypatch.setattr(asking, "is_running", lambda _: True)
+
+    asking.stop(RunDirectory(tmp_path))
+    requests = asked.Requests(str(tmp_path), str(folder))
+    requests.listen([])
+
+    assert requests.stops_anywhere
+    assert requests.stop_after(0)

@@ -11,19 +11,23 @@ from pathlib import Path
 
 from xladoctor.recording.bootstrap._xladoctor import asked, termination
 from xladoctor.recording.interface import RunDirectory
+from xladoctor.regular_files import read_json
 from xladoctor.running import is_running, pid_of
 from xladoctor.whole_files import write_text
 
 _LOOK_S = 0.05
+_PROCESS = "process.json"  # written when a process begins to use a device
 _ANSWERED_S = 5.0  # the most to wait until each process has said when it can stop
 
 
 def stop(directory: RunDirectory) -> None:
     """Ask the processes to end: at their next step, or several at the same step if they can."""
     folders = list(filter(is_running, directory.processes()))
-    if len(folders) > 1:
+    _wait(folders, _PROCESS, _ANSWERED_S)
+    if len(folders) > 1 or any(map(_is_one_of_several, folders)):
         _ask(directory, asked.STOP)
         _wait(folders, asked.CAN_STOP, _ANSWERED_S)
+        folders = list(filter(is_running, directory.processes()))
     steps = [step for folder in folders if (step := _can_stop(folder)) is not None]
     with contextlib.suppress(OSError):
         write_text(directory.path / asked.STOP, str(max(steps, default=0)))
@@ -84,6 +88,14 @@ def _wait(folders: Sequence[Path], answer: str, patience_s: float) -> None:
         not (folder / answer).exists() and is_running(folder) for folder in folders
     ):
         time.sleep(_LOOK_S)
+
+
+def _is_one_of_several(folder: Path) -> bool:
+    """Whether others of its job run or will: they may not have used a device yet."""
+    try:
+        return int(read_json(folder / _PROCESS)["world_size"] or 1) > 1
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _can_stop(folder: Path) -> int | None:

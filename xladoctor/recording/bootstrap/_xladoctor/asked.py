@@ -15,7 +15,7 @@ from .files import replace_file
 if TYPE_CHECKING:
     from .step import ThreadState
 
-#: To end. It is empty until the launcher knows after which step: when each process has said after
+#: To end: after the step that it names, or, if that is 0, as soon as possible. It is empty until the launcher knows after which step: when each process has said after
 #: which it could (:data:`CAN_STOP`), as processes that wait for each other must end at the same.
 STOP = "stop-asked"
 #: In the folder of a process: the step after which it could.
@@ -46,14 +46,14 @@ class Requests:
         if self._last is not None or not os.path.exists(file):
             return
         self._last = _whole_number(file)
-        if self._can_stop is None:
-            self._can_stop = max(map(_ahead, threads), default=0)
+        if self._last is None and self._can_stop is None:
+            self._can_stop = max(map(_ahead, threads), default=1)
             replace_file(os.path.join(self._folder, CAN_STOP), str(self._can_stop))
 
     @property
-    def stops(self) -> bool:
-        """Whether the process is asked to end, after a step that is known."""
-        return self._last is not None
+    def stops_anywhere(self) -> bool:
+        """Whether the process is asked to end, and no other has to end at the same step."""
+        return self._last == 0
 
     def stop_after(self, steps: int) -> bool:
         """Whether a thread that has ended so many steps ends the program.
@@ -95,4 +95,5 @@ def _whole_number(file: str) -> int | None:
 
 def _ahead(thread: ThreadState) -> int:
     """The step that a thread will hardly have ended when it hears which is the last."""
-    return thread.index + 1 + math.ceil(_TOLD_NS / max(thread.times.typical_ns, 1.0))
+    typical_ns = thread.times.typical_ns  # 0 until it is known
+    return thread.index + 1 + (math.ceil(_TOLD_NS / typical_ns) if typical_ns else 0)

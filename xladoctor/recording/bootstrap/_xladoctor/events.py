@@ -187,7 +187,7 @@ class Events:
 
     def enough_of_reads(self, state: ThreadState) -> bool:
         """Whether a program without steps, which is cut at reads, has run the requested time."""
-        asked = self._requests is not None and self._requests.stops
+        asked = self._requests is not None and self._requests.stops_anywhere
         return asked and state.main and not state.index and not self._recorder.off
 
     def read_left(

@@ -170,6 +170,7 @@ class Session:
         self._events.listen(self._timeline, self._probe, self._options.stop_after, asked)
         self.awake_once = True
         self._records.write_process(ended=False)
+        asked.listen(self._recorder.threads)
         self._timeline.used()
         self._writer.thread.start()
         if not self._options.counts_only:
