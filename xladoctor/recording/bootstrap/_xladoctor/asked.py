@@ -15,8 +15,9 @@ from .files import replace_file
 if TYPE_CHECKING:
     from .step import ThreadState
 
-#: To end: after the step that it names, or, if that is 0, as soon as possible. It is empty until the launcher knows after which step: when each process has said after
-#: which it could (:data:`CAN_STOP`), as processes that wait for each other must end at the same.
+#: To end: after the step that it names, or as soon as possible if that is 0. It is empty until each
+#: process has said after which step it could end (:data:`CAN_STOP`): processes that wait for each
+#: other must end at the same.
 STOP = "stop-asked"
 #: In the folder of a process: the step after which it could.
 CAN_STOP = "can-stop"
