@@ -13,12 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from xladoctor.comparison.changes import count_changes, finding_changes
-from xladoctor.comparison.interface import Demand, Run
+from xladoctor.comparison.interface import Demand
 from xladoctor.comparison.significance import change
 from xladoctor.comparison.step_time import FLOOR
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.pack import load_rules
-from xladoctor.diagnosis.step_samples import step_samples
 from xladoctor.doctor import load_evidence
 
 _PAIRS = 300
@@ -56,8 +55,8 @@ def of_runs(folder: Path) -> None:
     rules = load_rules()
     judged_by = {rule.id: rule.judged_by for rule in rules}
     paths = sorted(path.parent for path in folder.glob("*/run.json"))
-    runs = [Run(evidence := load_evidence(str(path)), diagnose(evidence, rules)) for path in paths]
-    samples = [step_samples(run.evidence).ms for run in runs]
+    runs = [diagnose(load_evidence(str(path)), rules) for path in paths]
+    samples = [run.traits.samples.ms for run in runs]
     medians = [float(np.median(ms)) for ms in samples]
     print(f"{folder}: {len(runs)} runs; median steps {min(medians):.2f} to {max(medians):.2f} ms")
     places = list(permutations(range(len(runs)), 2))

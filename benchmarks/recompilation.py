@@ -15,7 +15,7 @@ import statistics
 import time
 from typing import Any
 
-from xladoctor.causes import derive
+from xladoctor.causes.derive import derive
 from xladoctor.evidence.load import build
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.run_records import Manifest

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from xladoctor import doctor
+from xladoctor.comparison.compare import compare
 from xladoctor.configuration.interface import Configuration, Configured
 from xladoctor.diagnosis.examination import Examination, Extras
 from xladoctor.diagnosis.selection import Selection
@@ -73,6 +74,23 @@ def test_patches_are_kept_and_shown_only_where_they_are_asked_for(
     monkeypatch.setattr(doctor, "_load_alone", lambda *_: pytest.fail("read again"))
     assert doctor.examine(str(run), chosen, extras=Extras(patches=True)).diagnosis == planned
     assert doctor.examine(str(run), chosen).diagnosis == plain
+
+
+def test_pages_and_comparisons_are_made_from_what_is_kept(
+    run: Path, chosen: Selection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time.sleep(0.05)
+    plain = doctor.examine(str(run), chosen).diagnosis
+    drawn = doctor.examine(str(run), chosen, extras=Extras(pictures=True)).diagnosis
+    assert plain.pictures is not None
+    assert drawn.pictures is not None
+    assert (plain.pictures.drawn, drawn.pictures.drawn) == (False, True)
+    assert drawn.traits.samples.ms != ()
+
+    monkeypatch.setattr(doctor, "_load_alone", lambda *_: pytest.fail("read again"))
+    assert doctor.examine(str(run), chosen, extras=Extras(pictures=True)).diagnosis == drawn
+    compared = compare(plain, doctor.examine_joined(str(run), chosen).diagnosis, chosen.rules)
+    assert compared.verdict.outcome == "same"
 
 
 def test_the_evidence_is_read_when_it_is_needed(run: Path, chosen: Selection) -> None:

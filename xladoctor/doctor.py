@@ -79,7 +79,7 @@ def _load_alone(
     lost: tuple[str, ...] = (),
 ) -> Evidence:
     """The same in this process, of a run directory without those of other hosts in it."""
-    from xladoctor.causes import derive
+    from xladoctor.causes.derive import derive
     from xladoctor.evidence.busy import busy_notes
     from xladoctor.evidence.load import load
 
@@ -105,7 +105,7 @@ def evidence_of(
         within: the part of the run that is judged, if not all of it.
         frontend: that of the program, if no process names one.
     """
-    from xladoctor.causes import derive
+    from xladoctor.causes.derive import derive
     from xladoctor.evidence.load import build
 
     return derive(build(ingested, path, origin, frontend), within)
@@ -210,19 +210,21 @@ def _examined(
 ) -> Examination:
     """The diagnosis that is kept, else a new one."""
     from xladoctor.diagnosis.examination import Examination, Extras
-    from xladoctor.fixes.suggest import with_patches
 
     extras = extras or Extras()
-    diagnosis = kept.read(patches=extras.patches)
+    diagnosis = was = kept.read(patches=extras.patches)
     if diagnosis is None:
         diagnosis = diagnose(load(), selection, total_steps)
         if extras.patches:
+            from xladoctor.fixes.suggest import with_patches
+
             diagnosis = with_patches(diagnosis, load())
-        kept.keep(diagnosis, load(), patches=extras.patches)
-    if extras.pictures:
+    if extras.pictures and not (diagnosis.pictures and diagnosis.pictures.drawn):
         from xladoctor.diagnosis.pictures import make
 
         diagnosis = replace(diagnosis, pictures=make.pictures(load(), diagnosis))
+    if diagnosis is not was:
+        kept.keep(diagnosis, load(), patches=extras.patches)
     return Examination(diagnosis, load)
 
 

@@ -27,6 +27,7 @@ from xladoctor.cache_folder import FileCache
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.diagnosis.selection import Selection
+from xladoctor.diagnosis.traits import Traits
 from xladoctor.evidence.pod_runs import is_run
 from xladoctor.evidence.runs import locate
 from xladoctor.ingest.interface import IngestError
@@ -65,7 +66,8 @@ class _Entry:
     evidence: dict[str, Stamp]
     sources: dict[str, Stamp | None]
     diagnosis: Diagnosis
-    excerpts: dict[str, list[tuple[int, str]]]
+    pictures: Pictures
+    traits: Traits
     frontend: str
     pack: list[str]
     patches: bool
@@ -92,7 +94,7 @@ class KeptDiagnosis:
         )
 
     def read(self, *, patches: bool = False) -> Diagnosis | None:
-        """The diagnosis, if it is kept and nothing changed since.
+        """The diagnosis, if it is kept and nothing changed since. It may lack what pages draw.
 
         Args:
             patches: whether it is to have patches; else it has none.
@@ -125,12 +127,14 @@ class KeptDiagnosis:
         read = [stamp for file, stamp in stamps.items() if file not in written]
         if any(stamp and max(stamp[1:3]) >= self._began_ns for stamp in (*read, *sources.values())):
             return
-        excerpts, pack = diagnosis.pictures.excerpts, list(diagnosis.pack)
-        entry = _Entry(stamps, sources, diagnosis, excerpts, evidence.frontend, pack, patches)
-        undrawn = replace(diagnosis, pictures=Pictures(excerpts=excerpts))
+        pictures, pack = diagnosis.pictures, list(diagnosis.pack)
+        frontend = evidence.frontend
+        entry = _Entry(
+            stamps, sources, diagnosis, pictures, diagnosis.traits, frontend, pack, patches
+        )
         try:
             content = _adapter().dump_json(entry)
-            if self._complete(_adapter().validate_json(content)) != undrawn:
+            if self._complete(_adapter().validate_json(content)) != diagnosis:
                 return
         except ValueError:  # such as names that are not UTF-8
             return
@@ -143,8 +147,7 @@ class KeptDiagnosis:
         rules = {rule.id: rule for rule in self._selection.rules}
         own = {name: rules[name].for_frontend(entry.frontend) for name in entry.pack}
         pack = {name: rule for name, rule in own.items() if rule}
-        pictures = Pictures(excerpts=entry.excerpts)
-        return replace(entry.diagnosis, pack=pack, pictures=pictures)
+        return replace(entry.diagnosis, pack=pack, pictures=entry.pictures, traits=entry.traits)
 
     def _stamps(self) -> dict[str, Stamp]:
         """The stamps of what was named; empty if that is too much."""

@@ -10,18 +10,20 @@ from typing import Any
 from tests.report.diagnoses import TEXT
 from tests.support import Row, evidence, step
 from xladoctor.comparison.compare import compare
-from xladoctor.comparison.interface import Comparison, Demand, Run
+from xladoctor.comparison.interface import Comparison, Demand
 from xladoctor.diagnosis import facts
 from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
 from xladoctor.diagnosis.interface import (
     Count,
     CountName,
+    Diagnosis,
     RuleOutcomes,
     Steps,
     TimeParts,
     TimeSpent,
 )
 from xladoctor.diagnosis.pack import load_rules
+from xladoctor.diagnosis.traits import traits
 
 RULES = load_rules()
 COUNTS: dict[CountName, float | None] = {
@@ -48,17 +50,19 @@ ENDED = {"status": 0, "signal": None, "seconds": 9.0}
 def captured(
     times: Sequence[float] = (10.0,),
     shapes: Sequence[str] = ("f32[16,64]",),
+    at_first: Sequence[str] = (),
     settings: dict[str, str] | None = None,
     traced: bool = False,
     process: Row | None = None,
     versions: dict[str, str] | None = None,
     **origin: Any,
-) -> Run:
+) -> Diagnosis:
     """A run of ``/home/ada/train.py`` with steps of these times, after three of warm-up.
 
     Args:
         times: milliseconds.
         shapes: what line 30 sends to the device in each step, as HLO writes it.
+        at_first: what line 12 sends before the loop.
         settings: environment variables.
         traced: whether the timeline's window covers the steps.
         process: columns of ``process`` to replace.
@@ -77,7 +81,8 @@ def captured(
         step(i, duration_ns=round(ms * 1e6), traced=traced)
         for i, ms in enumerate((9.0, 9.0, 9.0, *times))
     ]
-    sent = [(text[: text.index("[")], text[text.index("[") + 1 : -1]) for text in shapes]
+    sent = [(30, shape.strip("]").split("[")) for shape in shapes]
+    sent += [(12, shape.strip("]").split("[")) for shape in at_first]
     made = evidence(
         {
             "process": [{**PROCESS, **(process or {})}],
@@ -90,12 +95,13 @@ def captured(
             "transfer": [
                 {
                     **site,
+                    "line": line,
                     "step": 0,
                     "direction": "to_device",
                     "dtype": dtype,
                     "shape": [int(size) for size in sizes.split(",")],
                 }
-                for dtype, sizes in sent
+                for line, (dtype, sizes) in sent
             ],
             "upload": [
                 {**site, "step": n, "tail": False, "count": 1, "bytes": 64, "duration_ns": 9}
@@ -117,14 +123,18 @@ def captured(
         },
     )
     rules = RuleOutcomes([], [rule.id for rule in RULES], [])
-    return Run(
-        made,
-        replace(TEXT, run=facts.run(made), steps=facts.steps(made), rules=rules, not_checked=[]),
+    return replace(
+        TEXT,
+        run=facts.run(made),
+        steps=facts.steps(made),
+        rules=rules,
+        not_checked=[],
+        traits=traits(made),
     )
 
 
 @cache
-def _ended(status: int) -> Run:
+def _ended(status: int) -> Diagnosis:
     return captured(ended={**ENDED, "status": status})
 
 
@@ -135,44 +145,34 @@ def told(
     not_checked: Sequence[NotChecked] = (),
     ignored: Sequence[Ignored] = (),
     status: int = 0,
-) -> Run:
+) -> Diagnosis:
     """A run with this diagnosis; its evidence says next to nothing."""
     base = _ended(status)
     fired = sorted({finding.rule for finding in findings})
     skipped = [skipped.rule for skipped in not_checked]
     clear = [rule.id for rule in RULES if rule.id not in (*fired, *skipped)]
     values = {**COUNTS, **(counts or {})}
-    return Run(
-        base.evidence,
-        replace(
-            TEXT,
-            run=base.diagnosis.run,
-            steps=None if steps is None else Steps(steps, 3, None),
-            findings=list(findings),
-            rules=RuleOutcomes(fired, clear, skipped),
-            not_checked=list(not_checked),
-            ignored=list(ignored),
-            counts=[
-                Count(name, value, "no counters" if value is None else None)
-                for name, value in values.items()
-            ],
-        ),
+    return replace(
+        base,
+        steps=None if steps is None else Steps(steps, 3, None),
+        findings=list(findings),
+        rules=RuleOutcomes(fired, clear, skipped),
+        not_checked=list(not_checked),
+        ignored=list(ignored),
+        counts=[
+            Count(name, value, "no counters" if value is None else None)
+            for name, value in values.items()
+        ],
     )
 
 
-def lasting(run: Run, loop_s: float, compile_s: float, steps: int | None = 40) -> Run:
+def lasting(run: Diagnosis, loop_s: float, compile_s: float, steps: int | None = 40) -> Diagnosis:
     """The run with a loop of so many seconds, of which half a second compiles in warm-up."""
     parts = TimeParts(warmup_compile_s=0.5, compile_s=compile_s)
-    return replace(
-        run,
-        diagnosis=replace(
-            run.diagnosis,
-            time=TimeSpent(None, loop_s, parts, 0.5),
-            steps=None if steps is None else Steps(steps, 3, None),
-        ),
-    )
+    steps_of_loop = None if steps is None else Steps(steps, 3, None)
+    return replace(run, time=TimeSpent(None, loop_s, parts, 0.5), steps=steps_of_loop)
 
 
-def compared(a: Run, b: Run, **demand: Any) -> Comparison:
+def compared(a: Diagnosis, b: Diagnosis, **demand: Any) -> Comparison:
     """By the rules of the pack."""
     return compare(a, b, RULES, Demand(**demand))

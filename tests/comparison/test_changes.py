@@ -8,13 +8,13 @@ import pytest
 
 from tests.comparison.runs import compared, told
 from tests.support import finding, location
-from xladoctor.comparison.interface import Comparison, CountChange, FindingChange, Run
+from xladoctor.comparison.interface import Comparison, CountChange, FindingChange
 from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
-from xladoctor.diagnosis.interface import CountName
+from xladoctor.diagnosis.interface import CountName, Diagnosis
 from xladoctor.diagnosis.rule import Severity
 
 
-def change(a: Run, b: Run) -> FindingChange:
+def change(a: Diagnosis, b: Diagnosis) -> FindingChange:
     (only,) = compared(a, b).findings
     return only
 

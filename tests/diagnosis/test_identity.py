@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from tests.comparison.runs import compared, told
 from tests.gate.made import terms
 from tests.support import evidence, finding, location
-from xladoctor.comparison.interface import Occurrence, Run
+from xladoctor.comparison.interface import Occurrence
 from xladoctor.diagnosis.finding import Finding, Ignored
 from xladoctor.diagnosis.identity import Sighting, digest, distinct, same, sightings
+from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.source_line import code
 from xladoctor.diagnosis.suppression import Suppression
 from xladoctor.gate import baseline
@@ -236,7 +237,7 @@ CASES = [
 NOTHING = evidence({})
 
 
-def run(findings: Sequence[Finding], ignored: Sequence[Ignored] = ()) -> Run:
+def run(findings: Sequence[Finding], ignored: Sequence[Ignored] = ()) -> Diagnosis:
     return told(distinct(list(findings)), ignored=ignored)
 
 
@@ -246,21 +247,21 @@ def line_of(finding: Finding | None) -> int | None:
     return finding.locations[0].line if finding.locations else 0
 
 
-def script(then: Run) -> baseline.Script:
+def script(then: Diagnosis) -> baseline.Script:
     """The baseline written from a run."""
-    diagnosis = then.diagnosis
+    diagnosis = then
     return baseline.Script(
         steps=40,
         findings=[baseline.entry(each, "warning", diagnosis.run) for each in diagnosis.findings],
     )
 
 
-def in_gate(then: Run, now: Run) -> Pairs:
+def in_gate(then: Diagnosis, now: Diagnosis) -> Pairs:
     """How the gate pairs them, by judgement and entry."""
-    kept, before = script(then), {each.fingerprint: each for each in then.diagnosis.findings}
-    entries = baseline.known(kept, now.diagnosis)
-    outcome = judge(now.diagnosis, terms(baseline=kept))
-    after = {each.fingerprint: each for each in now.diagnosis.findings}
+    kept, before = script(then), {each.fingerprint: each for each in then.findings}
+    entries = baseline.known(kept, now)
+    outcome = judge(now, terms(baseline=kept))
+    after = {each.fingerprint: each for each in now.findings}
     pairs: Pairs = {(line_of(before[each.fingerprint]), None) for each in outcome.gone}
     for judgement in outcome.judgements:
         known = entries.get(judgement.fingerprint)
@@ -280,7 +281,7 @@ def where(occurrence: Occurrence | None) -> int | None:
     return occurrence.location.line if occurrence.location else 0
 
 
-def in_comparison(then: Run, now: Run) -> Pairs:
+def in_comparison(then: Diagnosis, now: Diagnosis) -> Pairs:
     """How a comparison pairs them."""
     pairs: Pairs = set()
     for change in compared(then, now).findings:
@@ -312,7 +313,7 @@ def test_suppressed_finding_is_the_one_that_was_there(then: list[Finding], now: 
     reported, ignored = Suppression(NOTHING, {}).split([now])
     was, hushed = run(then), run(reported, ignored)
     expected = now.subject == ""
-    assert (judge(hushed.diagnosis, terms(baseline=script(was))).gone == []) == expected
+    assert (judge(hushed, terms(baseline=script(was))).gone == []) == expected
     (change,) = compared(was, hushed).findings
     assert (change.state == "same") == expected
 
@@ -369,5 +370,5 @@ def test_every_finding_is_itself(now: list[Sighting]) -> None:
 def test_baseline_tells_operators_apart_by_their_fingerprints() -> None:
     then = run([at(41, op="aten::nonzero")])
     (entry,) = script(then).findings
-    (full,) = sightings(then.diagnosis)
+    (full,) = sightings(then)
     assert entry.sighting == replace(full, subject=None)

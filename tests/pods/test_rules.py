@@ -10,7 +10,7 @@ import pytest
 
 from tests.pods.generated import host_name, write_pod
 from tests.pods.simulation import SICKNESSES, Pod, Sickness
-from xladoctor.causes import derive
+from xladoctor.causes.derive import derive
 from xladoctor.configuration.interface import Configured
 from xladoctor.diagnosis.engine import judge_all
 from xladoctor.diagnosis.finding import Finding

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.report.diagnoses import SICK
-from xladoctor.causes.difference import Compiled, Difference, InputChange, LineChange
-from xladoctor.causes.difference import OperationChange as Operation
+from xladoctor.causes.graph_difference import Compiled, Difference, InputChange, LineChange
+from xladoctor.causes.graph_difference import OperationChange as Operation
 from xladoctor.causes.interface import Place
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pictures.interface import (

@@ -17,9 +17,9 @@ from tests.report.snapshots import assert_as_before
 from tests.report.test_html import Page, assert_safe
 from tests.report.test_terminal import columns
 from tests.support import finding, location
-from xladoctor.comparison.interface import Comparison, Run
+from xladoctor.comparison.interface import Comparison
 from xladoctor.diagnosis.finding import NotChecked
-from xladoctor.diagnosis.interface import Steps
+from xladoctor.diagnosis.interface import Diagnosis, Steps
 from xladoctor.report import comparison as terminal
 from xladoctor.report import comparison_json, comparison_markdown
 from xladoctor.report.html import comparison as comparison_html
@@ -29,16 +29,10 @@ SNAPSHOTS = Path(__file__).parent / "comparison_snapshots"
 HOSTILE = "\x1b[2J | <b>@ada</b> `x` #1 [a](b) größe"
 
 
-def sick(a: Run, b: Run) -> Comparison:
+def sick(a: Diagnosis, b: Diagnosis) -> Comparison:
     """Everything that a comparison can show at once."""
-    a = replace(
-        a,
-        diagnosis=replace(
-            told([finding("XD203"), finding("XD301")]).diagnosis,
-            run=a.diagnosis.run,
-            steps=Steps(43, 3, 10.0),
-        ),
-    )
+    told_a = told([finding("XD203"), finding("XD301")])
+    a = replace(told_a, run=a.run, traits=a.traits, steps=Steps(43, 3, 10.0))
     findings = [
         *SICK.findings,
         finding(
@@ -51,9 +45,7 @@ def sick(a: Run, b: Run) -> Comparison:
         ),
     ]
     missing = [NotChecked("XD301", "no step log")]
-    b = replace(
-        b, diagnosis=replace(SICK, run=b.diagnosis.run, findings=findings, not_checked=missing)
-    )
+    b = replace(SICK, run=b.run, traits=b.traits, findings=findings, not_checked=missing)
     return compared(a, b)
 
 
@@ -218,7 +210,9 @@ def test_page_is_safe_and_says_what_markdown_does(name: str) -> None:
         (A, A, "verdict"),
     ],
 )
-def test_page_shows_by_its_colour_whether_it_is_better(a: Run, b: Run, kind: str) -> None:
+def test_page_shows_by_its_colour_whether_it_is_better(
+    a: Diagnosis, b: Diagnosis, kind: str
+) -> None:
     output = io.StringIO()
     comparison_html.render(compared(a, b, max_slowdown=0.1), [SICK, SICK], output, Style())
     classes = [attributes.get("class") or "" for _, attributes in Page(output.getvalue()).elements]

@@ -12,7 +12,8 @@ import pytest
 from tests.report.snapshots import assert_as_before
 from tests.report.test_terminal import columns
 from tests.support import Row, evidence
-from xladoctor.causes.difference import Difference, OperationChange, difference
+from xladoctor.causes.difference import difference
+from xladoctor.causes.graph_difference import Difference, OperationChange
 from xladoctor.doctor import load_evidence
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.interface import Evidence

@@ -64,7 +64,7 @@ def test_report_is_the_diagnosis_at_full_precision() -> None:
     assert report(SICK) == {
         name: value
         for name, value in asdict(replace(SICK, pack={})).items()
-        if name not in ("pack", "pictures")
+        if name not in ("pack", "pictures", "traits")
     }
     assert report(SICK)["findings"][3]["cost"]["share"] == 0.00003
 

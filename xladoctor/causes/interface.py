@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Kind = Literal[
     "input_shape",
@@ -46,8 +47,8 @@ Together = Callable[[InputKind, InputKind], bool]
 #: By spot (hash of a line and operation), the types and shapes of its instructions' operands in the
 #: earlier and in the later graph.
 Operands = dict[int, tuple[tuple[str, ...], tuple[str, ...]]]
-Hashes = NDArray[np.uint64]
-Counts = NDArray[np.int64]
+Hashes: TypeAlias = "NDArray[np.uint64]"
+Counts: TypeAlias = "NDArray[np.int64]"
 
 
 class Place(NamedTuple):

@@ -16,10 +16,9 @@ from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.report.output import Color, Format, write_each
 
 if TYPE_CHECKING:
-    from xladoctor.comparison.interface import Comparison, Demand, Ground, Run
+    from xladoctor.comparison.interface import Comparison, Demand, Ground
     from xladoctor.configuration.interface import Configured
-    from xladoctor.diagnosis.selection import Selection
-    from xladoctor.ingest.interface import Progress
+    from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.report.interface import Style
 
 _FORMATS = (Format.terminal, Format.html, Format.json, Format.markdown)
@@ -92,19 +91,16 @@ def compare(
     demand = judging.demand(configuration)
     chosen = doctor.selection(configuration)
     with progress_bar() as bar:
-        runs = [_run(path, chosen, bar, pictures=draws(outputs)) for path in (a, b)]
+        drawn = draws(outputs)
+        runs = [
+            doctor.examine_joined(path, chosen, progress=bar, pictures=drawn).diagnosis
+            for path in (a, b)
+        ]
     comparison = compare_runs(runs[0], runs[1], chosen.rules, demand)
     write_each(
         outputs, color, lambda name, text, style: _render(comparison, runs, name, text, style)
     )
     raise typer.Exit(comparison.status)
-
-
-def _run(path: str, chosen: Selection, progress: Progress | None, *, pictures: bool) -> Run:
-    from xladoctor.comparison.interface import Run
-
-    examination = doctor.examine_joined(path, chosen, progress=progress, pictures=pictures)
-    return Run(examination.evidence, examination.diagnosis)
 
 
 def _share(text: str) -> float:
@@ -131,7 +127,7 @@ def _grounds(names: list[str]) -> frozenset[Ground]:
 
 
 def _render(
-    comparison: Comparison, runs: Sequence[Run], name: Format, output: TextIO, style: Style
+    comparison: Comparison, runs: Sequence[Diagnosis], name: Format, output: TextIO, style: Style
 ) -> None:
     from xladoctor.report import comparison as terminal
     from xladoctor.report import comparison_json, comparison_markdown
@@ -139,7 +135,7 @@ def _render(
     if name is Format.html:
         from xladoctor.report.html.comparison import render
 
-        render(comparison, [run.diagnosis for run in runs], output, style)
+        render(comparison, runs, output, style)
         return
     modules = {Format.json: comparison_json, Format.markdown: comparison_markdown}
     modules.get(name, terminal).render(comparison, output, style)

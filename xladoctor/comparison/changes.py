@@ -12,7 +12,6 @@ from xladoctor.comparison.interface import (
     Direction,
     FindingChange,
     Occurrence,
-    Run,
     State,
 )
 from xladoctor.diagnosis.finding import Finding, Ignored
@@ -30,7 +29,7 @@ _TOWARD: dict[int, Literal["worse", "better", "same"]] = {1: "worse", -1: "bette
 
 
 def finding_changes(
-    a: Run, b: Run, judged_by: Mapping[str, JudgedBy], demand: Demand
+    a: Diagnosis, b: Diagnosis, judged_by: Mapping[str, JudgedBy], demand: Demand
 ) -> list[FindingChange]:
     """Each finding of either run once: new and worse ones first, then fixed, better, and so on.
 
@@ -40,7 +39,7 @@ def finding_changes(
     """
     changes = [
         _change(before, after, (a, b), judged_by, demand)
-        for before, after in matched(a.diagnosis, b.diagnosis)
+        for before, after in matched(a, b)
         if isinstance(before, Finding) or isinstance(after, Finding)
     ]
     return sorted(
@@ -58,7 +57,7 @@ def finding_changes(
 def _change(
     a: Seen | None,
     b: Seen | None,
-    runs: tuple[Run, Run],
+    runs: tuple[Diagnosis, Diagnosis],
     judged_by: Mapping[str, JudgedBy],
     demand: Demand,
 ) -> FindingChange:
@@ -86,7 +85,7 @@ def _change(
 
 
 def _became(
-    a: Seen | None, b: Seen | None, runs: tuple[Run, Run], by: JudgedBy
+    a: Seen | None, b: Seen | None, runs: tuple[Diagnosis, Diagnosis], by: JudgedBy
 ) -> tuple[State, str]:
     if isinstance(a, Finding) and isinstance(b, Finding):
         return _in_both(a, b, runs, by)
@@ -97,15 +96,17 @@ def _became(
     return "same", f"ignored in {'A' if isinstance(a, Ignored) else 'B'}"
 
 
-def _in_one(state: State, finding: Finding, lacking: Run, having: Run) -> tuple[State, str]:
+def _in_one(
+    state: State, finding: Finding, lacking: Diagnosis, having: Diagnosis
+) -> tuple[State, str]:
     """The state of a finding that only one run shows, and why it may be unknown."""
-    name, diagnosis = ("A" if state == "new" else "B"), lacking.diagnosis
-    for skipped in diagnosis.not_checked:
+    name = "A" if state == "new" else "B"
+    for skipped in lacking.not_checked:
         if skipped.rule == finding.rule:
             return "unknown", f"not judged in {name}: {skipped.reason}"
     if any(
         other.rule == finding.rule and bool(other.locations) != bool(finding.locations)
-        for other in diagnosis.findings
+        for other in lacking.findings
     ):
         return "unknown", "one of the runs names no line"
     if reason := broke_off(lacking, having, name):
@@ -122,13 +123,15 @@ def _occurrence(finding: Seen | None) -> Occurrence | None:
     )
 
 
-def _in_both(a: Finding, b: Finding, runs: tuple[Run, Run], by: JudgedBy) -> tuple[State, str]:
+def _in_both(
+    a: Finding, b: Finding, runs: tuple[Diagnosis, Diagnosis], by: JudgedBy
+) -> tuple[State, str]:
     if by == "time":
         return "same", "judged by time"
     if a.severity_by_counts != b.severity_by_counts:
         risen = reaches(b.severity_by_counts, a.severity_by_counts)
         return ("worse" if risen else "better"), f"{a.severity_by_counts} → {b.severity_by_counts}"
-    steps = [run.diagnosis.steps.count if run.diagnosis.steps else None for run in runs]
+    steps = [run.steps.count if run.steps else None for run in runs]
     if steps[0] is None or steps[1] is None:
         return "same", "frequencies cannot be compared: the number of steps is not known"
     often = [
@@ -143,13 +146,13 @@ def _in_both(a: Finding, b: Finding, runs: tuple[Run, Run], by: JudgedBy) -> tup
     return state, f"{rates[0]:.3g} → {rates[1]:.3g} a step"
 
 
-def count_changes(a: Run, b: Run) -> list[CountChange]:
+def count_changes(a: Diagnosis, b: Diagnosis) -> list[CountChange]:
     """All counts but the step's time, which is judged separately; more of each is worse."""
-    b_counts = {count.name: count for count in b.diagnosis.counts}
-    steps = [run.diagnosis.steps.count if run.diagnosis.steps else None for run in (a, b)]
+    b_counts = {count.name: count for count in b.counts}
+    steps = [run.steps.count if run.steps else None for run in (a, b)]
     return [
         _count(count, b_counts[count.name], steps[0], steps[1])
-        for count in a.diagnosis.counts
+        for count in a.counts
         if count.name != "step_ms" and count.name in b_counts
     ]
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
 from xladoctor.comparison.interface import (
     GROUNDS,
@@ -13,11 +11,9 @@ from xladoctor.comparison.interface import (
     Difference,
     Ground,
     Remark,
-    Run,
     RunSummary,
 )
-from xladoctor.diagnosis.step_samples import step_samples
-from xladoctor.evidence.interface import Elsewhere
+from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.foreign import quoted
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.quantities import first_few
@@ -25,47 +21,35 @@ from xladoctor.quantities import first_few
 Forbids = Literal["everything", "times", "nothing"]
 _MOST_NAMED = 3
 
-# What the loop sends to the device: from lines that send in several steps, unlike set-up.
-_SHAPES = """
-    SELECT DISTINCT t.dtype, t.shape, t.function
-    FROM transfer t JOIN (
-        SELECT process, file, line FROM upload
-        GROUP BY ALL HAVING count(DISTINCT step) > 1
-    ) u USING (process, file, line)
-    WHERE t.direction = 'to_device' ORDER BY ALL
-"""
 
-
-def summary(run: Run) -> RunSummary:
+def summary(run: Diagnosis) -> RunSummary:
     """The facts about a run to show."""
-    python = _version(run, "python")
     return RunSummary(
-        run.diagnosis.run,
-        _of_processes(run, "host"),
-        python,
-        _tool(run),
+        run.run,
+        run.traits.host,
+        run.traits.versions.get("python"),
+        run.traits.captured_by,
         complete(run),
-        run.diagnosis.steps,
+        run.steps,
     )
 
 
-def complete(run: Run) -> bool:
+def complete(run: Diagnosis) -> bool:
     """Whether the program ended by itself, without an error, as far as is known."""
-    facts, manifest = run.diagnosis.run, run.evidence.manifest
-    cut_short = manifest and manifest.ended is None and manifest.part_of is None
-    return not (facts.status or facts.signal or cut_short)
+    facts = run.run
+    return not (facts.status or facts.signal or run.traits.cut_short)
 
 
-def broke_off(run: Run, other: Run, name: str) -> str | None:
+def broke_off(run: Diagnosis, other: Diagnosis, name: str) -> str | None:
     """How a run stopped short of the other's steps, if it did: it may have missed findings."""
-    steps, expected = run.diagnosis.steps, other.diagnosis.steps
+    steps, expected = run.steps, other.steps
     done = steps.count if steps else 0
     if complete(run) or not expected or done >= expected.count:
         return None
     return f"{name} stopped after {done} of {expected.count} steps"
 
 
-def differences(a: Run, b: Run, demand: Demand) -> list[Difference]:
+def differences(a: Diagnosis, b: Diagnosis, demand: Demand) -> list[Difference]:
     """All differences of the runs; those that forbid most come first.
 
     Between different kinds of evidence, what only one of them can show is not a difference.
@@ -83,7 +67,7 @@ def differences(a: Run, b: Run, demand: Demand) -> list[Difference]:
         differing.append(
             Difference(ground, _only(of_a, of_b), _only(of_b, of_a), forbids, accepted)
         )
-    needed = {name for run in (a, b) for name in vocabulary(run.evidence.frontend).requires}
+    needed = {name for run in (a, b) for name in vocabulary(run.traits.frontend).requires}
     unknown = [
         ground
         for ground in GROUNDS
@@ -126,23 +110,22 @@ def _forbids(
     return "times"
 
 
-def _grounds(run: Run) -> dict[Ground, frozenset[str] | None]:
+def _grounds(run: Diagnosis) -> dict[Ground, frozenset[str] | None]:
     """The properties that have to agree, each as a set of texts; None if unknown."""
-    facts = run.diagnosis.run
-    samples = step_samples(run.evidence)
+    facts, traits = run.run, run.traits
+    samples, versions = traits.samples, traits.versions
     texts: dict[Ground, str | None] = {
         "script": facts.script,
-        "device": _of_processes(run, "device_kind"),
+        "device": traits.device_kind,
         "devices": str(facts.devices) if facts.devices else None,
         "processes": str(facts.processes) if facts.processes else None,
-        "host": _of_processes(run, "host"),
-        "python": _version(run, "python"),
-        **{package: _version(run, package) for package in PACKAGES},
-        "xladoctor": _tool(run),
+        "host": traits.host,
+        **{package: versions.get(package) for package in ("python", *PACKAGES)},
+        "xladoctor": traits.captured_by,
         "evidence": facts.kind,
         "profiler": ("on" if samples.traced else "off") if samples.ms else None,
     }
-    sets = {"settings": _settings(run), "shapes": _shapes(run)}
+    sets = {"settings": traits.settings, "shapes": traits.shapes}
     return {
         ground: sets[ground] if ground in sets else _single(texts[ground]) for ground in GROUNDS
     }
@@ -152,55 +135,7 @@ def _single(text: str | None) -> frozenset[str] | None:
     return None if text is None else frozenset([text])
 
 
-def _tool(run: Run) -> str | None:
-    """The version of xladoctor that captured the run."""
-    origin = run.evidence.origin
-    return None if isinstance(origin, Elsewhere) or origin.tool is None else origin.tool.version
-
-
-def _of_processes(run: Run, column: str) -> str | None:
-    rows = run.evidence.database.rows("SELECT * FROM process ORDER BY process")
-    return _joined(row[column] for row in rows)
-
-
-def _version(run: Run, package: str) -> str | None:
-    rows = run.evidence.database.rows(
-        "SELECT version FROM version WHERE package = $package ORDER BY process",
-        {"package": package},
-    )
-    return _joined(row["version"] for row in rows)
-
-
-def _joined(values: Iterable[Any]) -> str | None:
-    """Each value once; None if none is known."""
-    return ", ".join(dict.fromkeys(str(value) for value in values if value is not None)) or None
-
-
-def _settings(run: Run) -> frozenset[str] | None:
-    if "environment" not in run.evidence.available:
-        return None
-    rows = run.evidence.database.rows("SELECT DISTINCT name, value FROM environment")
-    kinds = vocabulary(run.evidence.frontend).settings
-    place, device = kinds["place"], kinds["device"]  # the grounds `device(s)` compare devices
-    return frozenset(
-        row["name"]
-        if re.search(place, row["name"])
-        else f"{row['name']}={' '.join((row['value'] or '').split())}"
-        for row in rows
-        if not re.search(device, row["name"])
-    )
-
-
-def _shapes(run: Run) -> frozenset[str] | None:
-    if not {"transfer", "upload"} <= run.evidence.available:
-        return None
-    return frozenset(
-        f"{row['dtype']}[{','.join(map(str, row['shape'] or ()))}] in {row['function'] or '?'}"
-        for row in run.evidence.database.rows(_SHAPES)
-    )
-
-
-def _remarks(a: Run, b: Run) -> list[Difference]:
+def _remarks(a: Diagnosis, b: Diagnosis) -> list[Difference]:
     """Differences that are worth knowing but forbid nothing."""
     pairs: dict[Remark, tuple[str | None, str | None]] = {
         "arguments": (_arguments(a), _arguments(b)),
@@ -216,27 +151,23 @@ def _remarks(a: Run, b: Run) -> list[Difference]:
     ]
 
 
-def _arguments(run: Run) -> str | None:
+def _arguments(run: Diagnosis) -> str | None:
     """The arguments after the script in the command."""
-    command = run.diagnosis.run.command
+    command = run.run.command
     if not command:
         return None
-    manifest = run.evidence.manifest
-    script = manifest.script if manifest else None
+    script = run.traits.main
     places = [n for n, word in enumerate(command) if script and word.endswith(script)]
     return quoted(*command[places[0] + 1 if places else 1 :]) or "none"
 
 
-def _capture(run: Run) -> str | None:
-    manifest = run.evidence.manifest
-    if manifest is None or not manifest.options:
-        return None
-    shown = {name: value for name, value in manifest.options.items() if name != "session"}
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items())
+def _capture(run: Diagnosis) -> str | None:
+    options = run.traits.options
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in options.items()) or None
 
 
-def _ending(run: Run) -> str:
-    facts = run.diagnosis.run
+def _ending(run: Diagnosis) -> str:
+    facts = run.run
     if facts.signal:
         return f"ended by signal {facts.signal}"
     if facts.status:
@@ -246,5 +177,5 @@ def _ending(run: Run) -> str:
     return "normal" if complete(run) else "cut short"
 
 
-def _steps(run: Run) -> str | None:
-    return None if run.diagnosis.steps is None else str(run.diagnosis.steps.count)
+def _steps(run: Diagnosis) -> str | None:
+    return None if run.steps is None else str(run.steps.count)

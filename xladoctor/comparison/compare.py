@@ -8,17 +8,19 @@ from dataclasses import replace
 from xladoctor import __version__
 from xladoctor.comparison.changes import JudgedBy, count_changes, finding_changes
 from xladoctor.comparison.comparable import broke_off, differences, summary
-from xladoctor.comparison.interface import SCHEMA_VERSION, Comparison, Demand, Run, TpuChange
+from xladoctor.comparison.interface import SCHEMA_VERSION, Comparison, Demand, TpuChange
 from xladoctor.comparison.step_time import step_time
 from xladoctor.comparison.times import gain, time_changes
 from xladoctor.comparison.verdict import Grounds, status, verdict
-from xladoctor.diagnosis.interface import Tool
+from xladoctor.diagnosis.interface import Diagnosis, Tool
 from xladoctor.diagnosis.rule import Rule
 
 _UNLIKE = "the runs are of different programs"
 
 
-def compare(a: Run, b: Run, rules: Sequence[Rule], demand: Demand | None = None) -> Comparison:
+def compare(
+    a: Diagnosis, b: Diagnosis, rules: Sequence[Rule], demand: Demand | None = None
+) -> Comparison:
     """What changed from A to B.
 
     Args:
@@ -34,14 +36,14 @@ def compare(a: Run, b: Run, rules: Sequence[Rule], demand: Demand | None = None)
     counts = count_changes(a, b)
     times = time_changes(a, b)
     judged = {rule for rule in _judged(a) if judged_by.get(rule) == "counts"}
-    missing = [skipped for skipped in b.diagnosis.not_checked if skipped.rule in judged]
+    missing = [skipped for skipped in b.not_checked if skipped.rule in judged]
     grounds = Grounds(
         differing,
         findings,
         missing,
         counts,
         gain(times, a, b, differing),
-        step_time(a.evidence, b.evidence, differing, demand),
+        step_time(a.traits.samples, b.traits.samples, differing, demand),
         bool(judged & _judged(b)),
         broke_off(b, a, "B"),
         demand,
@@ -69,13 +71,12 @@ def compare(a: Run, b: Run, rules: Sequence[Rule], demand: Demand | None = None)
     )
 
 
-def _tpu_changes(a: Run, b: Run) -> Iterator[TpuChange]:
+def _tpu_changes(a: Diagnosis, b: Diagnosis) -> Iterator[TpuChange]:
     """What was compiled for the same TPU in both: by name, or if there is one of each."""
-    topologies = [graph.topology for graph in a.diagnosis.tpu_graphs]
+    topologies = [graph.topology for graph in a.tpu_graphs]
     for topology in dict.fromkeys(topologies):
         ours, theirs = (
-            [graph for graph in run.diagnosis.tpu_graphs if graph.topology == topology]
-            for run in (a, b)
+            [graph for graph in run.tpu_graphs if graph.topology == topology] for run in (a, b)
         )
         if len(ours) == len(theirs) == 1:
             yield TpuChange(ours[0], theirs[0])
@@ -84,10 +85,10 @@ def _tpu_changes(a: Run, b: Run) -> Iterator[TpuChange]:
         yield from (TpuChange(graph, named[graph.name]) for graph in ours if graph.name in named)
 
 
-def _judged(run: Run) -> set[str]:
-    return {*run.diagnosis.rules.fired, *run.diagnosis.rules.clear}
+def _judged(run: Diagnosis) -> set[str]:
+    return {*run.rules.fired, *run.rules.clear}
 
 
-def _warnings(a: Run, b: Run) -> list[str]:
+def _warnings(a: Diagnosis, b: Diagnosis) -> list[str]:
     """Notes on what was cut, skipped or unreadable in the evidence of each run."""
-    return [f"{name}: {note}" for name, run in (("A", a), ("B", b)) for note in run.evidence.notes]
+    return [f"{name}: {note}" for name, run in (("A", a), ("B", b)) for note in run.traits.notes]

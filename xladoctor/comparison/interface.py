@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from xladoctor.diagnosis.finding import Location, NotChecked
-from xladoctor.diagnosis.interface import CountName, Diagnosis, RunFacts, Steps, Tool
+from xladoctor.diagnosis.interface import CountName, RunFacts, Steps, Tool
 from xladoctor.diagnosis.rule import Severity
 from xladoctor.diagnosis.step_samples import ENOUGH
 from xladoctor.diagnosis.tpu_graph import TpuGraph
-from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import vocabularies
 
 SCHEMA_VERSION = 2
@@ -46,14 +45,6 @@ State = Literal["new", "worse", "fixed", "better", "same", "unknown"]
 Direction = Literal["worse", "better", "same", "unknown"]
 TimeName = Literal["loop", "compiling", "average_step"]
 StepVerdict = Literal["slower", "faster", "no_difference", "too_few", "not_judged", "unknown"]
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One of the two runs: what was captured, and what the rules make of it."""
-
-    evidence: Evidence
-    diagnosis: Diagnosis
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,20 +12,19 @@ from xladoctor.comparison.interface import (
     StepTime,
     StepVerdict,
 )
-from xladoctor.diagnosis.step_samples import step_samples
-from xladoctor.evidence.interface import Evidence
+from xladoctor.diagnosis.step_samples import Samples
 
 #: Two runs that differ by less count as equal, whatever the samples show: see docs/compare.md.
 FLOOR = 0.10
 
 
 def step_time(
-    a: Evidence, b: Evidence, differences: Sequence[Difference], demand: Demand
+    a: Samples, b: Samples, differences: Sequence[Difference], demand: Demand
 ) -> StepTime:
     """The medians, the interval of their change, and the verdict."""
     from xladoctor.comparison.significance import change, effective  # loads numpy
 
-    first, second = step_samples(a).ms, step_samples(b).ms
+    first, second = a.ms, b.ms
     floor = FLOOR if demand.max_slowdown is None else demand.max_slowdown
     forbidden = [d.what for d in differences if d.forbids != "nothing" and not d.accepted]
     interval = change(first, second) if first and second else None

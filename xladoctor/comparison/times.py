@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xladoctor.comparison.interface import Difference, Run, TimeChange, TimeName
+from xladoctor.comparison.interface import Difference, TimeChange, TimeName
+from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.quantities import duration
 
 #: Differences in spite of which the loop as a whole says something: a fix may pad batches, and a
@@ -13,7 +14,7 @@ _HARMLESS = ("shapes", "profiler")
 _MUCH, _PART = 1.2, 0.1  # times as long; of the longer loop
 
 
-def time_changes(a: Run, b: Run) -> list[TimeChange]:
+def time_changes(a: Diagnosis, b: Diagnosis) -> list[TimeChange]:
     """The loop, its compiling, and its average step, as far as both runs have them."""
     before, after = _seconds(a), _seconds(b)
     return [
@@ -23,8 +24,8 @@ def time_changes(a: Run, b: Run) -> list[TimeChange]:
     ]
 
 
-def _seconds(run: Run) -> dict[TimeName, float]:
-    time, steps = run.diagnosis.time, run.diagnosis.steps
+def _seconds(run: Diagnosis) -> dict[TimeName, float]:
+    time, steps = run.time, run.steps
     if not time.loop_s:
         return {}
     parts = time.parts
@@ -35,7 +36,9 @@ def _seconds(run: Run) -> dict[TimeName, float]:
     }
 
 
-def gain(changes: Sequence[TimeChange], a: Run, b: Run, differences: Sequence[Difference]) -> str:
+def gain(
+    changes: Sequence[TimeChange], a: Diagnosis, b: Diagnosis, differences: Sequence[Difference]
+) -> str:
     """What a change in compiling did to the loop, in a phrase; empty if it is a small one, or if
     the runs' times say nothing of each other.
     """
@@ -65,8 +68,8 @@ def _told(
     yield compiled
 
 
-def _same_steps(a: Run, b: Run) -> int | None:
-    counts = {run.diagnosis.steps.count if run.diagnosis.steps else None for run in (a, b)}
+def _same_steps(a: Diagnosis, b: Diagnosis) -> int | None:
+    counts = {run.steps.count if run.steps else None for run in (a, b)}
     return counts.pop() if len(counts) == 1 else None
 
 

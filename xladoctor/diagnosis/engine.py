@@ -33,6 +33,7 @@ from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
 from xladoctor.diagnosis.selection import Selection
 from xladoctor.diagnosis.suppression import Suppression
 from xladoctor.diagnosis.tpu_graphs import tpu_counts, tpu_graphs
+from xladoctor.diagnosis.traits import traits
 from xladoctor.diagnosis.unexplained import explain
 from xladoctor.diagnosis.verdict import verdict
 from xladoctor.diagnosis.whatif import WhatIf
@@ -92,6 +93,7 @@ def diagnose(
         tpu_graphs=graphs,
         pod=pod(evidence, hosts.left_out if hosts else ()),
         pack=judged.pack,
+        traits=traits(evidence),
     )
     return diagnosis if hosts is None else _of_all(diagnosis)
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xladoctor.diagnosis.interface import Diagnosis
-from xladoctor.evidence.interface import Evidence
+
+if TYPE_CHECKING:
+    from xladoctor.evidence.interface import Evidence  # which loads the database
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.diagnosis.pod import Pod
 from xladoctor.diagnosis.rule import BoundBy, Rule
 from xladoctor.diagnosis.tpu_graph import TpuGraph
+from xladoctor.diagnosis.traits import Traits
 from xladoctor.facts.parts import PartName
 
 
@@ -317,6 +318,7 @@ class Diagnosis:
         pack: all rules that were selected, by id; not part of the JSON report.
         pictures: data for formats that draw, if one was requested, and excerpts; not part of the
             JSON report.
+        traits: what comparisons go by; not part of the JSON report.
     """
 
     schema_version: int
@@ -339,3 +341,4 @@ class Diagnosis:
     pod: Pod | None = None
     pack: Annotated[Mapping[str, Rule], Field(exclude=True)] = field(default_factory=dict)
     pictures: Annotated[Pictures | None, Field(exclude=True)] = None
+    traits: Annotated[Traits, Field(exclude=True)] = field(default_factory=Traits)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from xladoctor.evidence.interface import Evidence
+if TYPE_CHECKING:
+    from xladoctor.evidence.interface import Evidence  # which loads the database
 
 #: Steps that are enough to know how long one takes.
 ENOUGH = 12
@@ -30,8 +32,8 @@ class Samples:
         traced: whether the profiler was running, which slows steps down.
     """
 
-    ms: tuple[float, ...]
-    traced: bool
+    ms: tuple[float, ...] = ()
+    traced: bool = False
 
 
 def step_samples(evidence: Evidence) -> Samples:

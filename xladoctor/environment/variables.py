@@ -61,7 +61,7 @@ def _assignment(name: str, value: str) -> str:
 
 def _debugging(environment: Mapping[str, str]) -> list[Check]:
     """What the rule finds in the environment variables as they stand."""
-    from xladoctor.causes import derive
+    from xladoctor.causes.derive import derive
     from xladoctor.diagnosis.engine import diagnose
     from xladoctor.diagnosis.pack import load_rules
     from xladoctor.evidence.interface import Elsewhere

@@ -10,7 +10,7 @@ from threading import Lock
 import duckdb
 from pydantic import TypeAdapter
 
-from xladoctor.causes import derive
+from xladoctor.causes.derive import derive
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.selection import Selection

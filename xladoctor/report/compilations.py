@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.row import Row
 from xladoctor.quantities import counted
 from xladoctor.report.interface import Style
 from xladoctor.report.text import FittedText, inset, plain, shortened, styled, write
+
+if TYPE_CHECKING:
+    from xladoctor.evidence.interface import Evidence  # which loads the database
 
 _NARROW = 64  # columns; below them a cause stands under its compilation
 _KINDS = {

@@ -10,7 +10,7 @@ from rich.console import Group, OverflowMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.causes.difference import (
+from xladoctor.causes.graph_difference import (
     Compiled,
     Difference,
     InputChange,

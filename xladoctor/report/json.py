@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any, TextIO
 
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.diagnosis.traits import Traits
 from xladoctor.foreign import as_json
 from xladoctor.gate.interface import GateOutcome
 from xladoctor.report.interface import Report, Style
@@ -22,8 +23,8 @@ def render(reports: Sequence[Report], output: TextIO, style: Style) -> None:
 def contents(report: Report) -> dict[str, Any]:
     """The diagnosis, field by field, and the gate's decision as ``gate``."""
     outcome = report.outcome
-    fields = asdict(replace(report.diagnosis, pack={}, pictures=None))
-    del fields["pack"], fields["pictures"]
+    fields = asdict(replace(report.diagnosis, pack={}, pictures=None, traits=Traits()))
+    del fields["pack"], fields["pictures"], fields["traits"]
     return fields if outcome is None else {**fields, "gate": asdict(outcome)}
 
 

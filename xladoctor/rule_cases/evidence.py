@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from xladoctor.causes import derive
+from xladoctor.causes.derive import derive
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.load import build

@@ -6,8 +6,8 @@ Instants are nanoseconds from the beginning of the drawing.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
+from xladoctor.causes.graph_difference import Difference
 from xladoctor.evidence.row import Row
 
 
@@ -96,17 +96,18 @@ class Pictures:
     """All that is drawn.
 
     Attributes:
+        drawn: whether all of it was made; else only the excerpts.
         processes: the loops of all processes, where there are several.
         excerpts: lines around a line of a finding, each with its number, by ``file:line`` as the
             diagnosis has these.
         compilations, sites: rows of ``explained_compilation`` and ``compiled_site``.
         compiled: the number of compilations; the rows may only have the first of them.
-        differences: by fingerprint of a finding about compilations, its last two graphs: each a
-            ``causes.difference.Difference``, not imported here as its imports may be missing.
+        differences: by fingerprint of a finding about compilations, its last two graphs.
         gaps: for each device and reason, how often and how long it ran nothing, in seconds.
         settings: rows of ``environment``.
     """
 
+    drawn: bool = False
     steps: StepSeries | None = None
     processes: list[ProcessStep] = field(default_factory=list)
     shown: list[StepPicture] = field(default_factory=list)
@@ -114,6 +115,6 @@ class Pictures:
     compilations: list[Row] = field(default_factory=list)
     sites: list[Row] = field(default_factory=list)
     compiled: int = 0
-    differences: dict[str, Any] = field(default_factory=dict)
+    differences: dict[str, Difference] = field(default_factory=dict)
     gaps: list[Row] = field(default_factory=list)
     settings: list[Row] = field(default_factory=list)

@@ -6,7 +6,8 @@ import posixpath
 from collections.abc import Iterator
 from dataclasses import replace
 
-from xladoctor.causes.difference import Difference, difference
+from xladoctor.causes.difference import difference
+from xladoctor.causes.graph_difference import Difference
 from xladoctor.causes.interface import Place
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pictures.interface import Pictures
@@ -37,6 +38,7 @@ def pictures(evidence: Evidence, diagnosis: Diagnosis) -> Pictures:
     compilations = rows("SELECT * FROM explained_compilation ORDER BY process, index")
     sites = rows("SELECT * EXCLUDE first FROM compiled_site ORDER BY process, first")
     return Pictures(
+        drawn=True,
         steps=step_series(evidence),
         processes=process_steps(evidence),
         shown=step_pictures(evidence, diagnosis.findings),
