@@ -18,6 +18,7 @@ _COMMANDS = {
     "analyze": ["analyze", "{run}"],
     "analyze again": ["analyze", "{run}"],
     "report": ["report", "{run}", "--html", os.devnull],
+    "report again": ["report", "{run}", "--html", os.devnull],
     "gate": ["gate", "{run}", "--fail-on", "never", "--allow-missing"],
     "compare": ["compare", "{run}", "{run}"],
 }
