@@ -91,3 +91,16 @@ def test_a_compilers_log_goes_before_the_marks(tmp_path: Path) -> None:
 
     assert rows(evidence, "SELECT cause FROM compilation") == [("jit(forward)",)] * 2
     assert rows(evidence, "SELECT sum(compilations) FROM step") == [(2,)]
+
+
+def test_the_first_step_has_the_compilation_before_its_call(tmp_path: Path) -> None:
+    """In a trace of three calls without marks of steps, the compiler runs for most of it."""
+    trace = Trace().label(NAMES[0][0], 1_000, 30_000)
+    for at in (31_200, 32_200, 33_200):
+        trace.event("Torch-Compiled Region: 0/0", at, 400)
+        trace.event("aten::item", at + 500, 100)
+    evidence = load(tmp_path, {"trace": trace}, {})
+
+    steps = rows(evidence, "SELECT duration_ns / 1000 FROM timeline_step ORDER BY begin_ns")
+    assert steps[0] == (31_200,)
+    assert rows(evidence, "SELECT step FROM compilation") == [(0,)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from xladoctor.frontends.vocabulary import events, part_of
+from xladoctor.frontends.vocabulary import FIRST_PHASE, events, part_of, phase_of
 from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.compiling import program_of
 from xladoctor.ingest.timeline.devices import Device
@@ -267,7 +267,21 @@ def _by_executions(
     steps = repeated(
         timeline, main, begins[own], ends[own], chosen in updates, to_the_end=to_the_end
     )
-    return steps and replace(steps, each=timeline.events.names[chosen])
+    name = timeline.events.names[chosen]
+    if steps and part_of(name):
+        steps = _from_compilation(timeline, main, steps)
+    return steps and replace(steps, each=name)
+
+
+def _from_compilation(timeline: Timeline, main: Line, steps: Steps) -> Steps:
+    """The steps, the first from the compilation of what it calls, if that comes before the call."""
+    names = timeline.events.names
+    compiles = timeline.choice(name for name in names if phase_of(name) == FIRST_PHASE)
+    _, begins, ends = timeline.outermost(main, compiles)
+    last = int(np.searchsorted(ends, steps.begin[0], side="right")) - 1
+    if last < 0 or steps.begin[0] - ends[last] > ends[last] - begins[last]:  # or something between
+        return steps
+    return replace(steps, begin=np.append(begins[last], steps.begin[1:]))
 
 
 def _versions(names: list[str]) -> wire.Array:
