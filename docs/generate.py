@@ -30,7 +30,7 @@ from tests.comparison.record import RECORDED, STAGES
 from tests.journeys import journey as journeys
 from tests.prescriptions import trial as prescriptions
 from xladoctor.comparison.compare import compare
-from xladoctor.comparison.interface import Demand, Run
+from xladoctor.comparison.interface import Demand
 from xladoctor.configuration import schema as configuration
 from xladoctor.diagnosis import rule_schema
 from xladoctor.diagnosis.case import Expected
@@ -299,8 +299,7 @@ def quoted_comparison() -> str:
         for stage in STAGES:
             folder = stack.enter_context(unpacked(RECORDED / f"{stage}.tar.xz"))
             stack.enter_context(contextlib.chdir(folder.parent))
-            evidence = load_evidence(stage)
-            runs.append(Run(evidence, diagnose(evidence, rules)))
+            runs.append(diagnose(load_evidence(stage), rules))
         text = io.StringIO()
         comparison.render(compare(runs[0], runs[1], rules, Demand()), text, Style(width=80))
     return f"```text\n{text.getvalue()}```\n"
