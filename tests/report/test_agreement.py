@@ -67,6 +67,20 @@ def test_steps_are_as_many_wherever_they_are_counted(name: str) -> None:
         assert median <= max(group.longest_ms for group in groups) * (1 + 1e-6)
 
 
+def test_steps_that_are_drawn_are_those_of_the_chart(name: str) -> None:
+    pictures = diagnosis(name).pictures
+    if not pictures or not pictures.steps or not pictures.shown:
+        return
+    series = pictures.steps
+    row_of = {first: row for row, first in enumerate(series.first)}
+    compiling = [first for first, row in row_of.items() if series.compilations[row]]
+    for shown in pictures.shown:
+        if "the first step that compiled" in shown.titles:
+            assert shown.step == compiling[0]
+        if "the slowest step" in shown.titles and set(series.counts) == {1}:
+            assert series.longest[row_of[shown.step]] >= 0.9 * max(series.longest)
+
+
 def test_formats_have_the_same_findings_and_savings(name: str) -> None:
     made = diagnosis(name)
     reports = [Report(made)]

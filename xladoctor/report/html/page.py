@@ -35,7 +35,7 @@ from xladoctor.report.patches import described
 from xladoctor.report.text import printable
 
 _HERE = Path(__file__).parent
-_MOST_STEPS = 20  # in the table of the longest
+_MOST_STEPS, _MOST_ROWS = 20, 50  # in the table of the longest, in the one of all
 _ALIGNED = re.compile(r"(?<=\S) {3,}#")
 _HEADING = re.compile(r'<h2 id="([^"]*)">([^<]*)')
 _MUCH = 0.1  # share of the whole; what takes more is unfolded, whatever its severity
@@ -114,7 +114,8 @@ def _environment() -> Environment:
     }
     functions: list[Callable[..., Any]] = [judgements, next_command, described, excerpt]
     functions += [phrase, place, effect, effects, spent, explained, saves, is_much, is_long, before]
-    functions += [drawing, compiled, shown_parts, heat, headings, summary, share_of, longest]
+    functions += [drawing, compiled, shown_parts, heat, headings, summary, share_of]
+    functions += [in_order, longest]
     modules = {"words": words, "gate": gate, "devices": devices, "pods": pods}
     made.globals |= {function.__name__: function for function in functions}
     made.globals |= modules | {"tpu_graphs": tpu_graphs}
@@ -261,6 +262,32 @@ def share_of(part: int, whole: int) -> str:
     return f"{1000 * part / whole:.2f}"
 
 
-def longest(steps: StepSeries) -> list[int]:
-    """The rows with the longest steps, these first."""
-    return sorted(range(len(steps.longest)), key=lambda row: -steps.longest[row])[:_MOST_STEPS]
+def in_order(steps: StepSeries) -> list[Row]:
+    """All steps as rows of a table, several to a row where there are many."""
+    count = len(steps.first)
+    each = -(-count // _MOST_ROWS)
+    return [_of_steps(steps, range(at, min(at + each, count))) for at in range(0, count, each)]
+
+
+def longest(steps: StepSeries) -> list[Row]:
+    """The longest steps, these first, where the table of all has several to a row."""
+    rows = sorted(range(len(steps.longest)), key=lambda row: -steps.longest[row])
+    return [_of_steps(steps, [row]) for row in rows[: _MOST_STEPS * (len(rows) > _MOST_ROWS)]]
+
+
+def _of_steps(steps: StepSeries, rows: Sequence[int]) -> Row:
+    """Consecutive rows of the chart as one of a table: times in seconds, the parts of a mean step."""
+    counts = [steps.counts[row] for row in rows]
+    parts = {
+        part: sum(spent[row] * count for row, count in zip(rows, counts, strict=True))
+        / (1e6 * sum(counts))
+        for part, spent in steps.parts.items()
+    }
+    first, last = steps.first[rows[0]], steps.first[rows[-1]] + counts[-1] - 1
+    return {
+        "steps": str(first) if last == first else f"{first}–{last}",
+        "mean": sum(parts.values()),
+        "longest": max(steps.longest[row] for row in rows) / 1e6,
+        "compilations": sum(steps.compilations[row] for row in rows),
+        "parts": parts,
+    }
