@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import defaults, evidence, step
+from tests.support import evidence, step
 from xladoctor import doctor
 from xladoctor.diagnosis.examination import Extras
 from xladoctor.diagnosis.interface import Diagnosis
@@ -21,6 +21,7 @@ from xladoctor.diagnosis.pictures.processes import process_steps
 from xladoctor.diagnosis.pictures.steps import step_series
 from xladoctor.diagnosis.selection import Selection
 from xladoctor.evidence.source import lines_around
+from xladoctor.rule_cases.judge import defaults
 
 pytestmark = pytest.mark.xdist_group("pictures")  # one worker makes each diagnosis once
 SAMPLES = Path(__file__).parents[2] / "sample_traces"

@@ -21,8 +21,7 @@ _WORTH_NAMING = 0.005  # share of a step above which a gap is named
 _STEPS = """
     SELECT t.step, t.steady, t.begin_ns, t.duration_ns, t.compile_ns, l.steps AS of_all,
            coalesce(n.iteration, t.step) AS number,
-           if(n.period > 1,
-              'barrier ' || ((n.index - n.each + 1) % n.period + 1) || ' of ' || n.period, NULL) AS part
+           if(n.period > 1, (n.index - n.each + 1) % n.period + 1, NULL) AS barrier, n.period
     FROM timeline_step t
     LEFT JOIN lead l USING (process)
     LEFT JOIN numbered_step n ON n.process = l.process AND n.thread IS NOT DISTINCT FROM l.thread
@@ -84,6 +83,7 @@ class _Step:
             *self._claims(segments, findings),
             *self._devices(),
         ]
+        barrier = self._step["barrier"]
         events = self._database.scalar("SELECT sum(events) FROM timeline")
         left_out = None
         if events and events > _MOST_EVENTS:
@@ -96,7 +96,7 @@ class _Step:
             self._length,
             [lane for lane in lanes if lane.spans],
             left_out,
-            self._step["part"],
+            f"barrier {barrier} of {self._step['period']}" if barrier else None,
         )
 
     def _rows(self, query: str, begin: str = "begin_ns") -> list[Row]:

@@ -30,6 +30,7 @@ from xladoctor.report.excerpt import excerpt
 from xladoctor.report.html.effect import effect, effects
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
+from xladoctor.report.markup import divided
 from xladoctor.report.next_command import next_command
 from xladoctor.report.patches import described
 from xladoctor.report.text import printable
@@ -128,11 +129,10 @@ def _printable(value: Any) -> Any:
 
 
 def _prose(text: str) -> Markup:
-    """A text whose parts between backticks are code."""
-    parts = re.split("`([^`]+)`", clean(text, lines=True))
+    """A text with its code as code."""
     return Markup("").join(
-        Markup("<code>{}</code>").format(part) if nth % 2 else escape(part)
-        for nth, part in enumerate(parts)
+        Markup("<code>{}</code>").format(part) if is_code else escape(part)
+        for part, is_code in divided(" ".join(clean(text, lines=True).split()))
     )
 
 
@@ -276,7 +276,7 @@ def longest(steps: StepSeries) -> list[Row]:
 
 
 def _of_steps(steps: StepSeries, rows: Sequence[int]) -> Row:
-    """Consecutive rows of the chart as one of a table: times in seconds, the parts of a mean step."""
+    """Rows of the chart as one of a table: times in seconds, the parts of a mean step."""
     counts = [steps.counts[row] for row in rows]
     parts = {
         part: sum(spent[row] * count for row, count in zip(rows, counts, strict=True))
