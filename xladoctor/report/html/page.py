@@ -18,8 +18,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from xladoctor.diagnosis.finding import Finding
-from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.diagnosis.interface import Count, CountName, Diagnosis
 from xladoctor.diagnosis.pictures.interface import Lane, Pictures, ProcessStep, StepSeries
+from xladoctor.diagnosis.rule import Events
 from xladoctor.evidence.row import Row
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import clean
@@ -42,6 +43,10 @@ _HEADING = re.compile(r'<h2 id="([^"]*)">([^<]*)')
 _MUCH = 0.1  # share of the whole; what takes more is unfolded, whatever its severity
 _COLUMN = 62  # characters of code that fit into half the page
 _HEATS = 8  # shades, as the style sheet has them
+_EVENTS: Mapping[CountName, Events] = {
+    "host_syncs_per_step": "host_syncs",
+    "fallbacks_per_step": "fallbacks",
+}
 _SAVES = {"estimate": "saves about", "bound": "saves at most", "none": ""}
 
 
@@ -116,7 +121,7 @@ def _environment() -> Environment:
     functions: list[Callable[..., Any]] = [judgements, next_command, described, excerpt]
     functions += [phrase, place, effect, effects, spent, explained, saves, is_much, is_long, before]
     functions += [drawing, compiled, shown_parts, heat, headings, summary, share_of]
-    functions += [in_order, longest]
+    functions += [in_order, longest, counted_by]
     modules = {"words": words, "gate": gate, "devices": devices, "pods": pods}
     made.globals |= {function.__name__: function for function in functions}
     made.globals |= modules | {"tpu_graphs": tpu_graphs}
@@ -169,16 +174,30 @@ def explained(diagnosis: Diagnosis) -> list[tuple[str, float]]:
     time, whole = diagnosis.time.explained, diagnosis.time.whole_s
     if time is None or not whole:
         return []
+    lines = [
+        line for row in diagnosis.time.unexplained if row.part != "after" for line in row.lines
+    ]
     named = {
         "device work": time.device_s,
         "start-up, end and capture": time.overhead_s,
         "findings": time.findings_s,
-        "lines named below": time.named_s,
+        "lines named below": sum(line.seconds for line in lines),
     }
-    return [
-        *((name, seconds / whole) for name, seconds in named.items()),
-        ("not explained", max(0.0, 1.0 - time.share)),
-    ]
+    rest = max(0.0, whole - sum(named.values()))
+    return [(name, seconds / whole) for name, seconds in (*named.items(), ("not explained", rest))]
+
+
+def counted_by(count: Count, diagnosis: Diagnosis) -> tuple[float, str] | None:
+    """How often a step at least, and the rules that counted it, where the count is not known."""
+    events = _EVENTS.get(count.name)
+    found = {
+        finding.rule: finding.per_step
+        for finding in diagnosis.findings
+        if finding.per_step and (rule := diagnosis.pack.get(finding.rule)) and rule.events == events
+    }
+    if count.value is not None or not events or not found:
+        return None
+    return max(found.values()), f"counted by {', '.join(found)}"
 
 
 def saves(finding: Finding) -> str:
