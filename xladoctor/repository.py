@@ -22,13 +22,23 @@ def installed(file: str) -> str | None:
     return match[1] if match else None
 
 
+def whole(file: str, cwd: str | None) -> str:
+    """A path from a location, which may be relative to the program's working directory."""
+    return posixpath.normpath(posixpath.join(cwd or "", file))
+
+
+def short(file: str) -> str:
+    """A path as people read it: of an installed file, the one in its package."""
+    return installed(file) or file
+
+
 def portable(file: str, cwd: str | None, root: str | None) -> str:
     """A path relative to Python's packages or to the repository; other paths stay as they are.
 
     Args:
         file: absolute, or relative to ``cwd``.
     """
-    path = posixpath.normpath(posixpath.join(cwd or "", file))
+    path = whole(file, cwd)
     below = (root or "").rstrip("/") + "/"
     inside = path[len(below) :] if root and path.startswith(below) else path
     return installed(file) or inside

@@ -14,6 +14,7 @@ from xladoctor.evidence.row import Row
 from xladoctor.quantities import counted
 from xladoctor.report.interface import Style
 from xladoctor.report.text import FittedText, inset, plain, shortened, styled, write
+from xladoctor.repository import short
 
 _NARROW = 64  # columns; below them a cause stands under its compilation
 _KINDS = {
@@ -75,7 +76,7 @@ def place(row: Row, room: int, style: Style) -> str:
     """
     if not row["file"]:
         return "an unknown line"
-    text = shortened(f"{row['file']}:{row['line']}", room - bool(row["user_file"]), style)
+    text = shortened(f"{short(row['file'])}:{row['line']}", room - bool(row["user_file"]), style)
     if row["user_file"]:
         caller = f"{row['user_file']}:{row['user_line']}"
         text += f", called from {shortened(caller, room - len('called from '), style)}"

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from xladoctor.diagnosis.finding import Location
 from xladoctor.diagnosis.interface import Diagnosis, RunFacts
-from xladoctor.repository import installed
+from xladoctor.repository import installed, whole
 
 
 def path_in_repository(file: str, run: RunFacts) -> str | None:
@@ -25,7 +25,7 @@ def path_in_repository(file: str, run: RunFacts) -> str | None:
     """
     if not file or installed(file) or file.startswith("<"):  # <string>, <frozen …>
         return None
-    path = posixpath.normpath(posixpath.join(run.cwd or "", file))
+    path = whole(file, run.cwd)
     root = run.root or run.cwd
     if root:
         path = posixpath.relpath(path, root)

@@ -15,6 +15,7 @@ from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import quoted
 from xladoctor.quantities import counted, duration, first_few, percent
 from xladoctor.recording.interface import RUNS
+from xladoctor.repository import short
 
 #: The role of a location in its finding, in words; empty for the guilty line.
 ROLES = {
@@ -106,6 +107,7 @@ def program(run: RunFacts) -> list[str]:
     words = run.command[1:] if interpreted else run.command
     if words and run.script and words[0].endswith(f"/{run.script}"):
         words = [run.script, *words[1:]]
+    words = [word.removeprefix(f"{run.root or run.cwd}/") for word in words]
     command = quoted(*words)
     facts = [command or run.path]
     if run.device:
@@ -136,7 +138,9 @@ def unexplained(time: TimeSpent) -> list[str]:
         return []
     rows = [_UNEXPLAINED]
     for part in time.unexplained:
-        at = ", ".join(f"{line.file}:{line.line} {duration(line.seconds)}" for line in part.lines)
+        at = ", ".join(
+            f"{short(line.file)}:{line.line} {duration(line.seconds)}" for line in part.lines
+        )
         rows.append(f"  {PARTS[part.part].label} {duration(part.seconds)}{': ' if at else ''}{at}")
     return rows
 

@@ -35,6 +35,7 @@ from xladoctor.report.markup import divided
 from xladoctor.report.next_command import next_command
 from xladoctor.report.patches import described
 from xladoctor.report.text import printable
+from xladoctor.repository import short
 
 _HERE = Path(__file__).parent
 _MOST_STEPS, _MOST_ROWS = 20, 50  # in the table of the longest, in the one of all
@@ -121,7 +122,7 @@ def _environment() -> Environment:
     functions: list[Callable[..., Any]] = [judgements, next_command, described, excerpt]
     functions += [phrase, place, effect, effects, spent, explained, saves, is_much, is_long, before]
     functions += [drawing, compiled, shown_parts, heat, headings, summary, share_of]
-    functions += [in_order, longest, counted_by]
+    functions += [in_order, longest, counted_by, short]
     modules = {"words": words, "gate": gate, "devices": devices, "pods": pods}
     made.globals |= {function.__name__: function for function in functions}
     made.globals |= modules | {"tpu_graphs": tpu_graphs}
