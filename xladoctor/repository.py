@@ -7,6 +7,7 @@ import posixpath
 import re
 from pathlib import Path
 
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _INSTALLED = re.compile(r"^(?:.*/)?(?:site-packages|dist-packages|lib/python3\.\d+)/(.+)$")
 
 
@@ -24,12 +25,19 @@ def installed(file: str) -> str | None:
 
 def whole(file: str, cwd: str | None) -> str:
     """A path from a location, which may be relative to the program's working directory."""
+    if is_of_windows(file):
+        return file.replace("\\", "/")
     return posixpath.normpath(posixpath.join(cwd or "", file))
 
 
 def short(file: str) -> str:
     """A path as people read it: of an installed file, the one in its package."""
-    return installed(file) or file
+    return installed(whole(file, None)) or file
+
+
+def is_of_windows(file: str) -> bool:
+    """Whether a path begins with a drive's letter."""
+    return bool(_DRIVE.match(file))
 
 
 def portable(file: str, cwd: str | None, root: str | None) -> str:

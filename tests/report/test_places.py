@@ -141,3 +141,22 @@ def test_paths_of_all_formats_are_short() -> None:
         assert "nets/block.py:7" in text
         assert "/code/.venv" not in text
         assert "/code/jobs" not in text
+
+
+def test_paths_of_windows_are_outside_and_whole() -> None:
+    own, library = r"C:\Users\me\train.py", r"C:\venv\Lib\site-packages\nets\block.py"
+    pasted = RunFacts("text", "report.txt")
+    for run in (RUN, pasted):
+        assert path_in_repository(own, run) is None
+        assert path_shown(own, run) == own
+        assert path_shown(library, run) == "nets/block.py"
+    known = [finding(locations=[location(file, 12)]) for file in (own, library)]
+    report = Report(replace(SICK, run=pasted, findings=known))
+    text = rendered("terminal", [report], Style(60))
+    assert f" {own}:12" in text
+    assert " nets/block.py:12" in text
+    listed = [replace(each, fix=each.locations[0].file) for each in known]
+    text = rendered("terminal", [replace(report, diagnosis=replace(SICK, findings=listed))])
+    assert " train.py:12 " in text
+    assert f"{own}:12" in rendered("html", [report])
+    assert f"`{own}:12`" in rendered("markdown", [report])
