@@ -19,7 +19,8 @@ settings.load_profile("untimed")
 # Background jobs of a shell ignore SIGINT, and so do their children: tests and the programs under
 # test must receive it as they do in a terminal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
+if hasattr(signal, "SIGHUP"):  # not on Windows
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
 
 # What is judged again shall be judged, by what the tests run as well.
 os.environ.setdefault("XLADOCTOR_CACHE", "off")

@@ -20,7 +20,7 @@ def cache_folder(name: str) -> Path | None:
     be written.
     """
     home = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(home) if home.startswith("/") else Path("~/.cache").expanduser()
+    base = Path(home) if Path(home).is_absolute() else Path("~/.cache").expanduser()
     folder = base / "xladoctor" / name
     try:
         folder.mkdir(parents=True, exist_ok=True)

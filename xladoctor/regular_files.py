@@ -33,6 +33,9 @@ LOG = 1 << 33
 #: Characters of a line; the rest of a longer one is left out.
 LINE = 1 << 20
 
+#: Each as far as the system has it: Windows has the last alone.
+_FLAGS = sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NONBLOCK", "O_BINARY"))
+
 _KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFCHR: "a device",
@@ -78,8 +81,7 @@ def open_regular(path: Path, limit: int, *, links: bool = True) -> BufferedReade
         links: whether links to such files are followed; otherwise they are not fit to be read.
     """
     _check(path.stat(follow_symlinks=links), limit)  # opening a device may already do something
-    follow = 0 if links else os.O_NOFOLLOW
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow
+    flags = _FLAGS if links else _FLAGS | getattr(os, "O_NOFOLLOW", 0)
     file: BufferedReader[Any] = BufferedReader(_Opened(os.open(path, flags), "rb"))
     try:
         _check(os.fstat(file.fileno()), limit)

@@ -7,6 +7,7 @@ import posixpath
 import re
 from pathlib import Path
 
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _INSTALLED = re.compile(r"^(?:.*/)?(?:site-packages|dist-packages|lib/python3\.\d+)/(.+)$")
 
 
@@ -22,13 +23,30 @@ def installed(file: str) -> str | None:
     return match[1] if match else None
 
 
+def whole(file: str, cwd: str | None) -> str:
+    """A path from a location, which may be relative to the program's working directory."""
+    if is_of_windows(file):
+        return file.replace("\\", "/")
+    return posixpath.normpath(posixpath.join(cwd or "", file))
+
+
+def short(file: str) -> str:
+    """A path as people read it: of an installed file, the one in its package."""
+    return installed(whole(file, None)) or file
+
+
+def is_of_windows(file: str) -> bool:
+    """Whether a path begins with a drive's letter."""
+    return bool(_DRIVE.match(file))
+
+
 def portable(file: str, cwd: str | None, root: str | None) -> str:
     """A path relative to Python's packages or to the repository; other paths stay as they are.
 
     Args:
         file: absolute, or relative to ``cwd``.
     """
-    path = posixpath.normpath(posixpath.join(cwd or "", file))
+    path = whole(file, cwd)
     below = (root or "").rstrip("/") + "/"
     inside = path[len(below) :] if root and path.startswith(below) else path
     return installed(file) or inside

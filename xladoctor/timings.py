@@ -29,4 +29,5 @@ def _begin_again() -> None:
     _last = 0.0
 
 
-os.register_at_fork(after_in_child=_begin_again)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_again)

@@ -67,7 +67,7 @@ def _take_after(old: Path, new: Path) -> None:
     """Give a file the owner and the mode of the one that it replaces, if there is one."""
     with contextlib.suppress(FileNotFoundError):
         found = old.stat()
-        with contextlib.suppress(OSError):  # only root can give files away
+        with contextlib.suppress(OSError, AttributeError):  # only root can; Windows has no owners
             os.chown(new, found.st_uid, found.st_gid)
         shutil.copymode(old, new)
 
@@ -76,19 +76,31 @@ def _take_after(old: Path, new: Path) -> None:
 def alone_in(folder: Path) -> Iterator[None]:
     """Wait until no other process is in such a block for the folder, which is made if need be.
 
-    The folder itself is locked, so that no lock file is left in it. File systems without locks let
-    everybody in at once.
+    The folder itself is locked, so that no lock file is left in it. File systems without locks, and
+    Windows, let everybody in at once.
 
     Raises:
         OSError: the folder cannot be made or opened.
     """
+    folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        descriptor = opened_folder(folder)
+        if descriptor is not None:
+            stack.callback(os.close, descriptor)
+            with contextlib.suppress(OSError):
+                lock(descriptor)
+        yield
+
+
+def opened_folder(folder: Path) -> int | None:
+    """A folder to :func:`lock`; None where none can be, as on Windows. Raises OSError."""
+    folder.stat()
+    return os.open(folder, os.O_RDONLY | os.O_CLOEXEC) if hasattr(os, "O_DIRECTORY") else None
+
+
+def lock(descriptor: int, *, shared: bool = False, waits: bool = True) -> None:
+    """Lock what was opened, until it is closed. Raises OSError."""
     import fcntl
 
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+    how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    fcntl.flock(descriptor, how if waits else how | fcntl.LOCK_NB)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,8 +17,11 @@ import pytest
 import xladoctor
 from tests.cli.command import ENVIRONMENT, HEAVY, READS, REPORT, ROOT, started
 from tests.cli.forked import called
+from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
+from xladoctor.report.interface import Style
 from xladoctor.report.json import schema
+from xladoctor.report.rule_page import page, render
 
 # Start
 
@@ -223,6 +228,43 @@ def test_json_is_never_coloured() -> None:
     assert "\x1b" not in done.stdout
 
 
+# Terminals
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"NO_COLOR": "1", "FORCE_COLOR": "1"},
+        {"TERM": "dumb"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"},
+    ],
+    ids=["no colour", "dumb", "ascii"],
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "analyze S",
+        "analyze S -v",
+        "gate S",
+        "compare S T",
+        "explain XD101",
+        "fix S",
+        "compilations S",
+    ],
+)
+def test_output_fits_whatever_reads_it(words: str, environment: dict[str, str]) -> None:
+    samples = {"S": "sample_traces/scalar_read", "T": "sample_traces/recompiling"}
+    command = [samples.get(word, word) for word in words.split()]
+    done = started(*command, environment={"COLUMNS": "60", **environment})
+    assert done.returncode < 70
+    assert "Traceback" not in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    if "PYTHONIOENCODING" in environment:
+        assert (done.stdout + done.stderr).isascii()
+        assert "\\x" not in done.stdout
+        assert "\\u" not in done.stdout
+
+
 # Rules
 
 
@@ -233,6 +275,21 @@ def test_rule_is_explained(name: str) -> None:
     assert done.stdout.startswith("# XD101 changing-input-shape\n")
     for part in ("Why it is slow", "Fix", "When it is wrong", "Thresholds", "References"):
         assert f"\n## {part}\n" in done.stdout
+
+
+@pytest.mark.parametrize("unicode", [True, False])
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_explanations_of_rules_fit_the_width(width: int, unicode: bool) -> None:
+    for rule in load_rules():
+        output = io.StringIO()
+        render(rule, output, Style(width, unicode=unicode))
+        text = output.getvalue()
+        words = re.sub("^(```.*?^```|#.*?)$", "", text, flags=re.MULTILINE | re.DOTALL)
+        wide = [line for line in words.splitlines() if len(line) > width and " " in line[2:]]
+        assert wide == []
+        assert unicode == (not text.isascii())
+        if unicode:
+            assert text.split() == page(rule).split()
 
 
 @pytest.mark.parametrize("word", ["xd101", "101", "changing-input-shape"])

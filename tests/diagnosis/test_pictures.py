@@ -16,11 +16,12 @@ from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.pictures import steps as module
 from xladoctor.diagnosis.pictures.interface import Pictures
-from xladoctor.diagnosis.pictures.lanes import thread_names
+from xladoctor.diagnosis.pictures.lanes import step_pictures, thread_names
 from xladoctor.diagnosis.pictures.processes import process_steps
 from xladoctor.diagnosis.pictures.steps import step_series
 from xladoctor.diagnosis.selection import Selection
 from xladoctor.evidence.source import lines_around
+from xladoctor.rule_cases.judge import defaults
 
 pytestmark = pytest.mark.xdist_group("pictures")  # one worker makes each diagnosis once
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
@@ -177,3 +178,37 @@ def test_threads_have_the_names_that_people_give_them() -> None:
     }
     lanes = {lane.name for step in pictures("two_threads").shown for lane in step.lanes}
     assert {"thread pytorchxla 1", "thread pytorchxla 2", "thread python"} <= lanes
+
+
+def test_steps_of_the_timeline_have_the_numbers_of_the_chart() -> None:
+    """Of three barriers each, of which the timeline has the ninth to the twelfth."""
+    rows = [step(index, begin_ns=1_000_000 * index) for index in range(15)]
+    traced = [
+        {
+            **defaults("timeline_step"),
+            "step": index,
+            "joined": True,
+            "begin_ns": 1_000_000 * index,
+            "duration_ns": 1_000_000 + index,
+            "compile_ns": 10 * (index >= 10),
+        }
+        for index in range(8, 12)
+    ]
+    period = {**defaults("step_period"), "barriers": 3}
+    made = evidence({"step": rows, "timeline_step": traced, "step_period": [period]})
+    shown = step_pictures(made, [])
+    assert [(each.step, each.part, each.titles) for each in shown] == [
+        (
+            3,
+            "barrier 3 of 3",
+            ["a typical step in the timeline", "the slowest step in the timeline"],
+        ),
+        (3, "barrier 2 of 3", ["the first step in the timeline that compiled"]),
+    ]
+    without = evidence(
+        {
+            "step": rows[8:12],
+            "timeline_step": [{**row, "joined": False, "step": row["step"] + 5} for row in traced],
+        }
+    )
+    assert {each.step for each in step_pictures(without, [])} <= {8, 9, 10, 11}

@@ -20,7 +20,7 @@ from xladoctor.diagnosis.pictures.make import pictures
 from xladoctor.doctor import load_evidence
 
 ROOT = Path(__file__).parents[2]
-_FOLDERS = sorted(
+FOLDERS = sorted(
     path
     for path in (ROOT / "sample_traces").iterdir()
     if path.is_dir() and path.name not in ("programs", "__pycache__")
@@ -28,7 +28,7 @@ _FOLDERS = sorted(
 #: What somebody may send: a report, a log, a timeline.
 _PARTS = {"metrics": "metrics.txt", "log": "analysis.log", "timeline": "*.xplane.pb"}
 _SICK = ROOT / "sample_traces" / "scalar_read"
-_PATHS = {path.name: f"sample_traces/{path.name}" for path in _FOLDERS} | {
+PATHS = {path.name: f"sample_traces/{path.name}" for path in FOLDERS} | {
     name: str(
         next(path for path in _SICK.rglob(pattern) if path.name != "modules.xplane.pb").relative_to(
             ROOT
@@ -40,15 +40,15 @@ _RECORDED = {
     path.name.removesuffix(".tar.xz"): path
     for path in sorted((Path(__file__).parent / "recorded").glob("*.tar.xz"))
 }
-NAMES = [*_PATHS, *_RECORDED]
+NAMES = [*PATHS, *_RECORDED]
 
 
 @cache
 def diagnosis(name: str) -> Diagnosis:
     """With its pictures; paths in it are as they are given: relative."""
-    folder = ROOT if name in _PATHS else Path(_unpacked().name)
+    folder = ROOT if name in PATHS else Path(_unpacked().name)
     with contextlib.chdir(folder):
-        evidence = load_evidence(_PATHS.get(name, name))
+        evidence = load_evidence(PATHS.get(name, name))
         made = diagnose(evidence, load_rules())
         return replace(made, pictures=pictures(evidence, made))
 

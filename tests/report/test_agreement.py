@@ -11,6 +11,7 @@ import pytest
 from tests.report.captured import NAMES, diagnosis
 from tests.report.formats import rendered
 from xladoctor.report.detail import Detail
+from xladoctor.report.html.page import explained
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.words import cost_of, sentence
 
@@ -65,6 +66,37 @@ def test_steps_are_as_many_wherever_they_are_counted(name: str) -> None:
     median = made.steps.median_ms
     if median is not None and not made.steps.ends:
         assert median <= max(group.longest_ms for group in groups) * (1 + 1e-6)
+
+
+def test_steps_that_are_drawn_are_those_of_the_chart(name: str) -> None:
+    pictures = diagnosis(name).pictures
+    if not pictures or not pictures.steps or not pictures.shown:
+        return
+    series = pictures.steps
+    row_of = {first: row for row, first in enumerate(series.first)}
+    compiling = [first for first, row in row_of.items() if series.compilations[row]]
+    for shown in pictures.shown:
+        if "the first step that compiled" in shown.titles:
+            assert shown.step == compiling[0]
+        if "the slowest step" in shown.titles and set(series.counts) == {1}:
+            assert series.longest[row_of[shown.step]] >= 0.9 * max(series.longest)
+
+
+def test_page_accounts_for_no_more_than_it_names(name: str) -> None:
+    made = diagnosis(name)
+    shares = dict(explained(made))
+    if not shares:
+        return
+    lines = [at.seconds for row in made.time.unexplained for at in row.lines if row.part != "after"]
+    assert sum(shares.values()) == pytest.approx(1.0, abs=1e-3)
+    assert shares["lines named below"] == pytest.approx(sum(lines) / made.time.whole_s)
+
+
+def test_page_knows_what_a_finding_counted(name: str) -> None:
+    made = diagnosis(name)
+    reads = [each for each in made.findings if made.pack[each.rule].events == "host_syncs"]
+    rows = re.findall(r'host reads</th><td class="n">([^<]*)', rendered("html", [Report(made)]))
+    assert ("not known" in rows) <= all(each.per_step is None for each in reads)
 
 
 def test_formats_have_the_same_findings_and_savings(name: str) -> None:

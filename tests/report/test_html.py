@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.report.diagnoses import SICK, TEXT
-from tests.report.drawn import drawn
+from tests.report.drawn import drawn, series
 from tests.report.formats import CASES, HOSTILE, hostile, rendered
 from tests.support import finding
 from xladoctor.diagnosis.example import Example
@@ -19,6 +20,7 @@ from xladoctor.diagnosis.finding import NO_SAVING, Cost, Saving
 from xladoctor.diagnosis.interface import Verdict
 from xladoctor.foreign import harmless
 from xladoctor.report.html.effect import Bar, effect, effects
+from xladoctor.report.html.page import asset, in_order, longest
 from xladoctor.report.interface import Report, Style
 
 BAD = '</script><img src=x onerror="alert(1)"><style>*{}</style>\x1b[2J\u202e" \' `'
@@ -213,6 +215,49 @@ def test_pictures_are_as_safe_and_stay_small() -> None:
     assert len(text.encode()) < 3_000_000
     assert "var uPlot=" in text
     assert "var uPlot=" not in rendered("html", [Report(TEXT)])
+
+
+@pytest.mark.parametrize("count", [3, 50, 51, 30_000])
+def test_steps_are_a_table_too(count: int) -> None:
+    steps = series(count, read=700, python=2000)
+    rows = in_order(steps)
+    assert len(rows) <= 50
+    assert rows[0]["steps"].split("–")[0] == "0"
+    assert rows[-1]["steps"].split("–")[-1] == str(count - 1)
+    assert sum(row["compilations"] for row in rows) == sum(steps.compilations)
+    assert max(row["longest"] for row in rows) == max(steps.longest) / 1e6
+    for row in rows:
+        assert row["mean"] == pytest.approx(sum(row["parts"].values()))
+        assert row["parts"]["read"] == pytest.approx(700e-6)
+    assert [row["longest"] for row in longest(steps)] == (
+        [] if count <= 50 else sorted((us / 1e6 for us in steps.longest), reverse=True)[:20]
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_stand_out_from_what_is_behind_them(scheme: str) -> None:
+    shades = [
+        dict(re.findall(r"--(\w+): (#\w+)", part)) for part in asset("page.css").split("@media")
+    ]
+    colours = shades[0] if scheme == "light" else shades[0] | shades[1]
+    pairs = [(text, on) for text in ("fg", "dim", "link", "warn", "bad") for on in ("bg", "soft")]
+    pairs += [("fg", on) for on in ("mark", "named", "badbg", "goodbg", "infobg")]
+    pairs += [(text, f"{text}bg") for text in ("bad", "warn", "info", "good")]
+    low = {pair: contrast(*(colours[name] for name in pair)) for pair in pairs}
+    assert {pair: ratio for pair, ratio in low.items() if ratio < 4.5} == {}
+
+
+def contrast(one: str, other: str) -> float:
+    """The ratio of two colours' luminances, as the guidelines for accessible pages define it."""
+
+    def luminance(colour: str) -> float:
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+        shares = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    dark, light = sorted(map(luminance, (one, other)))
+    return (light + 0.05) / (dark + 0.05)
 
 
 def test_library_comes_with_its_licence() -> None:

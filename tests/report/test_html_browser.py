@@ -121,6 +121,23 @@ def test_long_lines_of_code_are_wrapped(opened: Open, width: int) -> None:
     assert cut == 0
 
 
+def test_tables_that_do_not_fit_say_so_and_scroll_by_keyboard(opened: Open) -> None:
+    page = opened(DRAWN, viewport={"width": 390, "height": 900})
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    box = page.get_by_role("region", name="The steps as a table")
+    expect(box).to_have_css("mask-image", re.compile("gradient"))
+    box.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("box => box.scrollLeft > 0", arg=box.element_handle())
+    box.evaluate("box => box.scrollLeft = box.scrollWidth")
+    expect(box).to_have_css("mask-image", "none")
+    fits = page.locator(".wide:not(.more-right)").evaluate_all(
+        "all => all.every(box => box.scrollLeft + box.clientWidth >= box.scrollWidth - 1)"
+    )
+    assert fits
+
+
 def test_steps_answer_the_pointer(opened: Open) -> None:
     page = opened(DRAWN)
     plot, told = page.locator(".plot .u-over"), page.locator(".readout")

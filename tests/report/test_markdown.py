@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
+import time
 from html.parser import HTMLParser
 
 import pytest
@@ -15,6 +17,7 @@ from tests.report.formats import HOSTILE, SICK_REPORT, hostile, many, rendered, 
 from tests.support import finding
 from xladoctor.report.detail import Detail
 from xladoctor.report.github_summary import LIMIT as SUMMARY_LIMIT
+from xladoctor.report.html.page import _environment
 from xladoctor.report.interface import Style
 from xladoctor.report.markdown import LIMIT, MARKER
 from xladoctor.report.markup import block, code, element, inline, prose, table
@@ -109,10 +112,34 @@ def test_code_in_prose() -> None:
         ("to f32[17,64]; then", "to `f32[17,64]`; then"),
         ("a value (item) is read", "a value (item) is read"),
         ("@a_b and a_b|c", "@&#8203;a\\_b and a\\_b\\|c"),
+        ("n = len(x), then x = torch.cat([x, y])", "`n = len(x)`, then `x = torch.cat([x, y])`"),
+        ("torch.arange(len(x)) < n along", "`torch.arange(len(x)) < n` along"),
+        ("x = pad(x, (0, -x.shape[1] % 32)), each", "`x = pad(x, (0, -x.shape[1] % 32))`, each"),
+        (
+            "np.pad(x, ((0, 0), (0, -x.shape[1] % 32)))",
+            "`np.pad(x, ((0, 0), (0, -x.shape[1] % 32)))`",
+        ),
+        ("put x[mask] = y (if step % 10 == 0:)", "put `x[mask] = y` (`if step % 10 == 0:`)"),
+        ("pass dynamic=False, or use torch.where.", "pass `dynamic=False`, or use `torch.where`."),
+        ("12 < 20 steps (3, of them 2) - 1 of 4", "12 \\< 20 steps (3, of them 2) - 1 of 4"),
+        ("it compares them with ==, and waits", "it compares them with ==, and waits"),
     ],
 )
 def test_calls_and_names_are_code(text: str, shown: str) -> None:
     assert prose(text) == shown
+    page = str(_environment().filters["prose"](text))
+    assert re.findall("<code>(.*?)</code>", page) == [
+        html.escape(part) for part in re.findall("`(.*?)`", shown)
+    ]
+
+
+@pytest.mark.parametrize(
+    "part", ["x", "(", "a = ", "a(b", "a_b.", "(1, 2.a(b)", "(1,", "f(", "[(", "f(x)"]
+)
+def test_finding_code_takes_no_longer_than_reading(part: str) -> None:
+    began = time.process_time()
+    prose(part * (100_000 // len(part)))
+    assert time.process_time() - began < 5
 
 
 @settings(max_examples=200, deadline=None)

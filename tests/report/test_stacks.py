@@ -20,14 +20,14 @@ process PID  /home/ada/venv/bin/python device_loader.py
 MainThread (PID) waits for the next batch
     Condition.wait                         threading.py:327
     Queue.get                              torch_xla/utils/keyd_queue.py:80
-    ParallelLoader.next_item               …/distributed/parallel_loader.py:141
-    PerDeviceLoader.next                   …/distributed/parallel_loader.py:50
-    PerDeviceLoader.__next__               …/distributed/parallel_loader.py:34
+    ParallelLoader.next_item               torch_xla/…/parallel_loader.py:141
+    PerDeviceLoader.next                   torch_xla/…/parallel_loader.py:50
+    PerDeviceLoader.__next__               torch_xla/…/parallel_loader.py:34
   → <module>                               /home/ada/device_loader.py:8
 
 Thread-1 (_loader_worker) (PID) sleeps
   → batches                                /home/ada/device_loader.py:5
-    ParallelLoader._loader_worker          …/distributed/parallel_loader.py:165
+    ParallelLoader._loader_worker          torch_xla/…/parallel_loader.py:165
     Thread.run                             threading.py:982
     Thread._bootstrap_inner                threading.py:1045
     Thread._bootstrap                      threading.py:1002

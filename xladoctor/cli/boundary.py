@@ -20,7 +20,7 @@ USAGE = 2
 OWN_FAULT = 70
 INTERRUPTED = 130  # what shells report for a process that SIGINT ended
 BROKEN_PIPE = 120  # what Python itself ends with when its last flush fails
-_PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
+_PASSED_ON = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 #: A callback of Python's import system, whose exceptions are printed and forgotten.
@@ -38,7 +38,8 @@ def end_on_interrupt() -> None:
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    if frame is not None and (frame.f_code.co_filename, frame.f_code.co_name) == _UNHEARD:
+    unheard = frame and (frame.f_code.co_filename, frame.f_code.co_name) == _UNHEARD
+    if unheard and hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, _interrupt)
         signal.setitimer(signal.ITIMER_REAL, _MOMENT_S)  # by then it has returned
         return
@@ -86,11 +87,14 @@ def go_on_in_copy(status: int, hint: str) -> None:
     """Go on in a copy of this process, while this one waits and ends as the copy does.
 
     A fault in a library's machine code, or the kernel when memory is short, ends a process without
-    a word. If that happens to the copy, this process says so and ends with ``status``.
+    a word. If that happens to the copy, this process says so and ends with ``status``. Where the
+    system cannot copy a process, this one goes on.
 
     Args:
         hint: what to do then.
     """
+    if not hasattr(os, "fork"):
+        return
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, *_PASSED_ON))

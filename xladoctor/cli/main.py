@@ -29,9 +29,12 @@ from xladoctor.cli import (
 )
 from xladoctor.cli.boundary import boundary, end_on_interrupt, leave
 from xladoctor.cli.groups import SectionedCommand
+from xladoctor.errors import XladoctorError
 from xladoctor.foreign import harmless
 from xladoctor.report.output import emit
 
+#: Commands that start, watch or end processes, which they do as POSIX has it.
+_OF_POSIX = {"run", "gate", "capture", "stacks", "env", "tpu-check", "view"}
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 
 app = typer.Typer(
@@ -115,6 +118,14 @@ def _calm_blas() -> None:
         os.putenv(_BLAS_THREADS, "1")
 
 
+def _require_posix(command: list[str]) -> None:
+    if _OF_POSIX.intersection(command) and not hasattr(os, "fork"):
+        raise XladoctorError(
+            f"{command[0]} does not work on Windows",
+            "run it on Linux; xladoctor analyze reads here what was recorded there",
+        )
+
+
 def main() -> None:
     """Entry point of the console script and of ``python -m xladoctor``."""
     _open_streams()
@@ -125,6 +136,7 @@ def main() -> None:
     try:
         end_on_interrupt()
         with boundary():
+            _require_posix(sys.argv[1:2])
             app(prog_name="xladoctor")
     except SystemExit as end:
         status = end.code

@@ -16,7 +16,7 @@ from xladoctor.cli.groups import grouped
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import as_json
 from xladoctor.quantities import counted
-from xladoctor.report.output import emit, say
+from xladoctor.report.output import Color, emit, say, show
 from xladoctor.whole_files import write_text
 
 if TYPE_CHECKING:
@@ -187,9 +187,10 @@ def explain(
     pack: PackOptions,
 ) -> None:
     """Explain a rule: what it finds, why it is slow, the fix."""
-    from xladoctor.report.rule_page import page
+    from xladoctor.report.rule_page import render
 
-    emit(page(_named(rule_id, pack.all_rules())))
+    rule = _named(rule_id, pack.all_rules())
+    show(lambda output, style: render(rule, output, style), Color.never)
 
 
 def _named(word: str, rules: Sequence[Rule]) -> Rule:

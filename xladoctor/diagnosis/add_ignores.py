@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import io
-import posixpath
 import re
 import tokenize
 from collections import defaultdict
@@ -23,7 +22,7 @@ from xladoctor.evidence.source import is_own, is_unchanged
 from xladoctor.recording.bootstrap._xladoctor.ignores import COMMENT, ignores
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact_code
 from xladoctor.regular_files import read_bytes
-from xladoctor.repository import installed
+from xladoctor.repository import installed, whole
 from xladoctor.whole_files import replacing
 
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
@@ -45,7 +44,7 @@ def add_ignores(programs: Iterable[tuple[Evidence, Iterable[Finding]]]) -> list[
     for evidence, findings in programs:
         for finding in findings:
             places = [place for place in finding.locations if place.role in ASKING]
-            files = [posixpath.join(evidence.cwd or "", place.file) for place in places]
+            files = [whole(place.file, evidence.cwd) for place in places]
             own = [
                 (file, place)
                 for file, place in zip(files, places, strict=True)

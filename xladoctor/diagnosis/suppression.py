@@ -14,7 +14,7 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.schema import TABLES
 from xladoctor.evidence.source import ignores_in
 from xladoctor.recording.bootstrap._xladoctor.ignores import COMMENT, Ignore
-from xladoctor.repository import installed, matches
+from xladoctor.repository import installed, matches, whole
 
 #: Roles of the lines whose comments count.
 ASKING = ("guilty", "caller", "operation")
@@ -66,7 +66,7 @@ class Suppression:
         return kept, ignored
 
     def _reasons(self, rule: str, place: Location) -> Iterator[str]:
-        file = posixpath.join(self._evidence.cwd or "", place.file)
+        file = whole(place.file, self._evidence.cwd)
         directives = [
             (each.line, each.text)
             for each in self._of(file)

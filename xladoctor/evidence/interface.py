@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -105,7 +106,7 @@ class Evidence:
         return portable(file, self.cwd, self.root)
 
     def shown(self, file: str | None) -> str | None:
-        """A path as reports show it."""
-        if file and self.cwd and file.startswith(self.cwd.rstrip("/") + "/"):
-            return file[len(self.cwd.rstrip("/")) + 1 :]
-        return file
+        """A path as reports show it: in the project, from the working directory."""
+        folders = (self.cwd, self.root) if self.cwd else ()
+        inside = (file and each and file.startswith(each.rstrip("/") + "/") for each in folders)
+        return posixpath.relpath(file, self.cwd) if file and any(inside) else file

@@ -22,7 +22,7 @@ from xladoctor.fixes.files import Files, read_again
 from xladoctor.fixes.interface import Change, FixError, Patch, Plan, Refused, Skip, Unsuited
 from xladoctor.fixes.text import MARK
 from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
-from xladoctor.repository import from_here, installed
+from xladoctor.repository import from_here, installed, whole
 from xladoctor.whole_files import replacing
 
 _LINES = ("caller", "guilty", "made", "used", "loop", "compiled", "due")
@@ -95,7 +95,7 @@ def _case(
     )
     row = {
         "process": int(finding.processes[0]) if finding.processes else 0,
-        "file": str(Path(diagnosis.run.cwd or "", place.file)),
+        "file": whole(place.file, diagnosis.run.cwd),
         "line": place.line,
         "function": place.function,
     }
@@ -125,7 +125,7 @@ def _files_of(finding: Finding, diagnosis: Diagnosis) -> list[Path]:
         (place for place in finding.locations if place.role in _LINES),
         key=lambda place: _LINES.index(place.role),
     )
-    paths = [Path(diagnosis.run.cwd or "", place.file) for place in places]
+    paths = [Path(whole(place.file, diagnosis.run.cwd)) for place in places]
     return [path for path in dict.fromkeys(paths) if not installed(str(path))] or paths[:1]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
+from pathlib import PureWindowsPath
 
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.report.words import gain_of
@@ -54,7 +54,7 @@ class Alike:
             return ""
         location = self.first.locations[0]
         more = f" +{len(self.findings) - 1}" if len(self.findings) > 1 else ""
-        return f"{PurePath(location.file).name}:{location.line}{more}"
+        return f"{PureWindowsPath(location.file).name}:{location.line}{more}"
 
 
 def alike(findings: Sequence[Finding]) -> list[Alike]:

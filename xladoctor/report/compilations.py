@@ -13,6 +13,7 @@ from xladoctor.evidence.row import Row
 from xladoctor.quantities import counted
 from xladoctor.report.interface import Style
 from xladoctor.report.text import FittedText, inset, plain, shortened, styled, write
+from xladoctor.repository import short
 
 if TYPE_CHECKING:
     from xladoctor.evidence.interface import Evidence  # which loads the database
@@ -77,7 +78,7 @@ def place(row: Row, room: int, style: Style) -> str:
     """
     if not row["file"]:
         return "an unknown line"
-    text = shortened(f"{row['file']}:{row['line']}", room - bool(row["user_file"]), style)
+    text = shortened(f"{short(row['file'])}:{row['line']}", room - bool(row["user_file"]), style)
     if row["user_file"]:
         caller = f"{row['user_file']}:{row['user_line']}"
         text += f", called from {shortened(caller, room - len('called from '), style)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePath
+from pathlib import PureWindowsPath
 
 from xladoctor.diagnosis.device_use import DeviceOp, DeviceUse
 from xladoctor.facts.parts import IDLE_FOR
@@ -109,7 +109,7 @@ def _operation(op: DeviceOp, beside: list[DeviceOp]) -> str:
     """Such as ``mm at train.py:40``; without a line, distinguished from others with its name."""
     name = _kernel(op.op)
     if op.file is not None:
-        return f"{name} at {PurePath(op.file).name}:{op.line}"
+        return f"{name} at {PureWindowsPath(op.file).name}:{op.line}"
     alike = any(other.op == op.op for other in beside if other is not op)
     return f"{name} elsewhere" if alike else name
 

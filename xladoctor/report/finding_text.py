@@ -31,6 +31,7 @@ from xladoctor.report.text import (
     styled,
 )
 from xladoctor.report.words import ROLES, place_of, tried
+from xladoctor.repository import short
 
 NARROW = 60
 _WIDE = 100
@@ -149,7 +150,7 @@ def _location(
     if style.links and (target := link(location.file, location.line, cwd)):
         look += RichStyle(link=target)
     room = style.width - _LABEL - len(location.function or "") - len(str(location.line))
-    file = location.file if whole else shortened(location.file, room, style)
+    file = short(location.file) if whole else shortened(short(location.file), room, style)
     place.append(f"{file}:{location.line}", style=look)
     if location.function and location.function != "<module>":
         place.append(f"  in {location.function}", style="dim")

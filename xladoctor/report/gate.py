@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import PurePath
+from pathlib import PurePath, PureWindowsPath
 from typing import Literal
 
 from rich.console import Group, RenderableType
@@ -247,7 +247,7 @@ def _findings(findings: list[Finding]) -> Iterator[str]:
         yield "[findings]"
     for finding in findings:
         place = finding.locations[0] if finding.locations else None
-        where = f" {PurePath(place.file).name}:{place.line}" if place else ""
+        where = f" {PureWindowsPath(place.file).name}:{place.line}" if place else ""
         yield f'{finding.fingerprint} = {{reason="…", expires=YYYY-MM-DD}}  # {finding.rule}{where}'
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from xladoctor.repository import whole
+
 #: Variables of terminals that follow links: VTE (GNOME and its relatives), iTerm2, VS Code and
 #: WezTerm, Windows Terminal, Konsole, kitty.
 _SET_BY_THOSE = ("VTE_VERSION", "TERM_PROGRAM", "WT_SESSION", "KONSOLE_VERSION", "KITTY_WINDOW_ID")
@@ -21,7 +23,7 @@ def link(file: str, line: int, cwd: str | None) -> str | None:
     Args:
         file: as in a location: absolute, or relative to ``cwd``.
     """
-    path = Path(cwd or ".", file)
+    path = Path(whole(file, cwd or "."))
     try:
         if not path.is_absolute() or not path.is_file():
             return None

@@ -12,12 +12,6 @@ from collections.abc import Sequence
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&|~$!])")
 _START = re.compile(r"^(\d*)([-+=.)#])")  # of a list, a heading or the line under one
-_CODE = re.compile(  # running_loss, f32[16,64], xm.add_step_closure(log, args=(loss,))
-    r"(?<![^\s(])((?=[\w./=-]*[_\[(])(?=-{0,2}[a-z_])[\w./=-]+"
-    r"(?:(?:\[[\w.,:*-]{0,80}\]|\((?:[^()`]|\([^()`]{0,40}\)){0,80}\))[\w./]*)*(?<![./=-]))"
-    r"(?=[\s,;:.)?!]|$)",
-    re.IGNORECASE,
-)
 _ESCAPED_START = r"\1\\\2"
 _LINKED = re.compile(
     r"([@#](?=\\?\w)"  # the letter may be escaped already
@@ -29,21 +23,73 @@ _LINKED = re.compile(
 _APART = "\u200b"  # foreign text, which is printable, has none
 
 
+def _code_in_prose() -> re.Pattern[str]:
+    """Names with ``_``, calls, options, and what is assigned or computed from them, in a text
+    whose brackets are hollow: running_loss, dynamic=False, n = len(), x[] < n, if step % 10 == 0:
+    """
+    bracket = r"(?:\(\0*\)|\[\0*\])"
+    more = rf"(?:{bracket}|\.[a-z_]\w*)*+"
+    name = r"(?:-{0,2}|\.)[a-z_]\w*+(?:[./=-]+\w+)*+"
+    names = "torch|jax|jnp|np|nn|xm|xp|optax"
+    item = rf"[\w.-]++{more}(?: [%*+-] [\w.-]++)?+"
+    telling = (
+        rf"(?:{name}(?=[\[(]){more}|(?=[\w./=-]*_){name}{more}|[a-z]\w*=[\w'\".-]+"
+        rf"|(?:{names})\.[a-z]\w*{more}|\(-?\d+(?:, {item})++\))(?<![./=-])"
+    )
+    group = rf"[(\[](?:[^()\[\]]|{bracket}){{0,80}}+[)\]]{more}"
+    term = rf"(?:{telling}|[a-z_][\w.]*(?<!\.)|-?\d[\w.]*(?<!\.)|{group}|\"[^\"]*\")"
+    sets, joins = r"(?:[+*/-]?=|==|!=|\*\*)", r"(?:[<>]=?|//?|[*%+@&|-])"
+    either = f"(?:{sets}|{joins})"
+    computed = rf"(?:{term} {either} ){{0,6}}{telling}(?: {either} {term}){{0,6}}"
+    assigned = rf"{term}(?: {joins} {term}){{0,4}} {sets} {term}(?: {joins} {term}){{0,4}}"
+    tested = rf"(?:if|while) {term}(?: {either} {term}){{1,4}}:"
+    found = rf"(?<![^\s(])(?:{tested}|{computed}|{assigned})(?=[\s,;:.)?!]|$)"
+    return re.compile(found, re.IGNORECASE)
+
+
+_CODE = _code_in_prose()
+_ENDS_NAME = re.compile(r"[\w)\]]")
+
+
+def _hollow(text: str) -> str:
+    """The text with what is in the brackets of calls and indices replaced, character by
+    character.
+    """
+    opened, closed = list[int](), dict[int, int]()
+    for at, character in enumerate(text):
+        if character in "([":
+            opened.append(at)
+        elif character in ")]" and opened:
+            closed[opened.pop()] = at
+    shown, done = "", 0
+    for begin, end in sorted(closed.items()):
+        if begin >= done and _ENDS_NAME.match(text, max(begin - 1, 0), begin):
+            shown += text[done : begin + 1] + "\0" * (end - begin - 1)
+            done = end
+    return shown + text[done:]
+
+
 def inline(text: str) -> str:
     """Text in a paragraph, an item of a list or a cell of a table."""
     return _START.sub(_ESCAPED_START, _escaped(_line(text)))
 
 
 def prose(text: str) -> str:
-    """The same where calls, names with ``_`` and what stands between backticks are code; not in a
-    table."""
-    parts = [
-        (part, nth % 2 or at % 2)
-        for nth, quoted in enumerate(re.split("`([^`]+)`", _line(text)))
-        for at, part in enumerate([quoted] if nth % 2 else _CODE.split(quoted))
-    ]
-    shown = [code(part) if is_code else _escaped(part) for part, is_code in parts if part]
+    """The same with its code as code; not in a table."""
+    shown = [code(part) if is_code else _escaped(part) for part, is_code in divided(_line(text))]
     return _START.sub(_ESCAPED_START, "".join(shown))
+
+
+def divided(text: str) -> list[tuple[str, bool]]:
+    """The parts of a text, and whether each is code: what looks like it, or stands in backticks."""
+    parts = list[tuple[str, bool]]()
+    for nth, part in enumerate(re.split("`([^`]+)`", text)):
+        done = len(part) * (nth % 2)
+        for found in _CODE.finditer(_hollow(part)) if not nth % 2 else ():
+            parts += [(part[done : found.start()], False), (part[slice(*found.span())], True)]
+            done = found.end()
+        parts.append((part, True) if nth % 2 else (part[done:], False))
+    return [(part, is_code) for part, is_code in parts if part]
 
 
 def element(text: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from xladoctor.diagnosis.finding import Location
 from xladoctor.diagnosis.interface import Diagnosis, RunFacts
-from xladoctor.repository import installed
+from xladoctor.repository import installed, is_of_windows, short, whole
 
 
 def path_in_repository(file: str, run: RunFacts) -> str | None:
@@ -23,9 +23,9 @@ def path_in_repository(file: str, run: RunFacts) -> str | None:
         run: has that directory and the root. Without them (a pasted report), relative paths are
             taken as they are.
     """
-    if not file or installed(file) or file.startswith("<"):  # <string>, <frozen …>
+    if not file or file.startswith("<") or is_of_windows(file) or installed(file):  # <string>
         return None
-    path = posixpath.normpath(posixpath.join(run.cwd or "", file))
+    path = whole(file, run.cwd)
     root = run.root or run.cwd
     if root:
         path = posixpath.relpath(path, root)
@@ -35,7 +35,7 @@ def path_in_repository(file: str, run: RunFacts) -> str | None:
 
 def path_shown(file: str, run: RunFacts) -> str:
     """The same for people: of an installed file, its package's path; else the file as it is."""
-    return path_in_repository(file, run) or installed(file) or file
+    return path_in_repository(file, run) or short(file)
 
 
 def primary(locations: Sequence[Location], diagnosis: Diagnosis) -> Location | None:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+from typing import TextIO
+
 from xladoctor.diagnosis.example import Example
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.report.interface import Style
+from xladoctor.report.text import plain
+
+_FENCED = re.compile(r"^(```.*?^```\n)", re.MULTILINE | re.DOTALL)
+_PARAGRAPH = re.compile(r"^(?:- .+|[^#\n-].*(?:\n[^#\n-].*)*)", re.MULTILINE)
 
 
 def page(rule: Rule) -> str:
@@ -34,6 +43,25 @@ def page(rule: Rule) -> str:
     if references:
         parts.append("## References\n\n" + "\n".join(f"- <{url}>" for url in references))
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def render(rule: Rule, output: TextIO, style: Style) -> None:
+    """Write the page, its paragraphs within the width; code and addresses stay whole."""
+    for nth, part in enumerate(_FENCED.split(plain(page(rule), style, lines=True))):
+        output.write(
+            part if nth % 2 else _PARAGRAPH.sub(lambda text: _filled(text[0], style), part)
+        )
+
+
+def _filled(text: str, style: Style) -> str:
+    below = "  " if text.startswith("- ") else ""
+    return textwrap.fill(
+        text,
+        style.width,
+        subsequent_indent=below,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _words(rule: Rule) -> list[str]:

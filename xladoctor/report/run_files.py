@@ -12,6 +12,7 @@ from xladoctor.recording.interface import RunDirectory
 from xladoctor.report import json as json_report
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.output import OutputError
+from xladoctor.repository import whole
 from xladoctor.whole_files import write_text
 
 
@@ -27,7 +28,7 @@ def write_diagnosis(run: RunDirectory, diagnosis: Diagnosis) -> None:
     consumers = [consumer.location for count in diagnosis.counts for consumer in count.consumers]
     places = [*(place for finding in diagnosis.findings for place in finding.locations), *consumers]
     rows = {
-        (str(Path(diagnosis.run.cwd or "", place.file)), place.line, place.source)
+        (whole(place.file, diagnosis.run.cwd), place.line, place.source)
         for place in places
         if place and place.source
     }

@@ -14,7 +14,7 @@ from xladoctor.diagnosis.interface import RunFacts
 from xladoctor.report.alerts import Alert
 from xladoctor.report.places import path_in_repository, path_shown
 from xladoctor.report.words import ROLES, sentence
-from xladoctor.repository import installed
+from xladoctor.repository import installed, whole
 
 #: The order in which a cause leads to its consequence, and what happens at each line.
 _FLOW = {
@@ -55,7 +55,7 @@ def _artifact(file: str, run: RunFacts) -> dict[str, str]:
         return _inside(path)
     if package:
         return {"uri": quote(package), "uriBaseId": "PACKAGES"}
-    absolute = posixpath.normpath(posixpath.join("/", run.cwd or "", file))
+    absolute = whole(file, posixpath.join("/", run.cwd or ""))
     return {"uri": f"file:///{quote(absolute.lstrip('/'))}"}
 
 

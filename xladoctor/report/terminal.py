@@ -35,6 +35,7 @@ from xladoctor.report.words import (
     unexplained,
     unexplained_in_short,
 )
+from xladoctor.repository import short
 
 _MANY = 3  # findings from which on a list comes first
 _LEAST_OF_COMMAND = 20  # characters
@@ -175,7 +176,7 @@ def _in_short(group: Alike, report: Report, style: Style, *, listed: int = 0) ->
     body += in_short(group.first, style, report.diagnosis, most)
     others = [at for each in group.findings[1:] for at in each.locations[:1]]
     if others:
-        lines = first_few([f"{at.file}:{at.line}" for at in others])
+        lines = first_few([f"{short(at.file)}:{at.line}" for at in others])
         body.append(labelled("also", lines, style))
     if listed:
         number = Text(f"{group.number:>2}", style="bold")

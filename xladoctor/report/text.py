@@ -33,6 +33,8 @@ _PLAIN = (
     ("─", "-"),
 )
 
+_SHORTEST = 24  # columns of a file's name and line, which stay whole
+
 #: What is called on what another call or an index gives.
 _CALLS = re.compile(r"(?<=[)\]])(?=\.)")
 #: Fields whose newlines are meant: texts of rules, and patches.
@@ -104,11 +106,20 @@ class Hanging:
 
 
 def shortened(path: str, room: int, style: Style) -> str:
-    """A path, without its first folders where it is longer than there is room."""
-    parts, dots = path.split("/"), "…/" if style.unicode else ".../"
+    """A path, without folders in its middle where it is longer than there is room, then without
+    some of the file's name; a line behind it stays.
+    """
+    first, *parts = path.split("/")
+    dots = "…" if style.unicode else "..."
     while len(path) > room and len(parts) > 1:
         del parts[0]
-        path = dots + "/".join(parts)
+        path = "/".join([first, dots, *parts])
+    if len(path) > room and parts:
+        path = f"{dots}/{parts[0]}"
+    if (over := len(path) - max(room, _SHORTEST)) > 0:
+        name, colon, line = path.rpartition(":") if ":" in path else (path, "", "")
+        left = len(name) - over - len(dots)
+        path = f"{name[: left // 2]}{dots}{name[left // 2 - left :]}{colon}{line}"
     return path
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PureWindowsPath
 
 from xladoctor.diagnosis.finding import NEXT_TO_NOTHING, Finding, Ignored, NotChecked
 from xladoctor.diagnosis.interface import CountName, Diagnosis, RunFacts, Steps, TimeSpent
@@ -15,6 +15,7 @@ from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import quoted
 from xladoctor.quantities import counted, duration, first_few, percent
 from xladoctor.recording.interface import RUNS
+from xladoctor.repository import short
 
 #: The role of a location in its finding, in words; empty for the guilty line.
 ROLES = {
@@ -97,7 +98,7 @@ def name_of(run: RunFacts) -> str:
     """The main script, or the file that was read: nothing that differs from machine to machine."""
     if run.script and not run.script.startswith("/"):
         return run.script
-    return PurePath(run.script or run.path).name
+    return PureWindowsPath(run.script or run.path).name
 
 
 def program(run: RunFacts) -> list[str]:
@@ -106,6 +107,7 @@ def program(run: RunFacts) -> list[str]:
     words = run.command[1:] if interpreted else run.command
     if words and run.script and words[0].endswith(f"/{run.script}"):
         words = [run.script, *words[1:]]
+    words = [word.removeprefix(f"{run.root or run.cwd}/") for word in words]
     command = quoted(*words)
     facts = [command or run.path]
     if run.device:
@@ -136,7 +138,9 @@ def unexplained(time: TimeSpent) -> list[str]:
         return []
     rows = [_UNEXPLAINED]
     for part in time.unexplained:
-        at = ", ".join(f"{line.file}:{line.line} {duration(line.seconds)}" for line in part.lines)
+        at = ", ".join(
+            f"{short(line.file)}:{line.line} {duration(line.seconds)}" for line in part.lines
+        )
         rows.append(f"  {PARTS[part.part].label} {duration(part.seconds)}{': ' if at else ''}{at}")
     return rows
 
@@ -145,7 +149,7 @@ def unexplained_in_short(time: TimeSpent) -> str:
     """The same in a sentence: each part with its hottest line, if that is known."""
     parts = []
     for part in time.unexplained:
-        at = "".join(f" ({PurePath(line.file).name}:{line.line})" for line in part.lines[:1])
+        at = "".join(f" ({PureWindowsPath(line.file).name}:{line.line})" for line in part.lines[:1])
         parts.append(f"{PARTS[part.part].label} {duration(part.seconds)}{at}")
     return f"{_UNEXPLAINED} {', '.join(parts)}"
 
@@ -157,7 +161,7 @@ def steps_of(steps: Steps) -> list[str]:
         text += f", {steps.warmup} of them warm-up"
     if steps.ends:
         ends = [
-            f"{each.count:,} end at {PurePath(each.file).name}:{each.line}"
+            f"{each.count:,} end at {PureWindowsPath(each.file).name}:{each.line}"
             f" (median {duration(each.median_ms / 1e3)})"
             for each in steps.ends
         ]

@@ -9,7 +9,6 @@ holds a lock on it, so it is not removed meanwhile.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -22,7 +21,7 @@ from pathlib import Path
 from xladoctor.cache_folder import cache_folder, oldest_beyond
 from xladoctor.storage.address import Address, StorageError
 from xladoctor.storage.needed import Needed
-from xladoctor.whole_files import alone_in, write_text
+from xladoctor.whole_files import alone_in, lock, opened_folder, write_text
 
 #: Bytes of copies that nobody reads, beyond which the oldest are removed.
 MOST_BYTES = 20 << 30
@@ -117,21 +116,24 @@ class Copies:
 
 def _hold(copy: Path) -> None:
     """Keep others from removing a copy until this process ends. Raises OSError if it is gone."""
-    descriptor = os.open(copy, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
-    with contextlib.suppress(OSError):  # a file system without locks
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
-    _held.append(descriptor)
+    descriptor = opened_folder(copy)
+    if descriptor is not None:
+        with contextlib.suppress(OSError):  # a file system without locks
+            lock(descriptor, shared=True)
+        _held.append(descriptor)
     copy.stat()
 
 
 def _remove_unread(copy: Path) -> None:
-    """Remove a copy, unless a process reads it or fetches the same URL."""
+    """Remove a copy, unless a process reads it or fetches the same URL, or that is not known."""
     with contextlib.ExitStack() as stack:
         for folder in (copy.parent, copy):
             try:
-                descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+                descriptor = opened_folder(folder)
+                if descriptor is None:
+                    return
                 stack.callback(os.close, descriptor)
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(descriptor, waits=False)
             except OSError:
                 return
         gone = copy.rename(copy.with_name(f"{copy.name}-{secrets.token_hex(4)}{_NEW}"))

@@ -81,6 +81,8 @@ class StepPicture:
 
     Attributes:
         titles: why it was chosen: a typical step, the slowest, the first that compiled.
+        step: its number, as in ``StepSeries``.
+        part: which of the step's barriers it ends with, if a step has several.
         left_out: what is not drawn, in a sentence.
     """
 
@@ -89,6 +91,7 @@ class StepPicture:
     duration_ns: int
     lanes: list[Lane]
     left_out: str | None = None
+    part: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,14 @@ _LONGEST = 160  # characters of a name
 _MOST_EVENTS = 1_000_000  # of larger timelines, other threads are not decoded and drawn
 _WORTH_NAMING = 0.005  # share of a step above which a gap is named
 _STEPS = """
-    SELECT step, steady, begin_ns, duration_ns, compile_ns FROM timeline_step
-    WHERE process = $process AND duration_ns > 0 ORDER BY begin_ns
+    SELECT t.step, t.steady, t.begin_ns, t.duration_ns, t.compile_ns, l.steps AS of_all,
+           coalesce(n.iteration, t.step) AS number,
+           if(n.period > 1, (n.index - n.each + 1) % n.period + 1, NULL) AS barrier, n.period
+    FROM timeline_step t
+    LEFT JOIN lead l USING (process)
+    LEFT JOIN numbered_step n ON n.process = l.process AND n.thread IS NOT DISTINCT FROM l.thread
+         AND if(t.joined, n.index = t.step, n.begin_ns = t.begin_ns)
+    WHERE t.process = $process AND t.duration_ns > 0 ORDER BY t.begin_ns
 """
 _PROCESS = """
     SELECT process FROM timeline_step
@@ -49,10 +55,12 @@ def _chosen(steps: list[Row]) -> Iterator[tuple[str, Row]]:
         return
     usual = [s for s in steps if s["steady"]] or steps[WARMUP:] or steps
     usual.sort(key=lambda s: s["duration_ns"])
-    yield "a typical step", usual[len(usual) // 2]
-    yield "the slowest step", max(steps, key=lambda s: s["duration_ns"])
+    some = (steps[0]["of_all"] or 0) > len({s["number"] for s in steps})
+    within = " in the timeline" if some else ""
+    yield f"a typical step{within}", usual[len(usual) // 2]
+    yield f"the slowest step{within}", max(steps, key=lambda s: s["duration_ns"])
     if compiling := [s for s in steps if s["compile_ns"]]:
-        yield "the first step that compiled", compiling[0]
+        yield f"the first step{within} that compiled", compiling[0]
 
 
 class _Step:
@@ -75,6 +83,7 @@ class _Step:
             *self._claims(segments, findings),
             *self._devices(),
         ]
+        barrier = self._step["barrier"]
         events = self._database.scalar("SELECT sum(events) FROM timeline")
         left_out = None
         if events and events > _MOST_EVENTS:
@@ -83,10 +92,11 @@ class _Step:
             lanes += self._threads()
         return StepPicture(
             titles,
-            self._step["step"],
+            self._step["number"],
             self._length,
             [lane for lane in lanes if lane.spans],
             left_out,
+            f"barrier {barrier} of {self._step['period']}" if barrier else None,
         )
 
     def _rows(self, query: str, begin: str = "begin_ns") -> list[Row]:

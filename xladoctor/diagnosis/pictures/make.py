@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -18,6 +17,7 @@ from xladoctor.errors import XladoctorError
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.row import Row
 from xladoctor.evidence.source import lines_around
+from xladoctor.repository import whole
 
 _AROUND = 2  # lines above and below a named one
 _MOST_COMPILATIONS, _MOST_SITES, _MOST_DIFFERENCES = 300, 100, 4
@@ -68,7 +68,7 @@ def excerpts(evidence: Evidence, diagnosis: Diagnosis) -> dict[str, list[tuple[i
     }
     found = {}
     for (file, line), source in places.items():
-        path = posixpath.join(evidence.cwd or "", file)
+        path = whole(file, evidence.cwd)
         lines = lines_around(evidence, path, line, _AROUND)
         if source and source.rstrip("\n") in [text for number, text in lines if number == line]:
             found[f"{file}:{line}"] = lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import PureWindowsPath
 
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.interface import Diagnosis
@@ -64,7 +64,7 @@ def effects(diagnosis: Diagnosis) -> list[Bar]:
 
 def _placed(finding: Finding) -> str:
     where = finding.locations[:1]
-    return " ".join([finding.rule, *(f"{PurePath(at.file).name}:{at.line}" for at in where)])
+    return " ".join([finding.rule, *(f"{PureWindowsPath(at.file).name}:{at.line}" for at in where)])
 
 
 def _bars(

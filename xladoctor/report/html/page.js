@@ -219,6 +219,14 @@
     steps(root, JSON.parse(document.getElementById(root.dataset.chart).textContent));
   for (const root of document.querySelectorAll("[data-lanes]")) lanes(root, Number(root.dataset.lanes));
 
+  // Tables that do not fit fade out where they go on.
+  const fade = (box) => box.classList.toggle("more-right", box.scrollWidth - box.clientWidth - box.scrollLeft > 1);
+  const sizes = new ResizeObserver((all) => all.forEach((each) => fade(each.target)));
+  for (const box of document.querySelectorAll(".wide")) {
+    box.addEventListener("scroll", () => fade(box), { passive: true });
+    sizes.observe(box);
+  }
+
   // Code to paste; where the browser refuses, it is selected.
   const copy = (code) => {
     const made = button(code.parentElement.querySelector("figcaption"), "Copy", async () => {

@@ -18,8 +18,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from xladoctor.diagnosis.finding import Finding
-from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.diagnosis.interface import Count, CountName, Diagnosis
 from xladoctor.diagnosis.pictures.interface import Lane, Pictures, ProcessStep, StepSeries
+from xladoctor.diagnosis.rule import Events
 from xladoctor.evidence.row import Row
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import clean
@@ -30,17 +31,23 @@ from xladoctor.report.excerpt import excerpt
 from xladoctor.report.html.effect import effect, effects
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
+from xladoctor.report.markup import divided
 from xladoctor.report.next_command import next_command
 from xladoctor.report.patches import described
 from xladoctor.report.text import printable
+from xladoctor.repository import short
 
 _HERE = Path(__file__).parent
-_MOST_STEPS = 20  # in the table of the longest
+_MOST_STEPS, _MOST_ROWS = 20, 50  # in the table of the longest, in the one of all
 _ALIGNED = re.compile(r"(?<=\S) {3,}#")
 _HEADING = re.compile(r'<h2 id="([^"]*)">([^<]*)')
 _MUCH = 0.1  # share of the whole; what takes more is unfolded, whatever its severity
 _COLUMN = 62  # characters of code that fit into half the page
 _HEATS = 8  # shades, as the style sheet has them
+_EVENTS: Mapping[CountName, Events] = {
+    "host_syncs_per_step": "host_syncs",
+    "fallbacks_per_step": "fallbacks",
+}
 _SAVES = {"estimate": "saves about", "bound": "saves at most", "none": ""}
 
 
@@ -114,7 +121,8 @@ def _environment() -> Environment:
     }
     functions: list[Callable[..., Any]] = [judgements, next_command, described, excerpt]
     functions += [phrase, place, effect, effects, spent, explained, saves, is_much, is_long, before]
-    functions += [drawing, compiled, shown_parts, heat, headings, summary, share_of, longest]
+    functions += [drawing, compiled, shown_parts, heat, headings, summary, share_of]
+    functions += [in_order, longest, counted_by, short]
     modules = {"words": words, "gate": gate, "devices": devices, "pods": pods}
     made.globals |= {function.__name__: function for function in functions}
     made.globals |= modules | {"tpu_graphs": tpu_graphs}
@@ -127,11 +135,10 @@ def _printable(value: Any) -> Any:
 
 
 def _prose(text: str) -> Markup:
-    """A text whose parts between backticks are code."""
-    parts = re.split("`([^`]+)`", clean(text, lines=True))
+    """A text with its code as code."""
     return Markup("").join(
-        Markup("<code>{}</code>").format(part) if nth % 2 else escape(part)
-        for nth, part in enumerate(parts)
+        Markup("<code>{}</code>").format(part) if is_code else escape(part)
+        for part, is_code in divided(" ".join(clean(text, lines=True).split()))
     )
 
 
@@ -168,16 +175,30 @@ def explained(diagnosis: Diagnosis) -> list[tuple[str, float]]:
     time, whole = diagnosis.time.explained, diagnosis.time.whole_s
     if time is None or not whole:
         return []
+    lines = [
+        line for row in diagnosis.time.unexplained if row.part != "after" for line in row.lines
+    ]
     named = {
         "device work": time.device_s,
         "start-up, end and capture": time.overhead_s,
         "findings": time.findings_s,
-        "lines named below": time.named_s,
+        "lines named below": sum(line.seconds for line in lines),
     }
-    return [
-        *((name, seconds / whole) for name, seconds in named.items()),
-        ("not explained", max(0.0, 1.0 - time.share)),
-    ]
+    rest = max(0.0, whole - sum(named.values()))
+    return [(name, seconds / whole) for name, seconds in (*named.items(), ("not explained", rest))]
+
+
+def counted_by(count: Count, diagnosis: Diagnosis) -> tuple[float, str] | None:
+    """How often a step at least, and the rules that counted it, where the count is not known."""
+    events = _EVENTS.get(count.name)
+    found = {
+        finding.rule: finding.per_step
+        for finding in diagnosis.findings
+        if finding.per_step and (rule := diagnosis.pack.get(finding.rule)) and rule.events == events
+    }
+    if count.value is not None or not events or not found:
+        return None
+    return max(found.values()), f"counted by {', '.join(found)}"
 
 
 def saves(finding: Finding) -> str:
@@ -261,6 +282,32 @@ def share_of(part: int, whole: int) -> str:
     return f"{1000 * part / whole:.2f}"
 
 
-def longest(steps: StepSeries) -> list[int]:
-    """The rows with the longest steps, these first."""
-    return sorted(range(len(steps.longest)), key=lambda row: -steps.longest[row])[:_MOST_STEPS]
+def in_order(steps: StepSeries) -> list[Row]:
+    """All steps as rows of a table, several to a row where there are many."""
+    count = len(steps.first)
+    each = -(-count // _MOST_ROWS)
+    return [_of_steps(steps, range(at, min(at + each, count))) for at in range(0, count, each)]
+
+
+def longest(steps: StepSeries) -> list[Row]:
+    """The longest steps, these first, where the table of all has several to a row."""
+    rows = sorted(range(len(steps.longest)), key=lambda row: -steps.longest[row])
+    return [_of_steps(steps, [row]) for row in rows[: _MOST_STEPS * (len(rows) > _MOST_ROWS)]]
+
+
+def _of_steps(steps: StepSeries, rows: Sequence[int]) -> Row:
+    """Rows of the chart as one of a table: times in seconds, the parts of a mean step."""
+    counts = [steps.counts[row] for row in rows]
+    parts = {
+        part: sum(spent[row] * count for row, count in zip(rows, counts, strict=True))
+        / (1e6 * sum(counts))
+        for part, spent in steps.parts.items()
+    }
+    first, last = steps.first[rows[0]], steps.first[rows[-1]] + counts[-1] - 1
+    return {
+        "steps": str(first) if last == first else f"{first}–{last}",
+        "mean": sum(parts.values()),
+        "longest": max(steps.longest[row] for row in rows) / 1e6,
+        "compilations": sum(steps.compilations[row] for row in rows),
+        "parts": parts,
+    }
