@@ -185,7 +185,7 @@ def test_sizes_of_files_elsewhere_are_not_shown(run: Path, name: str) -> None:
     (run.parent / "secret").write_text("hunter2")
     (run / "link").symlink_to("../secret")
     write(run / "run.json", {**MANIFEST, "files": {name: 1000}})
-    assert lost(run) == [f"{run / name}: is gone; what was in it is lost"]
+    assert lost(run) == [f"{run / name}: is gone; its content is lost"]
 
 
 @pytest.mark.parametrize("key", ["session", "began_ns", "files"])
