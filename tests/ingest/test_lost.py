@@ -101,7 +101,7 @@ def test_what_is_cut_off_from_what_a_process_listed_is_lost(run: Path) -> None:
     evidence = load(str(run))
     assert [note.partition("process-43/")[2][:30] for note in evidence.lost] == [
         "steps.jsonl: is cut off after ",
-        "metrics.txt: is gone; what was",
+        "metrics.txt: is gone; its cont",
     ]
     assert {"step", "metric"} <= evidence.cut.keys()
 
