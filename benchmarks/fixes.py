@@ -109,7 +109,7 @@ def _measured(proof: dict[str, Any]) -> list[str]:
     seconds = [duration(proof[key]) for key in ("before_s", "after_s")]
     high = "∞" if times["high"] is None else f"{times['high']:.3g}"
     interval = f"{times['value']:.3g} ({times['low']:.3g} to {high})"
-    unclear = ", the time is within the spread" if "not proven" in (proof["note"] or "") else ""
+    unclear = ", speed-up not proven" if "not proven" in (proof["note"] or "") else ""
     return [*seconds, interval, f"{proof['outcome']}{unclear}"]
 
 
@@ -121,11 +121,11 @@ def sums(kept: dict[str, Any]) -> str:
         row["proof"]["outcome"] for rows in patched for row in rows if row["proof"]["outcome"]
     )
     others = "".join(
-        f'; "{name}": {count}' for name, count in sorted(outcomes.items()) if name != "holds"
+        f'; "{name}": {count}' for name, count in sorted(outcomes.items()) if name != "verified"
     )
     return (
         f"{len(patched)} of {len(ill)} programs with findings have a patch. Of"
-        f" {outcomes.total()} patches tried, {outcomes['holds']} hold{others}."
+        f" {outcomes.total()} patches tried, {outcomes['verified']} verified{others}."
     )
 
 

@@ -415,7 +415,7 @@ def test_one_step_does_not_show_that_there_is_nothing_to_fix(tmp_path: Path) -> 
     diagnosis = diagnose(load(tmp_path, one_pass(1)), load_rules())
     assert diagnosis.findings == []
     assert diagnosis.verdict.text.endswith(
-        "; one step does not show what recurs: record 3 or more."
+        "; one step does not show the steady loop: record 3 or more."
     )
     reasons = {skipped.rule: skipped.reason for skipped in diagnosis.not_checked}
     assert reasons["XD201"] == "the timeline has one step, and what recurs takes 3 to show"
@@ -440,7 +440,7 @@ def test_what_nothing_divides_into_steps_is_judged_by_shares_of_all(tmp_path: Pa
     assert diagnosis.steps is None
     assert "XD201" in diagnosis.rules.not_evaluated
     assert [note.rpartition(": ")[2] for note in evidence.notes] == [
-        "nothing marks steps; all of it is taken as one"
+        "nothing marks steps; the whole timeline counts as one"
     ]
 
 
@@ -449,7 +449,7 @@ def test_what_only_first_steps_do_is_of_warm_up(tmp_path: Path, call: str) -> No
     diagnosis = diagnose(load(tmp_path, unmarked(call)), load_rules())
     assert diagnosis.findings == []
     assert diagnosis.verdict.text.endswith(
-        "; one step of warm-up does not show what recurs: record later ones."
+        "; one step of warm-up does not show the steady loop: record later ones."
     )
 
 
@@ -463,7 +463,7 @@ def test_steps_of_warm_up_do_not_show_that_there_is_nothing_to_fix(tmp_path: Pat
     trace = training(2).call("cudaMalloc", 9_000).call("cudaMalloc", 19_000)
     diagnosis = diagnose(load(tmp_path, trace), load_rules())
     assert diagnosis.verdict.text.endswith(
-        "; 2 steps of warm-up do not show what recurs: record later ones."
+        "; 2 steps of warm-up do not show the steady loop: record later ones."
     )
 
 

@@ -305,7 +305,7 @@ def test_update_of_the_baseline_says_which_budgets_will_still_fail(gate: Gate) -
     done = gate(SICK, "--update-baseline", *over)
     assert done.returncode == 0
     assert done.stdout.splitlines()[2:] == [
-        "the gate will still fail, as a baseline holds no budgets: 1 budget still over in"
+        "the gate will still fail, as a baseline has no budgets: 1 budget still over in"
         " programs/scalar_read.py",
         "  max_host_syncs_per_step: host reads 1 a step, allowed 0.1 a step",
     ]

@@ -57,8 +57,18 @@ INFO = bad("info")
         ([], [], (3.0, 1.0), "B is better: 2 fewer compilations after warm-up"),
         ([INFO], [], (1.0, 1.0), "B is better: XD201 is fixed"),
         ([], [], (1.0, 3.0), "B is like A: no finding is new, worse or gone; 2 more"),
-        ([INFO], [], (1.0, 3.0), "B is like A: no warning or error of a rule that goes by counts"),
-        ([], [INFO], (3.0, 1.0), "B is like A: no warning or error of a rule that goes by counts"),
+        (
+            [INFO],
+            [],
+            (1.0, 3.0),
+            "B is like A: no warning or error of a rule that depends on counts",
+        ),
+        (
+            [],
+            [INFO],
+            (3.0, 1.0),
+            "B is like A: no warning or error of a rule that depends on counts",
+        ),
         ([finding("XD501")], [], (1.0, 1.0), "B is like A: no warning or error of a rule"),
     ],
 )

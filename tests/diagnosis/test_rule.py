@@ -146,7 +146,7 @@ def test_page_has_the_default_words_and_those_of_each_frontend() -> None:
             "false_positives:",
             "false_positives: Never.\nper_frontend: {jax: {needs_rows: {step: a}}}",
             1,
-            "rule: per_frontend.jax.needs_rows has what needs_rows has not: step",
+            "rule: per_frontend.jax.needs_rows has keys that needs_rows lacks: step",
         ),
         ("since:", "applies_to: {frontend: [odd]}", 8, "applies_to.frontend.0: no such frontend"),
         ("needs:", "needs: []", 9, "needs: List should have at least 1 item"),

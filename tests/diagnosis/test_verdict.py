@@ -115,14 +115,14 @@ def test_verdict_counts_the_findings_to_fix(levels: list[Any], text: str) -> Non
         "1 finding below, for information" if levels else "nothing to fix in what it shows",
     )
     assert judge(TimeSpent(None, None, None, None), findings).text == (
-        f"This evidence has no times of steps, so what limits the program is not known; {shown}"
+        f"This evidence has no times of steps, so it is not known what limits the program; {shown}"
     )
 
 
 def test_missing_barrier_comes_before_all_parts() -> None:
     judged = judge(spent(barrier_s=1.0), [finding("XD301", saving=NO_SAVING)])
     assert judged.bound_by == "missing_barrier"
-    assert judged.text == "Steps pile up in one graph for lack of a barrier; 1 finding to fix."
+    assert judged.text == "Steps pile up in one graph: no barrier ends them; 1 finding to fix."
 
 
 def saves(seconds: float | None, remaining: float | None = None, **fields: Any) -> Finding:
@@ -380,11 +380,11 @@ def test_what_costs_much_once_is_to_be_fixed_and_has_its_reach() -> None:
     ("steps", "sentence"),
     [
         (None, ""),
-        (Steps(3, 3, None), "All of its 3 steps were warm-up: what recurs was not judged"),
-        (Steps(1, 1, None), "Its only step was warm-up: what recurs was not judged"),
+        (Steps(3, 3, None), "All of its 3 steps were warm-up: the steady loop was not judged"),
+        (Steps(1, 1, None), "Its only step was warm-up: the steady loop was not judged"),
         (
             Steps(4, 3, 1.0),
-            "Only 1 of its 4 steps came after warm-up: what recurs was hardly judged",
+            "Only 1 of its 4 steps came after warm-up: the steady loop was hardly judged",
         ),
         (Steps(6, 3, 1.0), ""),
     ],
@@ -397,7 +397,7 @@ def test_steps_too_few_to_show_what_recurs_come_first(steps: Steps | None, sente
 
 def test_a_program_that_made_no_step_is_not_said_to_have_made_some() -> None:
     ended = ending(RunFacts("run", "run", signal=15), None, without_steps=True)
-    assert ended == "the program was ended by SIGTERM before a step was done"
+    assert ended == "the program was ended by SIGTERM before its first step ended"
 
 
 def test_a_program_that_failed_before_a_step_has_no_share_of_a_loop_but_the_line() -> None:
@@ -406,7 +406,7 @@ def test_a_program_that_failed_before_a_step_has_no_share_of_a_loop_but_the_line
     time = spent(30.0, startup_s=20.0, python_s=10.0)
     judged = judge(time, [], first=[ended], without_steps=True, unjudged="no step could be judged")
     assert judged.text == (
-        "The program failed (exit status 1) before a step was done: ValueError at train.py:12."
+        "The program failed (exit status 1) before its first step ended: ValueError at train.py:12."
         " 33% of the run's 30 s went to Python, 67% to start-up; no step could be judged."
     )
 
@@ -497,7 +497,7 @@ LONG, SHORT = Steps(40, 3, 1.0), Steps(2, 2, None)
             {"status": 0},
             LONG,
             0.7,
-            "nothing to fix that shows on a machine this busy (see the notes).",
+            "nothing to fix visible on a machine this busy (see the notes).",
         ),
         ({"status": 1}, LONG, 0.7, "nothing to fix until then."),
         ({"signal": 9}, LONG, 0.0, "nothing to fix until then."),
@@ -512,7 +512,7 @@ LONG, SHORT = Steps(40, 3, 1.0), Steps(2, 2, None)
             {"incomplete": ["lost"], "status": 1},
             SHORT,
             0.0,
-            "nothing to fix in what is here, but a part is lost (see the notes).",
+            "nothing to fix in this evidence, which lacks a part (see the notes).",
         ),
     ],
 )
@@ -551,7 +551,7 @@ def test_without_times_nothing_is_said_to_be_right(
         for seconds in costs
     ]
     assert judge(TimeSpent(None, None, None, None), found, judged=judged).text == (
-        f"This evidence has no times of steps, so what limits the program is not known; {told}"
+        f"This evidence has no times of steps, so it is not known what limits the program; {told}"
     )
 
 
@@ -577,7 +577,7 @@ def test_what_goes_on_within_one_launch_is_not_judged() -> None:
     reading = spent(100.0, read_s=70.0, startup_s=10.0)
     assert judge(reading, [], once=True, busy=0.96).text == (
         "70% of the run's 100 s went to waiting for values read from the device; no launch"
-        " repeats, and what goes on within one cannot be seen from outside."
+        " repeats, and the evidence does not show what happens inside one."
     )
     compiling = spent(100.0, compile_s=70.0)
     assert judge(compiling, [], once=True) == judge(compiling, [])

@@ -124,7 +124,7 @@ def test_several_runs_and_other_evidence_are_not_mixed(runs: Path) -> None:
     for words in ([f"{RUNS}/a", f"{RUNS}/b"], ["last", "last~1"]):
         with pytest.raises(IngestError, match="2 runs; a report is about one"):
             load(words)
-    with pytest.raises(IngestError, match="a run is read by itself"):
+    with pytest.raises(IngestError, match="a run cannot be combined"):
         load(["last", "report.txt"])
 
 

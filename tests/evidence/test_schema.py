@@ -72,7 +72,13 @@ def written(tmp_path: Path) -> Ingested:
     folder = add_process(tmp_path, 42, windows=[WINDOW])
     write(folder / "faults.log", FAULT)
     write(tmp_path / "python.log", "42 1 uses torch_xla.sync 9 main /home/ada/train.py\n")
-    patch = {"rule": "XD301", "fingerprint": "0", "kind": "odd", "title": "t", "outcome": "holds"}
+    patch = {
+        "rule": "XD301",
+        "fingerprint": "0",
+        "kind": "odd",
+        "title": "t",
+        "outcome": "verified",
+    }
     (tmp_path / "fixes.json").write_text(json.dumps([patch]))
     kept = {"graph": 0, "topology": "v5e", "type": "f32", "shape": [2]}
     graph = {**kept, "compiled_for": "v5e:1x1", "name": "f", "source": "f", "verdict": "fits"}

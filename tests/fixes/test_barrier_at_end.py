@@ -390,4 +390,4 @@ def test_what_is_sampled_on_the_device_becomes_another(drawn: str, on_device: bo
 
 def test_what_grows_from_turn_to_turn_is_refused() -> None:
     text = "import torch_xla\nfor x in data:  #! loop\n    y = torch.cat([y, step(y)])  #!"
-    assert "another size" in refusal(KIND, text, kind="appended")
+    assert "different size" in refusal(KIND, text, kind="appended")

@@ -83,7 +83,7 @@ SYNC = "torch_xla.sync()  #! barrier"
         (
             "keep_on_device",
             step(SYNC, "losses.append(loss.item())  #!", after="f = lambda: losses"),
-            "`losses` is used by a function of its own in line 25",
+            "`losses` is used by an inner function in line 25",
         ),
         (
             "choose_on_device",
@@ -391,7 +391,7 @@ def test_a_condition_that_sets_a_variable_stays() -> None:
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
-        ("if x < 1:\n        torch.save(state, 'best.pt')  #!", "is decided in line 3"),
+        ("if x < 1:\n        torch.save(state, 'best.pt')  #!", "line 3 decides"),
         ("torch.save(state, 'a.pt')  #!\n    f(torch.load('a.pt'))", "loads"),
     ],
 )
@@ -504,7 +504,7 @@ def test_what_others_see_of_a_change_is_refused(
             "jit_function",
             "def update(w, x):\n    x *= 0.5  #!\n    return w - x.mean()\n"
             "for x in data:\n    w = update(w, x)\n",
-            "update changes what it is given, in line 3",
+            "update changes its argument in line 3",
         ),
         (
             "jit_loop_body",

@@ -35,7 +35,7 @@ def pairs(
 
 def test_a_patch_holds_where_it_saves_what_was_predicted() -> None:
     found = judged(proof(), pairs([2.0, 2.1, 1.9], [1.0, 1.05, 0.95]), RTOL)
-    assert found.outcome == "holds"
+    assert found.outcome == "verified"
     assert found.times is not None
     assert found.times.value == pytest.approx(2)
     assert found.times.low > 1.9
@@ -51,7 +51,7 @@ def test_a_patch_that_saves_less_than_half_of_it_is_kept_all_the_same() -> None:
 
 def test_at_most_is_no_promise() -> None:
     found = judged(proof(1.9, bound=True), pairs([2.0, 2.1, 1.9], [1.5, 1.55, 1.45]), RTOL)
-    assert found.outcome == "holds"
+    assert found.outcome == "verified"
 
 
 def test_what_may_be_chance_does_not_help() -> None:
@@ -68,7 +68,7 @@ def test_another_output_is_another_result() -> None:
     found = judged(proof(), pairs([2.0] * 3, [1.0] * 3, "loss 0.5", "loss 0.6"), RTOL)
     assert found.outcome == "changes the results"
     assert found.differs == ("- loss 0.5", "+ loss 0.6")
-    assert found.reason == "with the patch the results are others: standard output"
+    assert found.reason == "the patch changes the results: standard output"
 
 
 def test_what_differs_without_the_patch_too_is_not_compared() -> None:
@@ -77,7 +77,7 @@ def test_what_differs_without_the_patch_too_is_not_compared() -> None:
         for n in range(3)
     ]
     found = judged(proof(), runs, RTOL)
-    assert found.outcome == "holds"
+    assert found.outcome == "verified"
     assert found.note == "what differs in each run was not compared: standard output"
     for other in ("n 6 loss 0.3", "n 5 lost 0.3"):
         changed = [(before, replace(after, printed=other)) for before, after in runs]

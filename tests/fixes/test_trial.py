@@ -83,7 +83,7 @@ def test_patches_that_hold_together_share_their_runs(
     tried = course(tmp_path, monkeypatch, program, told=told)
     tried.run()
     assert sorted(program.runs) == ["", "", "abcd", "abcd"]
-    assert set(outcomes(tried).values()) == {"holds"}
+    assert set(outcomes(tried).values()) == {"verified"}
     first = tried.proofs[0]
     assert [each.kind for each in first.others] == ["b", "c", "d"]
     assert first.same == ("standard output",)
@@ -100,7 +100,7 @@ def test_those_that_do_not_hold_are_found(
     program = Program(*([wrong] if outcome != "fails" else [(), wrong]))
     tried = course(tmp_path, monkeypatch, program)
     tried.run()
-    assert outcomes(tried) == {name: outcome if name in wrong else "holds" for name in "abcd"}
+    assert outcomes(tried) == {name: outcome if name in wrong else "verified" for name in "abcd"}
     kept = "".join(proof.patch.kind for proof in tried.proofs if proof.is_kept)
     assert sorted(kept) in [sorted(names) for names in program.runs]  # what is written has run
     assert program.runs.count("") == PAIRS
@@ -112,7 +112,12 @@ def test_a_patch_that_says_what_it_changes_does_not_excuse_another(
 ) -> None:
     tried = course(tmp_path, monkeypatch, Program("bd"), behaves="b")
     tried.run()
-    assert outcomes(tried) == {"a": "holds", "b": "holds", "c": "holds", "d": "changes the results"}
+    assert outcomes(tried) == {
+        "a": "verified",
+        "b": "verified",
+        "c": "verified",
+        "d": "changes the results",
+    }
 
 
 def test_a_patch_whose_finding_stays_does_not_hold_for_the_help_of_others(
@@ -120,7 +125,7 @@ def test_a_patch_whose_finding_stays_does_not_hold_for_the_help_of_others(
 ) -> None:
     tried = course(tmp_path, monkeypatch, Program(), names="abe")
     tried.run()
-    assert outcomes(tried) == {"a": "holds", "b": "holds", "e": "helps less than predicted"}
+    assert outcomes(tried) == {"a": "verified", "b": "verified", "e": "helps less than predicted"}
 
 
 def test_what_is_known_when_it_is_interrupted_stays(
@@ -131,7 +136,7 @@ def test_what_is_known_when_it_is_interrupted_stays(
     tried = course(tmp_path, monkeypatch, program)
     with pytest.raises(SystemExit):
         tried.run()
-    assert outcomes(tried) == dict(zip("abcd", ["holds"] * 2 + ["not tried"] * 2, strict=True))
+    assert outcomes(tried) == dict(zip("abcd", ["verified"] * 2 + ["not tried"] * 2, strict=True))
     assert tried.proofs[3].reason == "it was interrupted"
 
 

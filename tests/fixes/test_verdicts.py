@@ -29,7 +29,7 @@ def test_a_patch_that_says_what_it_changes_may_print_something_else() -> None:
     silent = judged(_proof(), pairs, 1e-3)
     assert silent.outcome == "changes the results"
     said = judged(_proof("samples are left out"), pairs, 1e-3)
-    assert said.outcome == "holds"
+    assert said.outcome == "verified"
     assert said.note.endswith("samples are left out")
     assert said.differs == ("- loss 1.0", "+ loss 3.0")
 
@@ -37,8 +37,8 @@ def test_a_patch_that_says_what_it_changes_may_print_something_else() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "outcome"),
     [
-        (("XD301", "XD301"), ("XD301",), "holds"),
-        (("XD301",), (), "holds"),
+        (("XD301", "XD301"), ("XD301",), "verified"),
+        (("XD301",), (), "verified"),
         (("XD301",), ("XD301",), "does not help"),
         (("XD301",), ("XD301", "XD201"), "does not help"),
     ],
@@ -53,8 +53,8 @@ def test_where_no_saving_was_predicted_the_finding_has_to_be_gone(
 @pytest.mark.parametrize(
     ("seconds", "outcome"),
     [
-        ([(14.0, 0.4), (40.0, 0.3)], "holds"),
-        ([(14.0, 0.4)], "holds"),
+        ([(14.0, 0.4), (40.0, 0.3)], "verified"),
+        ([(14.0, 0.4)], "verified"),
         ([(2.0, 1.0), (1.5, 0.4)], "does not help"),
         ([(1.0, 1.0), (1.1, 1.1)], "does not help"),
     ],
@@ -70,7 +70,7 @@ def test_a_gain_after_warm_up_counts_where_warm_up_differs_from_run_to_run() -> 
     before = [replace(_run(loop), steady_s=0.20) for loop in (2.0, 2.6, 2.2)]
     after = [replace(_run(loop), steady_s=0.10) for loop in (2.4, 1.9, 2.1)]
     found = judged(_proof(predicted_s=0.1), [*zip(before, after, strict=True)], 1e-3)
-    assert found.outcome == "holds"
+    assert found.outcome == "verified"
     assert found.after_warmup
     assert (found.before_s, found.after_s) == (0.2, 0.1)
 
@@ -90,7 +90,7 @@ def test_a_loop_that_is_slower_is_called_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("predicted_s", "outcome"), [(0.01, "holds"), (0.8, "does not help"), (5.0, "does not help")]
+    ("predicted_s", "outcome"), [(0.01, "verified"), (0.8, "does not help"), (5.0, "does not help")]
 )
 def test_a_small_saving_is_within_the_spread_where_the_finding_is_gone(
     predicted_s: float, outcome: str
@@ -100,5 +100,5 @@ def test_a_small_saving_is_within_the_spread_where_the_finding_is_gone(
     found = judged(_proof(predicted_s=predicted_s), pairs, 1e-3)
     assert found.outcome == outcome
     assert (found.note == "finding gone; speed-up not proven, runs vary more") is (
-        outcome == "holds"
+        outcome == "verified"
     )

@@ -35,7 +35,7 @@ def forward(line: str) -> str:
 def test_the_line_goes(line: str) -> None:
     after = fixed(KIND, forward(line))
     assert after == f"{HEAD}def forward(self, x):\n    y = f(x)\n    return y\n"
-    assert "no more" in change(KIND, forward(line)).behaviour
+    assert "no longer" in change(KIND, forward(line)).behaviour
 
 
 def test_a_condition_that_is_left_empty_goes_too() -> None:

@@ -94,7 +94,7 @@ def test_counts_of_the_report_that_the_log_lacks_are_lost(run: Path) -> None:
 
 def test_log_that_is_gone_is_lost(run: Path) -> None:
     (run / "process-42" / "steps.jsonl").unlink()
-    assert told(run) == "is gone; what was in it is lost"
+    assert told(run) == "is gone; its content is lost"
 
 
 def test_what_the_list_tells_is_not_told_again(run: Path) -> None:

@@ -101,7 +101,7 @@ def test_what_is_cut_off_from_what_a_process_listed_is_lost(run: Path) -> None:
     evidence = load(str(run))
     assert [note.partition("process-43/")[2][:30] for note in evidence.lost] == [
         "steps.jsonl: is cut off after ",
-        "metrics.txt: is gone; what was",
+        "metrics.txt: is gone; its cont",
     ]
     assert {"step", "metric"} <= evidence.cut.keys()
 
@@ -185,7 +185,7 @@ def test_sizes_of_files_elsewhere_are_not_shown(run: Path, name: str) -> None:
     (run.parent / "secret").write_text("hunter2")
     (run / "link").symlink_to("../secret")
     write(run / "run.json", {**MANIFEST, "files": {name: 1000}})
-    assert lost(run) == [f"{run / name}: is gone; what was in it is lost"]
+    assert lost(run) == [f"{run / name}: is gone; its content is lost"]
 
 
 @pytest.mark.parametrize("key", ["session", "began_ns", "files"])

@@ -167,7 +167,7 @@ def test_ctrl_c_leaves_nothing(project: Path, tmp_path: Path) -> None:
 def test_a_patch_that_was_tried_holds(project: Path) -> None:
     done = fix(project, "--verify", "--pairs", "1", "--format", "json", programs=4)
     (patch,) = json.loads(done.stdout)["patches"]
-    assert patch["proof"]["outcome"] == "holds", patch["proof"]
+    assert patch["proof"]["outcome"] == "verified", patch["proof"]
     assert done.returncode == 0
     assert patch["proof"]["same"] == ["standard output", "final parameters"]
     assert patch["proof"]["counts"]["barriers_per_step"]["after"] == 1

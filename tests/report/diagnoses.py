@@ -154,7 +154,7 @@ SICK = Diagnosis(
         ),
         finding(
             tried=Tried(
-                "sum `total` on the device, and read it once", "holds", 1.6, 0.231, 6.77, 4.84
+                "sum `total` on the device, and read it once", "verified", 1.6, 0.231, 6.77, 4.84
             ),
             severity="warning",
             cost=Cost(0.04, 0.004, "estimate"),
@@ -223,8 +223,8 @@ TEXT = Diagnosis(
     run=RunFacts("text", "report.txt"),
     verdict=Verdict(
         "unknown",
-        "This evidence has no times of steps, so what limits the program is"
-        " not known; nothing to fix.",
+        "This evidence has no times of steps, so it is not known what"
+        " limits the program; nothing to fix.",
     ),
     time=TimeSpent(None, None, None, None),
     steps=None,

@@ -82,7 +82,7 @@ def _proofs(plan: Plan) -> list[Proof]:
     return [
         Proof(
             barrier,
-            "holds",
+            "verified",
             1.6,
             0.231,
             Interval(6.77, 4.84, 9.48),
@@ -98,7 +98,7 @@ def _proofs(plan: Plan) -> list[Proof]:
             1.9,
             Interval(1.05, 0.9, 1.2),
             predicted_s=0.4,
-            reason="with the patch the results are others: standard output",
+            reason="the patch changes the results: standard output",
             differs=("- total 3.25", "+ total 3.5"),
             new=("XD204",),
         ),

@@ -54,7 +54,7 @@ WHOLE = Style(80, detail=Detail(verbose=True))
 
 def test_a_patch_takes_the_place_of_the_fix() -> None:
     text = terminal(diagnosis(patch()), WHOLE)
-    assert "fix  Sum `total` on the device. It relies on this: it is a number." in text
+    assert "fix  Sum `total` on the device. It assumes: it is a number." in text
     assert "    @@ -40,3 +40,30 @@\n     model.train()\n    +    line_0 =\n" in text
     assert "+++" not in text  # the file is named above
     assert "Read it seldom." not in text

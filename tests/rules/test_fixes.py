@@ -65,7 +65,7 @@ def test_a_value_that_is_returned_may_have_to_be_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("updates", "words"), [(0, "What a copy only chooses from"), (1, "Compute the metric")]
+    ("updates", "words"), [(0, "If the host only picks"), (1, "Compute the metric")]
 )
 def test_a_copy_without_training_may_be_of_what_is_chosen_from(updates: int, words: str) -> None:
     steps = [{**READ["step"][0], "optimizer_steps": updates}]
@@ -114,7 +114,7 @@ def number_in(op: str, source: str) -> str:
         ("xla::update_slice", "ids[:, i] = new", "x.index_copy_(1, torch.tensor([i]).to(device)"),
         ("xla::update_slice", "ids[a:b] = new[i]", "x[torch.arange(a, b).to(device)] = y"),
         ("xla::generic_slice", "y = ids[:, i]", "Send the number as a tensor"),
-        ("xla::generic_slice", "for time in times:", "Go through a copy on the host"),
+        ("xla::generic_slice", "for time in times:", "Loop over a copy on the host"),
         ("aten::pow", "y = x**n", "Send the number as a tensor"),
     ],
 )

@@ -219,7 +219,7 @@ def test_fork_while_a_lock_is_held(tmp_path: Path) -> None:
         parent, child = read(pid)
     verdict = of_process(parent)
     assert verdict.text == f"waits for the child process {child.pid}"
-    assert verdict.hints == ("what holds it up is in its child processes",)
+    assert verdict.hints == ("its child processes hold it up",)
     verdict = of_process(child)
     assert (verdict.kind, verdict.text) == (Kind.deadlock, "waits forever")
     assert "forked while a thread of its parent held a lock" in verdict.hints[0]

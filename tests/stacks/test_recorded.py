@@ -77,7 +77,7 @@ def test_data_loader_and_its_workers(name: str) -> None:
     main, *workers = recorded(name)
     verdict = of_process(main)
     assert (verdict.kind, verdict.text) == (Kind.data, "waits for the next batch")
-    assert verdict.hints == ("what holds it up is in its child processes",)
+    assert verdict.hints == ("its child processes hold it up",)
     assert len(workers) == 2
     for worker in workers:
         verdict = of_process(worker)
@@ -98,7 +98,7 @@ def test_launch_and_replicas_that_hang_in_a_collective(name: str) -> None:
     launch, *_, replicas = recorded(name)
     verdict = of_process(launch)
     assert verdict.text == "waits for the processes of torch_xla.launch"
-    assert verdict.hints == ("what holds it up is in its child processes",)
+    assert verdict.hints == ("its child processes hold it up",)
     verdict = of_process(replicas)
     assert verdict.text == "waits for the threads of torch_xla.launch"
     threads = [of_thread(thread, replicas) for thread in replicas.threads]

@@ -35,7 +35,7 @@ class WriteOptions:
     write: Annotated[
         bool,
         typer.Option(
-            "--write", help="Apply the patches that --verify, now or before, has found to hold."
+            "--write", help="Make the patches that --verify has verified, now or earlier."
         ),
     ] = False
     unverified: Annotated[
@@ -232,5 +232,5 @@ def _write(kept: Sequence[Patch], plan: Plan) -> None:
         say(line)
     if left := len(plan.patches) - len(kept):
         them = "1 patch is" if left == 1 else f"{left} patches are"
-        say(f"{them} not written: not verified, or found not to hold")
+        say(f"{them} not written: not verified, or verification failed")
         say("to try and write: --verify --write; to write without trying: --write --unverified")

@@ -44,7 +44,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="A performance doctor for PyTorch/XLA, TorchTPU, JAX and torch.compile: what costs time,"
-    " on which line, why, and the fix. Begin with: xladoctor run train.py",
+    " on which line, why, and the fix. Start with: xladoctor run train.py",
 )
 app.command("run", cls=SectionedCommand, context_settings={"allow_interspersed_args": False})(
     run.run

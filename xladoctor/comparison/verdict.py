@@ -74,7 +74,8 @@ def verdict(grounds: Grounds) -> Verdict:
     if not grounds.judged and not grounds.step.fails:
         return Verdict(
             "unclear",
-            f"Too little evidence: no rule that goes by counts could be judged in both runs{tail}",
+            "Too little evidence: no rule that depends on counts could be judged in both"
+            f" runs{tail}",
         )
     numbers = {state: _number(grounds, state) for state in _COUNTED}
     changes = ", ".join(_named(state, numbers[state]) for state in numbers if numbers[state])
@@ -91,7 +92,7 @@ def verdict(grounds: Grounds) -> Verdict:
         better = changes or _healed(grounds)
         return Verdict("better", f"B is better: {f'{better}{tail}' if better else tail[2:]}")
     all_like = all(change.state in ("same", "unknown") for change in grounds.findings)
-    what = "finding" if all_like else "warning or error of a rule that goes by counts"
+    what = "finding" if all_like else "warning or error of a rule that depends on counts"
     return Verdict("same", f"B is like A: no {what} is new, worse or gone{tail}")
 
 

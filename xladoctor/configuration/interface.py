@@ -138,8 +138,7 @@ class Budgets(BaseModel):
     )
     max_padding_share: Share | None = Field(
         default=None,
-        description="Share of what a graph writes on a TPU that fills tiles, 0 to 1 (needs"
-        " --tpu-check).",
+        description="Padding's share of what a graph writes on a TPU, 0 to 1 (needs --tpu-check).",
     )
     must_fit: bool | None = Field(
         default=None,
@@ -167,7 +166,7 @@ class Gate(BaseModel):
         description="Whether to pass when something could not be judged (exit status 0, not 3).",
     )
     time: bool = Field(
-        default=False, description="Whether to judge the rules that go by time, too."
+        default=False, description="Whether to also judge the rules that depend on time."
     )
     baseline: str = Field(
         default=".xladoctor/baseline.json",
@@ -175,7 +174,7 @@ class Gate(BaseModel):
     )
     acknowledged: str = Field(
         default=".xladoctor/acknowledged.toml",
-        description="File of what was accepted by hand, relative to this file.",
+        description="File of acknowledgements, relative to this file.",
     )
     budgets: Budgets = Field(default=Budgets(), description="Limits for every script.")
     scripts: dict[str, Budgets] = Field(
@@ -193,18 +192,19 @@ class Configuration(BaseModel):
     )
     select: list[Prefix] = Field(
         default=[ALL],
-        description="Rules or families to judge; ALL is all. What a rule in preview finds is"
-        " information, unless its own id is here.",
+        description="Rules or families to judge; ALL means all. Findings of a preview"
+        " rule are info, unless its full id is here.",
     )
     ignore: list[Ignored] = Field(
         default=[],
-        description="Rules or families not to judge; with RULE:GLOB, whose findings are left out in"
-        " the files that match.",
+        description="Rules or families not to judge; RULE:GLOB only leaves out their"
+        " findings in matching files.",
     )
     levels: dict[Prefix, Annotated[Level, BeforeValidator(_level)]] = Field(
         default_factory=dict,
-        description="off: not judged; info or warning: no finding counts for more, and none fails"
-        " the gate; error: any finding is an error, and fails it. The longest matching name wins.",
+        description="off: not judged; info or warning: findings have at most this severity, and"
+        " none fails the gate; error: any finding is an error and fails the gate. The longest"
+        " matching name wins.",
     )
     thresholds: dict[str, dict[str, Finite]] = Field(
         default_factory=dict,

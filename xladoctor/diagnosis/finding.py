@@ -158,7 +158,7 @@ class Tried:
 
     Attributes:
         title: what the patch does.
-        outcome: holds, helps less than predicted, does not help, …
+        outcome: verified, helps less than predicted, does not help, …
         before_s, after_s: seconds of the loop without and with it.
         times_as_fast: how many times as fast the loop is with it; at least ``least`` (95 %).
     """

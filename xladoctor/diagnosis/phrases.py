@@ -48,7 +48,7 @@ def above_barrier(cause: Mapping[str, Any]) -> str:
     graphs = f"{count} graphs were" if count > 1 else "one graph was"
     took = f" ({cause['cut_off_s']:.3g} s)" if cause["cut_off_s"] else ""
     return (
-        " It stands above the barrier, so each read launches a graph of its own:"
+        " It is above the barrier, so each read launches a separate graph:"
         f" {graphs} compiled for it{took}."
     )
 

@@ -18,8 +18,8 @@ _SHARE, _SPREADS = 0.05, 4 * 1.4826
 #: Parts of a step that are a consequence of what others do.
 _OF_OTHERS = ("waiting", "exchange")
 _NO_COLLECTIVES = (
-    "Whether one process holds the others back does not show: not all timelines name collectives,"
-    " in which the others would wait for it."
+    "It is not known whether one process holds the others back: not all timelines name"
+    " the collectives in which they would wait."
 )
 _TWO = 2
 _ALIKE = 0.01  # of a step
@@ -268,5 +268,5 @@ def _no_straggler(evidence: Evidence, compared: _Compared) -> str:
             " for another"
         )
     if not whole:
-        text += ". What they wait for one that is missing counts as exchange"
+        text += ". Waiting for a missing process counts as exchange"
     return text + "."

@@ -47,12 +47,12 @@ def reach(run: RunFacts, steps: Steps | None, waited: float) -> str:
     if run.running:
         return " in what the program has done so far"
     if run.incomplete:
-        return " in what is here, but a part is lost (see the notes)"
+        return " in this evidence, which lacks a part (see the notes)"
     if run.signal is not None or run.status:
         return " until then"
     if few_recurring(steps):
         return " in what was judged; let it run longer"
-    return " that shows on a machine this busy (see the notes)" if waited >= _BUSY else ""
+    return " visible on a machine this busy (see the notes)" if waited >= _BUSY else ""
 
 
 def few_recurring(steps: Steps | None) -> str:
@@ -63,9 +63,10 @@ def few_recurring(steps: Steps | None) -> str:
     if not left:
         all_of = "All of its" if steps.count > 1 else "Its"
         were = f"{steps.count} steps were" if steps.count > 1 else "only step was"
-        return f"{all_of} {were} warm-up: what recurs was not judged"
+        return f"{all_of} {were} warm-up: the steady loop was not judged"
     return (
-        f"Only {left} of its {steps.count} steps came after warm-up: what recurs was hardly judged"
+        f"Only {left} of its {steps.count} steps came after warm-up: the steady loop was hardly"
+        " judged"
     )
 
 
@@ -76,10 +77,7 @@ def few_steps(rule: Rule, evidence: Evidence) -> str | None:
     steps, kind = _steps(rule, evidence) if rule.needs_steps else (None, "")
     if not steps or steps >= rule.needs_steps:
         return None
-    return (
-        f"the timeline has {_counted(steps, kind)}, and what recurs takes {rule.needs_steps} to"
-        " show"
-    )
+    return f"the timeline has {_counted(steps, kind)}, and this rule needs {rule.needs_steps}"
 
 
 def _steps(rule: Rule, evidence: Evidence) -> tuple[int | None, str]:
@@ -94,7 +92,10 @@ def unjudged(evidence: Evidence, pack: Sequence[Rule], not_checked: Sequence[Not
     """
     strange = evidence.database.scalar(_STRANGE)
     if strange:
-        return f"what drives the device is not understood ({strange}), nor are waits and launches"
+        return (
+            "waits and launches are unknown: xladoctor does not understand the device's runtime"
+            f" ({strange})"
+        )
     warming_up = evidence.database.scalar(_WARMING_UP)
     if warming_up:
         return f"{_counted(warming_up)} of warm-up {_show_nothing(warming_up)}: record later ones"
@@ -109,7 +110,7 @@ def unjudged(evidence: Evidence, pack: Sequence[Rule], not_checked: Sequence[Not
     most = max(few, key=lambda rule: rule.needs_steps)
     steps, kind = _steps(most, evidence)
     if evidence.database.scalar(_UNMARKED):
-        return f"what recurs does not show without steps: mark {most.needs_steps} or more"
+        return f"the steady loop is unknown without steps: mark {most.needs_steps} or more"
     shown = f"{_counted(steps or 0, kind)} {_show_nothing(steps or 0)}"
     return f"{shown}: record {most.needs_steps} or more"
 
@@ -119,7 +120,7 @@ def _counted(steps: int, kind: str = "") -> str:
 
 
 def _show_nothing(steps: int) -> str:
-    return f"{'does' if steps == 1 else 'do'} not show what recurs"
+    return f"{'does' if steps == 1 else 'do'} not show the steady loop"
 
 
 _MUCH = 0.2  # share of the run
@@ -136,7 +137,7 @@ def ending(
         uncaught: the exception that ended it, and where, if that is known.
     """
     after = f" after {steps.count} step{'s' * (steps.count != 1)}" if steps else ""
-    after = " before a step was done" if without_steps else after
+    after = " before its first step ended" if without_steps else after
     if run.stopped_by:
         return f"the program was ended by {run.stopped_by}{after}"
     if run.signal == signal.SIGINT or run.status == _INTERRUPTED:

@@ -290,7 +290,7 @@ class Rule(BaseModel):
             for key in _SENTENCES:
                 if unknown := sorted(set(getattr(texts, key)) - set(getattr(self, key))):
                     raise ValueError(
-                        f"per_frontend.{name}.{key} has what {key} has not: {', '.join(unknown)}"
+                        f"per_frontend.{name}.{key} has keys that {key} lacks: {', '.join(unknown)}"
                     )
         given = {*self.thresholds, *(key for key in ("causes", "reads") if getattr(self, key))}
         if unknown := sorted(self._parameters - given):

@@ -171,7 +171,7 @@ def _node(text: str) -> Any:
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if isinstance(event, yaml.AliasEvent):
-            raise _refused("aliases are not for rules: write the text again", event)
+            raise _refused("rules cannot use aliases: repeat the text", event)
         if depth > _DEEPEST:
             raise _refused("nested too deeply", event)
     return yaml.compose(text, _Loader)

@@ -37,12 +37,12 @@ class RuleRow(BaseModel):
         0, description="number of the process; rows of several processes at one line are merged"
     )
     file: str | None = Field(
-        None, description="path of the guilty line, or NULL where the evidence has no lines"
+        None, description="path of the guilty line, or NULL if the evidence has no lines"
     )
     line: _Count | None = Field(None, description="number of the guilty line")
     function: str | None = Field(None, description="function that it is in")
     user_file: str | None = Field(
-        None, description="the user's line that led there, where the guilty one is a library's"
+        None, description="the user's line that led there, if the guilty one is a library's"
     )
     user_line: _Count | None = Field(None, description="its number")
     user_function: str | None = Field(None, description="function that it is in")
@@ -53,9 +53,9 @@ class RuleRow(BaseModel):
         None,
         description=(
             "made or used (a tensor that matters), compiled (where the graph was cut), due"
-            " (the barrier that a step should have), loop (at the end of whose body a barrier"
-            " belongs), closure (the same of a function that an optimizer calls several times a"
-            " step), collated (where batches are put together) or left (what no read asked for)"
+            " (the barrier that a step should have), loop (whose body should end with a"
+            " barrier), closure (likewise a function that an optimizer calls several times a step),"
+            " collated (where batches are put together) or left (what no read asked for)"
         ),
     )
     also_file: str | None = Field(None, description="and one more")
@@ -64,7 +64,7 @@ class RuleRow(BaseModel):
     also_role: _Role | None = Field(None, description="as related_role")
     count: _Count = Field(description="how often")
     per_step: _Number | None = Field(None, description="how often a step")
-    cost_ns: _Number | None = Field(None, description="wall time, or NULL where it is not known")
+    cost_ns: _Number | None = Field(None, description="wall time, or NULL if it is not known")
     cost_basis: CostBasis | None = Field(
         None, description="measured, estimate, bound (at most), least (at least) or none"
     )
@@ -89,12 +89,12 @@ class RuleRow(BaseModel):
         ),
     )
     highest: Severity | None = Field(
-        None, description="the highest severity of this finding, where that is below the rule's"
+        None, description="the highest severity of this finding, if that is below the rule's"
     )
     settled: bool | None = Field(
         None,
-        description="true: it is over, a longer run has no more of it (at most a warning, if"
-        " its cost is not known); NULL: it stopped, but may occur again",
+        description="true: it is over and costs a longer run no more (at most a"
+        " warning, if its cost is not known); NULL: it stopped, but may recur",
     )
     outside_loop: bool | None = Field(
         None, description="true: it is before or after the loop, which does not get shorter"
@@ -120,8 +120,8 @@ class RuleRow(BaseModel):
     )
     phrases: dict[str, str] | None = Field(
         None,
-        description="a struct with parts of the message that the query puts into words; reports do"
-        " not have it by itself",
+        description="a struct with parts of the message that the query words; reports show"
+        " it only within the message",
     )
     consequences: list[str] | None = Field(
         None, description="a list of sentences: what else it causes"

@@ -17,59 +17,57 @@ KEYS = {
     "category": "family of the rule",
     "severity": "error, warning or info: the highest severity that a finding can have",
     "confidence": "high, medium or low: how sure the rule is",
-    "judged_by": "counts (what it looks at is the same in every run, on any machine, which the gate"
-    " relies on) or time",
-    "about": "loop (the default), run (it judges settings or the capture) or results (what the"
-    " program computes is wrong, which comes before all that is slow)",
-    "recurs": "false where it may be over after some steps, so that only counts compare between"
-    " runs, not rates",
-    "curable": "false where nothing has to be done, so that no fix saves what it costs",
-    "waits": "true where its cost is a wait of the host for the device",
-    "spares_later_runs": "true where its fix spares not this run, but later ones, the compiling of"
-    " warm-up",
-    "parts": "parts of the time that its cost is taken from, in this order, if it claims none; by"
-    " default those of its category",
-    "covers": "rules whose findings are a part of its own where they are on the same processes, and"
-    " then left out",
-    "events": "what its count is a count of, if an expectation counts that too:"
+    "judged_by": "counts (the same in every run, on any machine, so the gate can"
+    " judge them) or time",
+    "about": "loop (the default), run (it judges settings or the capture) or results (the"
+    " program computes something wrong; such findings come first)",
+    "recurs": "false if it may be over after some steps, so that runs compare by counts, not rates",
+    "curable": "false if there is nothing to do, so that no fix saves what it costs",
+    "waits": "true if its cost is the host's wait for the device",
+    "spares_later_runs": "true if its fix saves warm-up compiling only in later runs",
+    "parts": "parts of the time that its cost comes from, in this order, if it claims none;"
+    " by default those of its category",
+    "covers": "rules whose findings are left out, as parts of its own, if they are on"
+    " the same processes",
+    "events": "what it counts, if expectations count that too:"
     " compilations, host_syncs or fallbacks",
-    "causes": "kinds of recompilation that it is for: $causes in the query",
+    "causes": "kinds of recompilation that it covers: $causes in the query",
     "decided_by": "loop or condition: the construct around the operation that the row names, which"
     " is then the finding's first line",
-    "reads": "kinds of reads that it is for: $reads in the query",
-    "verdict": "bound_by and text: what limits a program in which it has a finding above info",
+    "reads": "kinds of reads that it covers: $reads in the query",
+    "verdict": "bound_by and text: what limits a program with such a finding above info",
     "status": "preview (its findings are information, unless select has its full id), stable or"
     " deprecated",
     "since": "the version that it came with",
-    "evidence": "what shows that it is right, if no example does that runs on a CPU",
-    "applies_to": "the frameworks whose programs it is for: trait, what they do; frontend, by name;"
-    " with_table, without_table: only for evidence that has a table, or has not",
-    "needs": "tables that it cannot be judged without (a|b: either will do)",
+    "evidence": "what shows that it is right, if no example on a CPU does",
+    "applies_to": "its frameworks: trait, what they do; frontend, by name; with_table,"
+    " without_table: only for evidence that has, or lacks, a table",
+    "needs": "tables that it needs to be judged (a|b: one of them is enough)",
     "not_evaluated": "the sentence to print for each of them that is missing",
     "needs_rows": "tables or views that must have a row, each with the sentence to print",
-    "clear_needs_rows": "those that must have a row before finding nothing says anything: else it"
-    " counts as not evaluated",
-    "needs_steps": "steps of another profiler's timeline, with fewer of which finding nothing says"
-    " nothing: it then counts as not evaluated",
+    "clear_needs_rows": "tables or views that must have a row for the rule to be clear: else"
+    " it counts as not evaluated",
+    "needs_steps": "steps that another profiler's timeline must have for the rule to be"
+    " clear: else it counts as not evaluated",
     "thresholds": "named numbers, used in the query as $name; users can change them",
     "query": "one SELECT over the evidence; each row is a finding",
     "message": "Jinja template over the row's columns: the values of this finding; `percent` writes"
     " a share, `duration` seconds, `places` a list of lines",
     "why": "why that is slow",
     "fix": "what to do about it",
-    "fix_here": "the same by the finding's cause, a template as `message` is, which knows the"
-    " line's code as `source`, the line of its barrier as `barrier` and whether it is"
-    " `below_barrier`, the place of one in a function that the loop calls as `barrier_called`, and"
-    " a loop without any as `unbarred`; where it is empty, reports have `fix`",
+    "fix_here": "the fix for the finding's cause, a template like `message`. It knows the"
+    " line's code as `source`, the line of its barrier as `barrier`, whether it is `below_barrier`,"
+    " the place of a barrier in a function that the loop calls as `barrier_called`, and a loop"
+    " without a barrier as `unbarred`. If it is empty, reports show `fix`",
     "fix_by": "kinds of `xladoctor fix` that can follow the fix, in the order in which they are"
     " tried (docs/fixes.md)",
     "untried": "why no test follows the fix and measures what it saves, if none can",
     "example": "code that triggers the rule, and the same code fixed, or the name of a pair of"
-    " programs in examples/ that differ in this; only in `per_frontend` where the code is one"
-    " framework's",
-    "per_frontend": "for a framework, or for all with a trait, its own title, message, why, fix,"
-    " example and other texts. The rule's own texts hold for any framework, so they name none; for"
-    " a noun that differs they have `{{ words.tensor }}`, `graph`, `launch`, `input`, `compiled` or"
+    " programs in examples/ that differ in this; only in `per_frontend` if the code is"
+    " one framework's",
+    "per_frontend": "texts for one framework, or for all with a trait: title, message, why,"
+    " fix, example and others. The rule's own texts apply to any framework, so they name none; for"
+    " nouns that differ they use `{{ words.tensor }}`, `graph`, `launch`, `input`, `compiled` or"
     " `barrier`, with `| plural`, `| a` or `| capitalize`",
     "false_positives": "when it is wrong, and how to tell",
     "references": "where to read more",

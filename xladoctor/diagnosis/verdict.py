@@ -25,7 +25,7 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
     "collective_s": ("collectives", "collectives, waiting for other processes"),
     "dispatch_s": ("dispatch", "launching graphs (dispatch)"),
     "device_s": ("device", "waiting for the device"),
-    "unrecorded_s": ("unknown", "nothing that is recorded"),
+    "unrecorded_s": ("unknown", "unrecorded work"),
 }
 _AVOIDABLE = {"compilation", "host_sync", "input", "upload", "checkpoint", "tracing", "dispatch"}
 _MUCH = 0.2  # share of the loop; more avoidable time is not "nothing to fix"
@@ -43,14 +43,14 @@ LIMITS = {
     "tracing": "tracing on the host",
     "host": "other Python on the host",
     "device": "the device",
-    "collectives": "collectives, in which it waits for other processes",
+    "collectives": "waiting for other processes in collectives",
 }
-_UNKNOWN = "This evidence has no times of steps, so what limits the program is not known"
+_UNKNOWN = "This evidence has no times of steps, so it is not known what limits the program"
 _REPORTED = "{}, but no times of steps"
 NOTHING = "nothing to fix"
 _NO_FIX = "no rule has a fix for it"
 _NONE_JUDGED = "no rule could be evaluated"
-_WITHIN = "no launch repeats, and what goes on within one cannot be seen from outside"
+_WITHIN = "no launch repeats, and the evidence does not show what happens inside one"
 _WARMING_UP = "; let it run longer"
 _MANY = 10
 _HUNDREDS = 100  # times as fast; more cannot be measured, as too little time is left
@@ -221,7 +221,7 @@ def _spared_later(basis: Basis, lost: _Limit) -> str:
     if lost.bound_by != "compilation":
         return ""
     rules = (each.rule for each in basis.findings if basis.pack[each.rule].spares_later_runs)
-    return next((f"later runs can be spared that ({rule})" for rule in rules), "")
+    return next((f"later runs can avoid this ({rule})" for rule in rules), "")
 
 
 def _hottest(basis: Basis, lost: _Limit) -> str:
@@ -254,7 +254,7 @@ def _by_time(basis: Basis) -> _Limit:
     base = f"{time.base}'s {duration(time.whole_s)}"
     text = f"{percent(share)} of the {base} went to {doing}"
     if largest == "unrecorded_s":
-        text = f"For {percent(share)} of the {base} it is not recorded what the host did"
+        text = f"For {percent(share)} of the {base} there is no record of what the host did"
     startup = time.parts.startup_s / time.whole_s
     loop_s = None if basis.without_steps else time.loop_s
     if startup > max(share, _MUCH) and loop_s and largest != "unrecorded_s":

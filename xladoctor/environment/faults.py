@@ -10,7 +10,7 @@ from xladoctor.environment.child import Outcome
 #: A part of an error, and what to do about it.
 Known = Sequence[tuple[str, str]]
 
-_HELD = "another program holds the device: wait for it or stop it, then check again"
+_HELD = "another program uses the device: wait for it or stop it, then check again"
 #: The first that matches counts.
 _KNOWN = (
     ("XLA_FLAGS", "fix XLA_FLAGS or unset it"),

@@ -115,7 +115,7 @@ def refuse_several(places: Sequence[Path]) -> None:
     named = quoted(*map(str, places))
     if len(places) > 1 and len(runs) == 1:
         raise IngestError(
-            f"{named}: a run is read by itself, not with other evidence",
+            f"{named}: a run cannot be combined with other evidence",
             f"xladoctor analyze {quoted(str(runs[0].path))}",
         )
     several = "1 run" if len(runs) == 1 else f"{len(runs)} runs"

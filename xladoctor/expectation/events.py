@@ -27,7 +27,7 @@ Places = Callable[[int | None], Any]
 _WAIT = "Host waits until the device is done"
 _WAIT_WHY = "wait_device_ops() blocks the host until the device has finished all of its work."
 _WAIT_FIX = "Remove the wait from the step: reading a value waits for what it needs."
-_EARLIER = "The line is from an earlier step: this block was not watched closely enough to tell"
+_EARLIER = "The line is from an earlier step: this block was not watched closely enough to show it"
 _UNSEEN = (
     "Run the step once or twice before the block, each time with its barrier: after a step with"
     " fallbacks, the next one is searched for their lines"

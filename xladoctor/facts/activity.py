@@ -45,8 +45,8 @@ class TimelineStep(
     tracing_ns: Annotated[
         Duration, "Python, by the share of tracing in all host samples, not just this step's"
     ]
-    unrecorded_ns: Annotated[Duration, "not recorded: nothing tells what the host did"]
-    other_ns: Annotated[Duration, "other Python (with tracing, if no samples tell them apart)"]
+    unrecorded_ns: Annotated[Duration, "not recorded: it is unknown what the host did"]
+    other_ns: Annotated[Duration, "other Python (with tracing, if no samples distinguish them)"]
 
 
 class HostSegment(
@@ -170,7 +170,7 @@ class DeviceStep(
     idle_tracing_ns: Annotated[
         Duration, "meanwhile Python built the graph, estimated; NULL without samples"
     ]
-    idle_unrecorded_ns: Annotated[Duration, "meanwhile nothing tells what the host did"]
+    idle_unrecorded_ns: Annotated[Duration, "meanwhile it is unknown what the host did"]
     idle_other_ns: Annotated[Duration, "meanwhile other Python ran"]
     collective_ns: Annotated[
         Duration, "it ran collectives and nothing else; NULL where none are named"
@@ -232,7 +232,7 @@ class DeviceLaunch(
     device: Annotated[Number, "number of the device"]
     step: Annotated[Number, "step that they began in"]
     how: Annotated[
-        str, "graph: in a recorded graph (CUDA graphs); call: by itself; NULL: not known"
+        str, "graph: in a recorded graph (CUDA graphs); call: separately; NULL: not known"
     ]
     kernels: Annotated[int, "how many; copies are none"]
     calls: Annotated[int, "calls that launched them"]

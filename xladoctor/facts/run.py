@@ -68,7 +68,7 @@ class Process(_Process, example="SELECT process, rank, device_kind, ended FROM p
     exit_ns: Annotated[
         Instant | None, "when it had ended and the capture began to write the rest"
     ] = None
-    ended_ns: Annotated[Instant, "when the process was last heard of"]
+    ended_ns: Annotated[Instant, "time of the process's last record"]
     uncaught: Annotated[
         str | None, "uncaught exception that ended it, if any: its type, and the program's line"
     ] = None
@@ -153,7 +153,7 @@ class TriedPatch(
     fingerprint: Annotated[str, "fingerprint of that finding"]
     kind: Annotated[str, "kind of fix"]
     title: Annotated[str, "what it does"]
-    outcome: Annotated[str, "holds, helps less than predicted, does not help, …"]
+    outcome: Annotated[str, "verified, helps less than predicted, does not help, …"]
     digest: Annotated[str | None, "digest of the file and of what the patch changes"] = None
     predicted_s: Annotated[float | None, "seconds of the run that it was predicted to save"] = None
     before_s: Annotated[float | None, "seconds of the loop without it, median"] = None

@@ -75,7 +75,7 @@ class ReadingLine(_Vocabulary, example="SELECT call, purpose FROM reading_line")
     method: Annotated[
         str, "regular expression for the last part of the function's name that they are in"
     ]
-    but: Annotated[str, "regular expression for kinds of reads that they do not tell of"]
+    but: Annotated[str, "regular expression for kinds of reads that they do not make"]
     purpose: Annotated[str, "as in reading_helper"]
     cure: Annotated[str, "what to do instead, a sentence"]
 
@@ -99,7 +99,7 @@ class Replacement(_Vocabulary, example="SELECT op, instead FROM replacement"):
     call: Annotated[str, "code that uses it"]
     instead: Annotated[str, "code that gives the same values, and is lowered"]
     given: Annotated[str, "what defines its names, if anything"]
-    but: Annotated[str, "where the result is another, if anywhere"]
+    but: Annotated[str, "where the result differs, if anywhere"]
 
 
 class ReplacedName(_Vocabulary, example="SELECT name, instead FROM replaced_name"):

@@ -48,9 +48,9 @@ def barrier_in(
         but, only_some = found
         taken_out = [source.delete(only_some)]
     if has_barrier(source, loop, but):
-        raise Refused("the loop has a barrier already", "see that each iteration comes to it")
+        raise Refused("the loop already has a barrier", "see that each iteration comes to it")
     if has_device_loader(source, loop):
-        raise Refused("the loop's loader ends each step with a barrier already")
+        raise Refused("the loop's loader already ends each step with a barrier")
     rest = _below(source, loop, shown)
     body = loop.body.body
     for number, statement in enumerate(body[: len(body) - len(rest)]):
@@ -58,14 +58,14 @@ def barrier_in(
         if leaves and (number or not _skips(statement)):
             kind = type(leaves[0]).__name__.lower()
             raise Refused(
-                f"the loop has a `{kind}` in line {source.begin(leaves[0]).line}, which would pass"
-                " by a barrier at its end",
+                f"the loop has a `{kind}` in line {source.begin(leaves[0]).line}, which would"
+                " skip a barrier at its end",
                 "add torch_xla.sync() in front of it too, if that iteration computes something",
             )
     if not rest and _is_raise(body[-1]):
         raise Refused(f"the body of the loop ends with `{source.code(body[-1]).strip()}`")
     if len(rest) == len(body):
-        raise Refused(f"the loop in line {source.begin(loop).line} does nothing but read or leave")
+        raise Refused(f"the loop in line {source.begin(loop).line} only reads or leaves")
     name, imported = source.import_of("torch_xla", loop)
     call = f"{name}.sync()"
     placed = source.insert_before(rest[0], call) if rest else source.append_to(loop.body, call)
@@ -103,17 +103,17 @@ def barrier_in_function(source: Source, line: int) -> list[Edit]:
         if line in [source.begin(part).line for part in (each, *each.decorators)]
     ]
     if not found or not isinstance(found[-1].body, cst.IndentedBlock):
-        raise Refused(f"no function with lines of its own begins in line {line}")
+        raise Refused(f"no function with separate lines starts in line {line}")
     body = found[-1].body
     if any(is_barrier(source, call) for call in source.all(cst.Call, body)):
-        raise Refused("the function has a barrier already", "see that each call comes to it")
+        raise Refused("the function already has a barrier", "see that each call comes to it")
     last = body.body[-1]
     returns = list(source.all((cst.Return, cst.Yield), body))
     at_end = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[0], cst.Return)
     if len(returns) > at_end:
         raise Refused("the function returns in several places", "add torch_xla.sync() before each")
     if at_end and any(source.all(cst.Call, last)):
-        raise Refused("the function computes what it returns", "add torch_xla.sync() behind that")
+        raise Refused("the function computes what it returns", "add torch_xla.sync() after that")
     name, imported = source.import_of("torch_xla", last)
     call = f"{name}.sync()"
     placed = source.insert_before(last, call) if at_end else source.append_to(body, call)
@@ -137,7 +137,7 @@ def random_numbers(source: Source) -> str:
     drawn = any(each.value.endswith(_RANDOM) for each in source.all(cst.Name)) or any(
         _draws(source, call) for call in source.all(cst.Call)
     )
-    return "dropout, samples and the like are other random numbers of the device" if drawn else ""
+    return "dropout and sampling draw different random numbers on the device" if drawn else ""
 
 
 def is_barrier(source: Source, call: cst.Call) -> bool:

@@ -42,7 +42,7 @@ class Carried:
             line = self.source.begin(each).line
             raise Refused(
                 f"`{self.name}` is used in the loop in line {line}, too",
-                "use it there only every so many steps: if step % 50 == 0",
+                "use it there only in some steps: if step % 50 == 0",
             )
 
     def read_after(self, read: str) -> tuple[Edit, ...]:
@@ -185,7 +185,7 @@ def refuse_shared(source: Source, scope: cst.CSTNode, name: str) -> None:
                 source, use, scope
             ):
                 line = source.begin(use).line
-                raise Refused(f"`{name}` is used by a function of its own in line {line}")
+                raise Refused(f"`{name}` is used by an inner function in line {line}")
 
 
 def _is_of(source: Source, use: cst.Name, scope: cst.CSTNode) -> bool:

@@ -32,9 +32,9 @@ def occasionally(
     loop = loops[0]
     line = source.begin(loop).line
     if is_occasional(source, loop, statement):
-        raise Refused("it is behind an `if` of every so many iterations already")
+        raise Refused("an `if` already limits it to some iterations")
     if len(loops) > 1 and len(loop.body.body) == 1:
-        raise Refused(f"the loop in line {line} does nothing else: it goes through parts of a step")
+        raise Refused(f"the loop in line {line} only iterates over parts of a step")
     counter = _counter(source, loop)
     if counter:
         return _existing(source, loop, counter) or f"{counter} % {EACH} == 0", line, ()
@@ -112,12 +112,12 @@ def _counted(source: Source, loop: Loop, depth: int) -> tuple[str, tuple[Edit, .
     """
     line = source.begin(loop).line
     if not isinstance(loop, cst.For) or loop.asynchronous:
-        raise Refused(f"the loop in line {line} counts nothing that tells every tenth iteration")
+        raise Refused(f"the loop in line {line} has no counter for every tenth iteration")
     match loop.iter:
         case cst.Call(func=cst.Attribute(attr=cst.Name(name))) if name in _PARTS:
-            raise Refused(f"the loop in line {line} goes through parts of a step")
+            raise Refused(f"the loop in line {line} iterates over parts of a step")
         case cst.List() | cst.Tuple():
-            raise Refused(f"the loop in line {line} goes through parts of a step")
+            raise Refused(f"the loop in line {line} iterates over parts of a step")
     taken = {name.value for name in source.all(cst.Name)}
     free = [name for name in _NAMES if name not in taken]
     if not free or "enumerate" in source.names_bound(source.module):

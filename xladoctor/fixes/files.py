@@ -69,7 +69,7 @@ class Files:
     def _bytes(file: Path) -> bytes:
         try:
             if not file.is_file():
-                raise Refused(f"{from_here(file)} is not there any more")
+                raise Refused(f"{from_here(file)} no longer exists")
             if file.stat().st_size > _LARGEST:
                 raise Refused(f"{from_here(file)} has more than {_LARGEST // 1_000_000} MB")
             return file.read_bytes()

@@ -70,7 +70,7 @@ def refuse_changes(source: Source, class_: cst.ClassDef, method: cst.FunctionDef
                 helper = own.get(name)
             case cst.Attribute(value=cst.Attribute(value=cst.Name("self"))):
                 if what(source, call) in (None, Does.changes):
-                    raise Refused(f"{code} may change what its data set holds")
+                    raise Refused(f"{code} may change its data set's values")
         if helper is not None:
             found = effects(source, helper.body)
             if found.changes - (source.names_bound(helper.body) - {"self"}):

@@ -157,7 +157,7 @@ def _without_conflicts(made: Plan) -> Plan:
             Skip(
                 patch.finding,
                 f"its patch changes the same lines as that of {other.finding.rule}",
-                "run again after that one, and fix what is left",
+                "make that patch, run the program again, and fix the rest",
             )
             for patch, other in conflicts
         ]

@@ -52,7 +52,7 @@ class Pure:
         for own in self._source.all(cst.AugAssign, definition.body):
             if self._source.code(own.target) in params:
                 line = self._source.begin(own).line
-                raise Refused(f"{name} changes what it is given, in line {line}")
+                raise Refused(f"{name} changes its argument in line {line}")
         for read, uses in read_from_around(self._source, definition).items():
             if read != name and varies(self._source, uses[0], definition):
                 raise Refused(f"{name} reads {read}, which may change between its calls")

@@ -155,7 +155,7 @@ class Source(Tree):
         if any(arg.star for arg in call.args):
             raise Refused(f"its arguments are not all written out, so `{keyword}` may be given")
         if any(arg.keyword and arg.keyword.value == keyword for arg in call.args):
-            raise Refused(f"`{keyword}` is given already")
+            raise Refused(f"`{keyword}` is already given")
         if not call.args:
             at = Position(self.end(call).line, self.end(call).column - 1)
             return Edit(at, at, text)

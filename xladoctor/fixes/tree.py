@@ -166,7 +166,7 @@ class Tree:
         """
         found = [each for each in self.all(cst.SimpleStatementLine) if self.covers(each, line)]
         if not found:
-            raise Refused(f"line {line} is not a statement of its own")
+            raise Refused(f"line {line} is not a separate statement")
         if len(found[-1].body) != 1:
             raise Refused(f"line {line} has several statements")
         return found[-1]
@@ -183,7 +183,7 @@ class Tree:
                 if not isinstance(body.body, cst.IndentedBlock):
                     raise Refused(f"the loop in line {line} is on one line")
                 return body
-        raise Refused(f"no loop begins in line {line}")
+        raise Refused(f"no loop starts in line {line}")
 
     def loops_around(self, node: cst.CSTNode) -> list[Loop]:
         """The loops around a node in its own function, innermost first."""

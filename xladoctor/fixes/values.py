@@ -293,7 +293,7 @@ def refuse_unless_movable(
     for each in past:
         other, at = effects(source, each), source.begin(each).line
         if other.leaves is not None:
-            raise Refused(f"line {at} may pass by what would be moved out of line {line}")
+            raise Refused(f"line {at} may skip what would move out of line {line}")
         clash = (one.binds & (other.reads | other.binds)) | (one.reads & other.binds)
         if clash:
             raise Refused(f"`{min(clash)}` changes between line {line} and line {at}")

@@ -92,8 +92,8 @@ def judge(diagnosis: Diagnosis, terms: Terms) -> GateOutcome:
     rules = [*outcomes.fired, *outcomes.clear, *outcomes.not_evaluated]
     if not limits and not any(map(terms.judges, rules)):
         raise GateError(
-            f"{terms.script}: nothing to judge: no selected rule goes by counts,"
-            " and there is no budget",
+            f"{terms.script}: nothing to judge: no selected rule depends on"
+            " counts, and there is no budget",
             "see select, ignore and levels in the"
             " configuration and on the command line; --time judges times too",
         )

@@ -69,12 +69,11 @@ def check(path: Path, files: Mapping[str, int], crc32: Mapping[str, int], noted:
         except (OSError, ValueError):
             now = None
         if now is None:
-            noted.lose(f"{path / file}: is gone; what was in it is lost", *tables_of(file))
+            noted.lose(f"{path / file}: is gone; its content is lost", *tables_of(file))
             continue
         if now < size:
             noted.lose(
-                f"{path / file}: is cut off after {now:,} of {size:,} bytes; what was in"
-                " the rest is lost",
+                f"{path / file}: is cut off after {now:,} of {size:,} bytes; the rest is lost",
                 *tables_of(file),
             )
         elif now == size and file in crc32 and _is_changed(path, file, crc32[file]):

@@ -16,7 +16,7 @@ from xladoctor.recording.bootstrap._xladoctor.redaction import redact_text
 
 _USE = re.compile(r"^(\d+) \d+ uses (\S+) (\d+) (\S+) (.*)$", re.MULTILINE)
 
-LAYOUT = "a run directory holds run.json and a folder process-<pid> for each process"
+LAYOUT = "a run directory has run.json and a folder process-<pid> for each process"
 _HINT_WHERE_LOST = (
     f"{LAYOUT}; if the disk was full, or something removed these files, run it again with --output"
     " on another disk"

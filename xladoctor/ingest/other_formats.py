@@ -20,23 +20,23 @@ _FORMATS = (
     ),
     other_format(
         r"^\|? ?NVIDIA-SMI |Driver Version: .{0,200}CUDA Version:|GPU-Util|^\| (?:[A-Z]+ )?Chip ",
-        "the state of a device at one moment, which does not tell what the program did",
+        "the state of a device at one moment, which does not show what the program did",
         _RUN,
     ),
     other_format(
         r"^HloModule |^[ \t]*(?:ENTRY )?%?\S{1,200} = \S{1,200}\[[\d,]{0,100}\]\S{0,200}"
         r" (?:parameter|fusion)\(|^IR \{",
-        "a graph as text, which does not tell how often and for how long it ran",
+        "a graph as text, which does not show how often and how long it ran",
         f"give a timeline of it (.xplane.pb) or a metrics report\nor {_RUN}",
     ),
     other_format(
         r"^module @|\b(?:stablehlo|mhlo)\.\w+|^#map\d* = ",
-        "a graph in StableHLO, which does not tell how often and for how long it ran",
+        "a graph in StableHLO, which does not show how often and how long it ran",
         f"give a timeline of it (.xplane.pb)\nor {_RUN}",
     ),
     other_format(
         r"^[ \t]*ncalls[ \t]+tottime[ \t]+percall|function calls .{0,100}in [\d.]{1,20} seconds",
-        "a table of cProfile, which sees where Python waits and not what for",
+        "a table of cProfile, which shows where Python waits, but not for what",
         _RUN,
     ),
     other_format(
@@ -51,12 +51,12 @@ _FORMATS = (
     ),
     other_format(
         r"^.{0,80}Traceback \(most recent call last\):",
-        "an error of a program, which does not tell what costs time",
+        "an error of a program, which does not show what costs time",
         f"once it runs: {RECORD}\nfor what is wrong with an installation: xladoctor env",
     ),
     other_format(
         r"^(?:import \w|from \w[\w.]* import |def \w+\()",
-        "source code, which does not tell what happened as it ran",
+        "source code, which does not show what happened at run time",
         _RUN,
     ),
 )

@@ -198,7 +198,7 @@ def _read_steps(
         if lines is not None:
             return StepLog(sites, facts), sites
     if not any(note.startswith(f"{path}:") for note in rows.ingested.lost):
-        rows.lose(f"{path}: is gone; what was in it is lost", *tables_of(path.name))
+        rows.lose(f"{path}: is gone; its content is lost", *tables_of(path.name))
     return None, sites
 
 

@@ -35,7 +35,7 @@ def read_remote_capture(
         raise IngestError([f"{path}: no timeline in it", *missing])
     if links := [str(each) for each in path.rglob("*") if not lies_in(each, path)]:
         raise IngestError(
-            f"{', '.join(links)}: a link or not a plain file, which a run directory does not hold",
+            f"{', '.join(links)}: a link or not a plain file, which a run directory never contains",
             "remove it and analyze again",
         )
     ingested = read_elsewhere([path], session, progress)

@@ -36,7 +36,7 @@ def read_tpu_check(file: Path, ingested: Ingested) -> str | None:
     except (OSError, UnicodeError, DamagedRecord) as error:
         raise IngestError(
             f"{file}: not what `xladoctor tpu-check --keep` writes: {defect(error)}",
-            "make it anew",
+            "make it again",
         ) from error
     add_tpu_check(check, ingested)
     return check.frontend or None

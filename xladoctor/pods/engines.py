@@ -73,7 +73,7 @@ def _alone(work: Callable[[Item], Result], item: Item) -> Result | WorkerDiedErr
             except BrokenProcessPool:
                 continue
     return WorkerDiedError(
-        "the process that read it died, perhaps for want of memory", "fewer --workers leave more"
+        "the process that read it died, perhaps out of memory", "fewer --workers leave more"
     )
 
 
@@ -139,7 +139,7 @@ def on_cluster(
                 yield (
                     of[future],
                     WorkerDiedError(
-                        "the workers that read it died, perhaps for want of memory",
+                        "the workers that read it died, perhaps out of memory",
                         "give them more",
                     ),
                 )

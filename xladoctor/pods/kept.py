@@ -116,7 +116,7 @@ def read_about(files: Sequence[Path]) -> dict[Path, About]:
             ).fetchall()
             return {Path(name): msgspec.json.decode(text, type=About) for name, text in rows}
         except (duckdb.Error, msgspec.MsgspecError) as error:
-            raise KeptHostError(f"what is kept of hosts cannot be read: {error}") from error
+            raise KeptHostError(f"the kept data of hosts cannot be read: {error}") from error
 
 
 def fill(database: Database, files: Sequence[tuple[Path, int]]) -> None:

@@ -30,7 +30,7 @@ from xladoctor.report.text import FOLDED, NUMBERS, grid, inset, plain, styled, w
 from xladoctor.report.words import COUNTS, framework, number, times
 
 ADVICE = (
-    "This shows that the runs differ, not yet that the programs do: on a busy machine, runs of the"
+    "The runs differ, but perhaps not the programs: on a busy machine, runs of the"
     " same program often differ this much (docs/compare.md). Before blaming the program, run both"
     " several times (xladoctor gate --runs)."
 )

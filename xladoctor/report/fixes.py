@@ -27,7 +27,7 @@ SCHEMA_VERSION = 1
 _FEW = 5  # names in a line
 _COLORS = {"+": 32, "-": 31, "@": 36}
 _OUTCOMES = {
-    "holds": "green",
+    "verified": "green",
     "helps less than predicted": "yellow",
     "does not help": "yellow",
     "changes the results": "red",
@@ -94,7 +94,7 @@ def _patch(
     if change.behaviour:
         yield _labelled("changes behaviour", change.behaviour, style)
     for text in change.relies_on:
-        yield _labelled("relies on", text, style)
+        yield _labelled("assumes", text, style)
     if proof is None and finding.saving.seconds:
         yield _labelled("saves", f"{gain_of(finding)} (predicted)", style)
     yield diff(patch, plan.root, plan.patches[: plan.patches.index(patch)])
@@ -168,7 +168,7 @@ def _summary(plan: Plan, proofs: Sequence[Proof] | None) -> str:
         text += f", {counted(left, 'finding')} without one"
     if proofs is None:
         it = "it" if count == 1 else "them"
-        return f"{text}; --verify tries {it}, --write makes what holds" if count else text
+        return f"{text}; --verify tries {it}, --write makes verified ones" if count else text
     outcomes = Counter(proof.outcome for proof in proofs)
     return ": ".join([text, ", ".join(f"{n} {name}" for name, n in outcomes.items())]).rstrip(": ")
 

@@ -164,7 +164,7 @@ def not_in_baseline(outcome: GateOutcome) -> Iterator[str]:
     over = [budget for budget in outcome.budgets if budget.state == "over"]
     if over:
         number = _number(len(over), "budget", " still over")
-        why = "as a baseline holds no budgets"
+        why = "as a baseline has no budgets"
         yield f"the gate will still fail, {why}: {number} in {outcome.script}"
     yield from (f"  {_measured(budget)}" for budget in over)
 

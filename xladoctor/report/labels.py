@@ -16,7 +16,7 @@ _MOST = 12  # lines
 _NARROW = 60
 _BETWEEN = 2
 _WITHIN = " > "
-_MEANING = "  device: it ran what was launched within; idle: it ran nothing"
+_MEANING = "  device: it ran the label's launches; idle: it ran nothing"
 _COLUMNS: dict[str, Callable[[LabelTime], str]] = {
     "calls": lambda label: f"{label.count:,}",
     "host": lambda label: duration(label.host_s),

@@ -28,7 +28,7 @@ def described(patch: Suggestion) -> str:
     if patch.behaviour:
         text += f" Afterwards, {patch.behaviour}."
     if patch.relies_on:
-        text += f" It relies on this: {'; '.join(patch.relies_on)}."
+        text += f" It assumes: {'; '.join(patch.relies_on)}."
     return text
 
 

@@ -41,7 +41,7 @@ STATES = {
     "not_judged": "not judged",
 }
 #: What came of a patch that was tried, as the end of a sentence about it.
-_OUTCOMES = {"fails": "made the program fail", "not tried": "was not tried"}
+_OUTCOMES = {"verified": "is verified", "fails": "breaks the program", "not tried": "was not tried"}
 #: What is counted, and the unit behind its value.
 COUNTS: dict[CountName, tuple[str, str]] = {
     "compilations_after_warmup": ("compilations after warm-up", ""),

@@ -20,9 +20,9 @@ from xladoctor.stacks.patterns import Call, Pattern, patterns
 _FOR_OTHERS = {Kind.waiting, Kind.data, Kind.idle}
 _BUSY = {Kind.collective, Kind.data}  # kinds in which a running thread can be
 _BATCH = "waits for the next batch"
-_ASK_NATIVE = "--native shows what native code it is in"
+_ASK_NATIVE = "--native shows its native code"
 _BARRIER = (
-    "--native tells apart compiling, building the graph, and waiting for the device",
+    "--native distinguishes compiling, building the graph, and waiting for the device",
     "compilations so far, with their causes: xladoctor run, then xladoctor compilations",
 )
 _PARTNER = ("a replica has not joined: compare the verdicts of all processes, on all hosts",)
@@ -254,7 +254,7 @@ def _children(stacks: Stacks, explained: bool) -> Iterator[str]:
         if child.state == "Z":
             yield f"its child process {child.pid} has died: {child.command}"
     if not explained and any(child.state != "Z" for child in stacks.children):
-        yield "what holds it up is in its child processes"
+        yield "its child processes hold it up"
 
 
 def _merged(pairs: list[tuple[Thread, Verdict]]) -> Iterator[tuple[str, Verdict]]:

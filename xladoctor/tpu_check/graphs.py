@@ -171,7 +171,7 @@ class _Collected:
         elif graph.optimized:
             self._unread(
                 f"{file}: a compiler has already optimized this graph for another device, and it"
-                " cannot be compiled for a TPU any more",
+                " can no longer be compiled for a TPU",
                 alone=alone,
             )
         else:

@@ -210,7 +210,7 @@ def _read(run: Path, kept: _Kept, notes: list[str], *, steady: bool) -> Graph | 
         damage = f"cannot be read: {defect(error)}"
     graph = recognise(content) if damage is None else None
     if graph is None or graph.form != "stablehlo" or len(content) != row["bytes"]:
-        notes.append(f"{file}: {damage or 'is no graph any more'}")
+        notes.append(f"{file}: {damage or 'is no longer a graph'}")
         return None
     if row["constants"]:
         size = row["constants"] / 1e6

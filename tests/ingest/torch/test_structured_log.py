@@ -241,7 +241,7 @@ def test_a_record_of_another_kind_is_said_and_left_out(tmp_path: Path, fields: A
     ingested = read(tmp_path, LOG + record(fields, "7/0"))
 
     assert len(ingested.lost) == 1
-    assert "of compilation 7/0 is none that" in ingested.lost[0]
+    assert "of compilation 7/0 is not one that" in ingested.lost[0]
     assert len(rows(ingested, "compile_limit", "name")) == 1
 
 

@@ -474,13 +474,14 @@ def test_sizes_of_layers_in_a_record_that_is_followed_by_a_cut_one(tmp_path: Pat
     shapes, cut = diagnose(read(tmp_path, text), load_rules()).findings
     assert (shapes.rule, shapes.count, cut.rule, cut.count) == ("XD101", 3, "XD110", 1)
     assert "dimension 1 took 4 values: 24, 48, 96, 192" in shapes.message
-    assert shapes.fix.startswith("Where layers share this code")
+    assert shapes.fix.startswith("If layers share this code")
     assert "cut off in this log" in cut.message
     assert "TORCH_LOGS" not in cut.message + cut.fix
 
 
 @pytest.mark.parametrize(
-    ("name", "fix"), [("layer_idx", "is another number in each layer"), ("scale", "Where self.")]
+    ("name", "fix"),
+    [("layer_idx", "to be a different number in each layer"), ("scale", "If self.")],
 )
 def test_a_number_that_differs_from_layer_to_layer(tmp_path: Path, name: str, fix: str) -> None:
     guard = "self._modules['attention']." + name
@@ -527,7 +528,7 @@ def test_a_batch_of_one(tmp_path: Path) -> None:
     guard = "0/0: tensor 'x' size mismatch at index 0. expected 16, actual 1"
     text = glog(*recompiled("0/1", "embed in /home/me/search.py:3", guard))
     (finding,) = diagnose(read(tmp_path, text), load_rules()).findings
-    assert finding.fix.startswith("Sizes of 0 and 1 are always compiled apart")
+    assert finding.fix.startswith("Sizes 0 and 1 always compile separately")
 
 
 def test_a_rate_that_became_a_number_in_a_file_of_torch(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_why_cuda_graphs_are_skipped(tmp_path: Path, head: str) -> None:
     ((file, line, severity, message, fix),) = findings(tmp_path, text)
     assert (file, line, severity) == ("/home/me/train.py", 30, "warning")
     assert "because of cpu device (primals_3)" in message
-    assert fix.startswith("Put the tensor on the GPU")
+    assert fix.startswith("Put the CPU tensor, an attribute or an argument, on the GPU")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_why_cuda_graphs_are_skipped(tmp_path: Path, head: str) -> None:
             "because of incompatible op aten.x.default",
             "Keep that operator",
         ),
-        ("skipping cudagraphs due to something of a later release", "later release", "Take what"),
+        ("skipping cudagraphs due to something of a later release", "later release", "Move what"),
         (
             "CUDAGraph supports dynamic shapes by recording a new graph for each distinct input"
             " size. We have observed 9 distinct sizes.",
@@ -70,12 +70,12 @@ def test_why_cuda_graphs_are_skipped(tmp_path: Path, head: str) -> None:
             "/opt/lib/torch/_inductor/compile_fx.py:194: UserWarning: TensorFloat32 tensor cores"
             " for float32 matrix multiplication available but not enabled.\n  warnings.warn(",
             "TensorFloat32 tensor cores",
-            'torch.set_float32_matmul_precision("high")',
+            'Call torch.set_float32_matmul_precision("high")',
         ),
         (
             "09:00:00.123:  17  INFO ||NEURON_CACHE||: Compile cache path: /tmp/tmpab1_d34z",
             "/tmp/tmpab1_d34z, a folder",
-            "NEURON_COMPILE_CACHE_URL",
+            "Set NEURON_COMPILE_CACHE_URL",
         ),
         (
             "WARNING:Neuron:torch.neuron.trace failed on _NeuronGraph$8; falling back to native"

@@ -86,7 +86,7 @@ def test_the_log_is_of_no_time_and_says_so(tmp_path: Path) -> None:
     assert "step" not in evidence.available
     (note,) = evidence.notes
     assert "84 launches" in note
-    assert "neither steps nor how long compiling took" in note
+    assert "neither steps nor compile times" in note
 
 
 def test_slices_of_one_shape_are_told_apart_by_their_place(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A number that is a static argument made an ordinary one, where it is only computed with."""
+"""Passes a static number as an ordinary argument, if the function only computes with it."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ class _Uses:
         line = self._source.begin(node).line
         return Refused(
             f"line {line} may need its value while JAX traces: `{self._source.code(above)[:60]}`",
-            "where it decides a branch: jax.lax.cond; where it is a number of iterations:"
-            " jax.lax.fori_loop",
+            "if it decides a branch, use jax.lax.cond; if it is a number of"
+            " iterations, jax.lax.fori_loop",
         )
 
 
@@ -155,7 +155,7 @@ def _edits(source: Source, definition: cst.FunctionDef, name: str, place: int) -
     ]
     found = [*decorators, *calls]
     if len(found) != 1 or len(definition.decorators) != len(decorators):
-        raise Refused(f"{own} is not compiled at exactly one place of this file")
+        raise Refused(f"{own} is not compiled in exactly one place of this file")
     edits = _without(source, found[0], name, place)
     is_partial = "jax.jit" not in source.qualified(found[0].func)
     if decorators and len(found[0].args) == 1 + is_partial and not edits[0].text.strip("()"):
@@ -178,7 +178,7 @@ def _without(source: Source, call: cst.Call, name: str, place: int) -> list[Edit
         else:
             edits.append(source.replace(arg.value, _tuple(left, bool(arg.value.lpar))))
     if not edits:
-        raise Refused(f"where {name} is made static is not seen in this file")
+        raise Refused(f"this file does not show where {name} is made static")
     return edits
 
 
@@ -190,7 +190,7 @@ def _literals(source: Source, value: cst.BaseExpression) -> list[str]:
     )
     for each in elements:
         if not isinstance(each, (cst.SimpleString, cst.Integer)):
-            raise Refused(f"the static arguments are not written out: {source.code(value)}")
+            raise Refused(f"the static arguments are not literals: {source.code(value)}")
     return [
         repr(each.evaluated_value)
         for each in elements

@@ -1,4 +1,4 @@
-"""A number in an attribute of a module, which changes, as a buffer: data instead of a constant."""
+"""Keeps a number that changes, in an attribute of a module, in a buffer: data, not a constant."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def first_assignment(source: Source, attribute: str) -> cst.Assign:
         raise Refused(f"self.{attribute} is not assigned exactly once in __init__")
     begin, init = found[0]
     if not isinstance(begin.value, (cst.Integer, cst.Float)):
-        raise Refused(f"self.{attribute} does not begin as a number")
+        raise Refused(f"self.{attribute} does not start as a number")
     line = source.parent(begin)
     block = source.parent(line) if line else None
     if block is not init.body:
@@ -164,7 +164,7 @@ def _edits(source: Source, use: cst.Attribute) -> list[Edit]:
     if isinstance(above, cst.AugAssign) and above.target is use:
         operator = _IN_PLACE.get(type(above.operator))
         if operator is None or not _is_own(use):
-            raise Refused(f"line {line} changes it in a way that a tensor does not know")
+            raise Refused(f"line {line} changes it in a way that a tensor does not support")
         value = source.code(above.value)
         if not isinstance(above.value, (cst.Integer, cst.Float, cst.Name, cst.Attribute)):
             value = f"({value})"

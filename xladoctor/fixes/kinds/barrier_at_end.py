@@ -1,4 +1,4 @@
-"""A barrier at the end of the loop's body, so that each iteration is a graph of its own."""
+"""Adds a barrier at the end of the loop's body, so that each iteration is a separate graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def fix(case: Case) -> Change:
     """
     source = case.source
     if case.cause.get("kind") in ("appended", "outgrown"):
-        raise Refused("each turn has a tensor of another size, which a barrier does not change")
+        raise Refused("each iteration has a tensor of a different size, with or without a barrier")
     closure = next((each for each in case.finding.locations if each.role == "closure"), None)
     if closure is not None:
         _same_file(case, closure.file)
@@ -59,4 +59,4 @@ def _shapes(case: Case) -> list[str]:
     shapes = case.cause.get("shapes") or 1
     if shapes <= 1:
         return []
-    return [f"each of the {shapes:.0f} shapes that are sent may have a graph; else pad them"]
+    return [f"each of the {shapes:.0f} shapes that are sent may compile a graph; else pad them"]

@@ -1,4 +1,4 @@
-"""A barrier in the middle of a step taken out, so that the step is one graph."""
+"""Removes a barrier in the middle of a step, so that the step is one graph."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def fix(case: Case) -> Change:
     ):
         raise Refused(f"line {case.line} does not call a barrier and nothing else")
     edits = [source.delete(statement)]
-    title = f"take the barrier out of line {case.line}"
+    title = f"remove the barrier in line {case.line}"
     if case.cause.get("inner"):
         loop = source.loop(case.place("loop").line)
         if not has_barrier(source, loop, but=call):
@@ -35,5 +35,5 @@ def fix(case: Case) -> Change:
         title,
         tuple(edits),
         behaviour=random_numbers(source),
-        relies_on=("the device has memory for the step as one graph",),
+        relies_on=("the device has enough memory for the step as one graph",),
     )

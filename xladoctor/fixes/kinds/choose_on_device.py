@@ -1,4 +1,4 @@
-"""An ``if`` by a tensor that decides between two values becomes a choice on the device."""
+"""Replaces an ``if`` on a tensor that picks one of two values by a choice on the device."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fix(case: Case) -> Change:
             raise Refused("it has an `elif`")
         also, otherwise = _assignment(source, statement.orelse.body)
         if also != name:
-            raise Refused(f"one arm sets `{name}`, the other one `{also}`")
+            raise Refused(f"one branch sets `{name}`, the other `{also}`")
         _refuse_in_vain(source, otherwise)
         other = _text(case, otherwise, statement, name)
     refuse_effects(source, statement.test)
@@ -40,7 +40,7 @@ def fix(case: Case) -> Change:
     if isinstance(statement.test, (cst.BooleanOperation, cst.UnaryOperation)) or (
         isinstance(statement.test, cst.Comparison) and len(statement.test.comparisons) != 1
     ):
-        raise Refused("its condition is put together of several")
+        raise Refused("its condition combines several")
     module, imported = source.import_of(
         "jax.numpy" if case.frontend == "jax" else "torch", statement
     )
@@ -65,8 +65,7 @@ def _behaviour(case: Case, statement: cst.If, name: str, chosen: cst.BaseExpress
     if same and is_read_only(case.source, statement, name):
         return ""
     return (
-        f"`{name}` is a new value, of the type and shape that both values have in common, rather"
-        " than one of them"
+        f"`{name}` is a new value of the type and shape common to both values, not one of the two"
     )
 
 
@@ -78,7 +77,7 @@ def _text(case: Case, value: cst.BaseExpression, statement: cst.If, name: str) -
         return text
     if not is_read_only(source, statement, name):
         if isinstance(value, cst.BaseNumber):
-            raise Refused(f"`{name}` may be a number, and is used otherwise, too")
+            raise Refused(f"`{name}` may be a number, and has other uses")
         raise Refused(f"`{name}` may be used with its gradient", f"choose {text}.detach()")
     if isinstance(value, cst.BaseNumber):
         return text
@@ -93,8 +92,8 @@ def _condition(source: Source, line: int) -> cst.If:
                 raise Refused("it is an `elif`")
             return each
     raise Refused(
-        f"line {line} is not an `if` of its own",
-        "look at the value every few iterations or a step late, or choose on the device",
+        f"line {line} is not a separate `if`",
+        "read the value every few iterations or a step late, or choose on the device",
     )
 
 
@@ -108,7 +107,7 @@ def _assignment(source: Source, body: cst.BaseSuite) -> tuple[str, cst.BaseExpre
             | cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=value)
         ] if not any(source.all(cst.Comment, body)):
             return name, value
-    raise Refused("an arm of it does more than set one variable")
+    raise Refused("a branch does more than set one variable")
 
 
 def _refuse_reads(source: Source, value: cst.BaseExpression) -> None:
@@ -123,7 +122,7 @@ def _refuse_in_vain(source: Source, value: cst.BaseExpression) -> None:
     refuse_effects(source, value)
     _refuse_reads(source, value)
     if any(source.all((cst.Subscript, cst.BaseComp, cst.IfExp, cst.List, cst.Dict), value)):
-        raise Refused(f"`{source.code(value)}` may fail where it is not chosen")
+        raise Refused(f"`{source.code(value)}` may fail if it is not chosen")
 
 
 def _refuse_numbers(case: Case, statement: cst.If, name: str) -> None:

@@ -1,4 +1,4 @@
-"""The limit of compiled graphs, which the program lowers, left at its default of 2048."""
+"""Removes the program's limit of compiled graphs, which leaves the default of 2048."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A state that goes from step to step without the history of the steps before."""
+"""Detaches state that is carried from step to step from the history of earlier steps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def fix(case: Case) -> Change:
     found = _all_carried(source, named) or _all_carried(source, statements)
     if len(found) != 1:
         what = f"several: {', '.join(sorted(found))}" if found else "none that is clear"
-        raise Refused(f"which state carries its history from step to step is not seen: {what}")
+        raise Refused(f"it is not clear which state carries its history from step to step: {what}")
     return next(iter(found.values()))
 
 
@@ -61,9 +61,9 @@ def _carried(source: Source, statement: cst.SimpleStatementLine) -> dict[str, Ch
         return {}
     return {
         name.value: Change(
-            f"carry `{name.value}` over without its history",
+            f"detach `{name.value}` from its history",
             (source.replace(name, f"{name.value}.detach()"),),
-            behaviour="gradients no longer flow into the steps before",
+            behaviour="gradients no longer flow into earlier steps",
             relies_on=(f"{name.value} is one tensor",),
         )
         for arg in small.value.args
@@ -84,7 +84,7 @@ def _sum(source: Source, small: cst.AugAssign) -> dict[str, Change]:
     edit = source.replace(small.value, f"{small.value.value}.detach()")
     return {
         name: Change(
-            f"sum `{small.value.value}` without its history",
+            f"sum `{small.value.value}` detached from its history",
             (edit,),
             behaviour="" if is_read_only(source, small, name) else f"`{name}` has no gradient",
         )

@@ -1,4 +1,4 @@
-"""The loader wrapped in MpDeviceLoader, which sends batches ahead and ends each step itself."""
+"""Wraps the loader in MpDeviceLoader, which sends batches ahead and ends each step itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xladoctor.fixes.source import Source
 
 _MODULE = "torch_xla.distributed.parallel_loader"
 _LOADER = "MpDeviceLoader"
-_AHEAD = "the loader makes batches ahead of the loop, in a thread, also what it draws or prints"
+_AHEAD = "the loader makes batches ahead, in a thread, including its random numbers and output"
 
 
 def fix(case: Case) -> Change:
@@ -31,11 +31,11 @@ def fix(case: Case) -> Change:
     if not isinstance(loop, cst.For) or not isinstance(loop.iter, cst.Name):
         raise Refused("the loop is not over a loader in a variable")
     if loop.orelse or any(source.all((cst.Break, cst.Return, cst.Yield), loop.body)):
-        raise Refused("the loop may end before its loader does, whose thread would go on")
+        raise Refused("the loop may end before its loader, whose thread would continue")
     if has_device_loader(source, loop):
-        raise Refused("the loader is an MpDeviceLoader already")
+        raise Refused("the loader already is an MpDeviceLoader")
     if loop.body.body[0] is not sends:
-        raise Refused("the loop does not begin with what it sends")
+        raise Refused("the loop does not start by sending the batch")
     call = _barrier(source, barrier)
     if has_barrier(source, loop, but=call):
         raise Refused("the loop has another barrier")
@@ -44,7 +44,7 @@ def fix(case: Case) -> Change:
     device = _device(source, loop, sends)
     name, imported = _loader(source)
     return Change(
-        "have MpDeviceLoader send the batches ahead, and end each step",
+        "let MpDeviceLoader send the batches ahead and end each step",
         (
             source.replace(loop.iter, f"{name}({source.code(loop.iter)}, {device})"),
             source.delete(sends),
@@ -90,7 +90,7 @@ def _device(source: Source, loop: cst.For, sends: cst.SimpleStatementLine) -> st
     devices = [_sent(source, each, name) for each, name in zip(values, taken, strict=False)]
     same = len(set(devices)) == 1 and len(devices) == len(values) == len(taken)
     if not same or devices[0] is None or [source.code(each) for each in names] != taken:
-        raise Refused("its line does not send all of the batch to one device, and nothing else")
+        raise Refused("its line does not send just the whole batch to one device")
     return devices[0]
 
 

@@ -1,4 +1,4 @@
-"""``drop_last=True`` for a loader, so that all batches have one size."""
+"""Sets ``drop_last=True`` for a loader, so that all batches have one size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EVALUATION = re.compile(
     r"|predict|prediction)"
 )
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_PAD = "pad the last batch to the full size, and leave the added rows out of the sums"
+_PAD = "pad the last batch to the full size, and mask the padding in the sums"
 
 
 def fix(case: Case) -> Change:
@@ -32,7 +32,7 @@ def fix(case: Case) -> Change:
         raise Refused(f"the loader is made in another file, {loaders[0]['file']}")
     call = loader_in(source, int(loaders[0]["line"]))
     if len(call.args) > _POSITION and not call.args[_POSITION].keyword:
-        raise Refused("`drop_last` is given already")
+        raise Refused("`drop_last` is already given")
     for name in ("batch_sampler", "batch_size"):
         value = argument(call, name)
         if value is not None and (name == "batch_sampler" or source.code(value) in ("None", "1")):
@@ -41,10 +41,10 @@ def fix(case: Case) -> Change:
             )
     _refuse_evaluation(source, call)
     return Change(
-        "leave the last, smaller batch out",
+        "drop the last, smaller batch",
         (source.add_argument(call, "drop_last=True"),),
-        behaviour="each pass over the loader leaves out the samples of its last, smaller batch",
-        relies_on=("the loader is for training: an evaluation may leave out no sample",),
+        behaviour="each pass over the loader drops the samples of its last, smaller batch",
+        relies_on=("the loader is for training: an evaluation needs every sample",),
     )
 
 

@@ -1,4 +1,4 @@
-"""Eager mode left off, and a barrier at the end of the loop, so that each step is a graph."""
+"""Removes eager mode, and adds a barrier at the end of the loop, so that each step is a graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def fix(case: Case) -> Change:
     calls = source.calls_of(_EAGER, source.module)
     compiled = any(source.qualified(each) & _COMPILED for each in source.all(cst.Attribute))
     if len(calls) != 1 or compiled:
-        raise Refused("the file does not switch eager mode on in one place, for all of it")
+        raise Refused("the file does not switch eager mode on once, for the whole program")
     statement = source.statement(source.begin(calls[0]).line)
     if (
         not isinstance(statement.body[0], cst.Expr)
@@ -31,7 +31,7 @@ def fix(case: Case) -> Change:
     barrier = [] if has_barrier(source, loop) else barrier_in(source, loop)
     line = source.begin(loop).line
     return Change(
-        f"leave eager mode off, and end each iteration of the loop in line {line} with a barrier",
+        f"remove eager mode, and end each iteration of the loop in line {line} with a barrier",
         (source.delete(statement), *barrier),
         behaviour=random_numbers(source),
         relies_on=("the loop's iterations are the steps of the program",),

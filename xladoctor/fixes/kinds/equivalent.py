@@ -1,4 +1,4 @@
-"""An operator without a lowering written with others that have one, as the vocabulary has it."""
+"""Replaces an operator without a lowering by others that have one (from the vocabulary)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def fix(case: Case) -> Change:
     call, (before, text) = found[0]
     for each in source.all(cst.Attribute, call):
         if each.attr.value in _CASTS:
-            raise Refused(f"`{source.code(each)}` gives another type, and so another result")
+            raise Refused(
+                f"`{source.code(each)}` gives a different type, and so a different result"
+            )
     _refuse_values(source, call)
     if before:
         _refuse_before(source, call, statement)
@@ -46,7 +48,7 @@ def fix(case: Case) -> Change:
     if before:
         edits.append(source.insert_before(statement, *before))
     return Change(
-        f"compute {_function(template)[0]} by operators that XLA has",
+        f"compute {_function(template)[0]} with operators that XLA has",
         (
             *edits,
             *_imports(source, call, "\n".join([*before, text]), f"{given}\n{cause['instead']}"),
@@ -93,14 +95,14 @@ def _refuse_values(source: Source, call: cst.Call) -> None:
         held = source.value_of(arg.value) if isinstance(arg.value, cst.Name) else arg.value
         is_scale = keyword(arg) == "scale_factor"
         if isinstance(held, (cst.Tuple, cst.List)) or (is_scale and isinstance(held, cst.Float)):
-            raise Refused(f"`{source.code(arg.value)}` is not one whole number")
+            raise Refused(f"`{source.code(arg.value)}` is not one integer")
 
 
 def _refuse_before(source: Source, call: cst.Call, statement: cst.CSTNode) -> None:
     """Refuse calls of which a part cannot be computed before their statement."""
     around = [*takewhile(lambda above: above is not statement, source.around(call))]
     if any(isinstance(above, SOMETIMES) for above in around):
-        raise Refused("a part of it has to be computed before, but is not always, or not once")
+        raise Refused("a part of it has to be computed before, but may not be, or not just once")
     outside = [
         each
         for each in source.all((cst.Call, cst.NamedExpr, cst.Await, cst.Yield), statement)

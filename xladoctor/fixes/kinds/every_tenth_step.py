@@ -1,4 +1,4 @@
-"""What shows or checks a value in each step does so in every tenth step."""
+"""Shows or checks a value in every tenth step instead of each."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _verb(source: Source, statement: cst.SimpleStatementLine) -> str:
             name in LOGS - source.methods
         ):
             return "show" if name.startswith("set_") else "log"
-    raise Refused("it is not a call of print(), of a logger or of a progress bar that stands alone")
+    raise Refused("the statement is not just a call of print(), a logger or a progress bar")
 
 
 def _moved(
@@ -96,7 +96,7 @@ def _below_due_barrier(
         not isinstance(block, cst.IndentedBlock)
         or block is not source.loops_around(statement)[0].body
     ):
-        raise Refused("the loop has no barrier, and the statement is in a block of its own")
+        raise Refused("the loop has no barrier, and the statement is in an inner block")
     if block.body[-1] is not statement:
         raise Refused("the loop has no barrier, and the statement is not its last")
     begin, after = source.whole_lines(statement)

@@ -1,4 +1,4 @@
-"""The largest or smallest value so far, kept in a buffer instead of read by ``item()``."""
+"""Keeps the largest or smallest value in a buffer instead of reading it with ``item()``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fix(case: Case) -> Change:
     return Change(
         f"keep `self.{attribute}` on the device",
         (registered(source, begin, attribute, whole=False), source.replace(call, text)),
-        behaviour=f"self.{attribute} becomes NaN with the first NaN, which {name[:3]}() passes by",
+        behaviour=f"self.{attribute} becomes NaN with the first NaN, which {name[:3]}() ignores",
         relies_on=(f"other files do not use {attribute} as a number",),
     )
 
@@ -42,7 +42,7 @@ def _read(source: Source, call: cst.BaseExpression, own: str) -> tuple[cst.BaseE
     names = source.qualified(call.func) if isinstance(call, cst.Call) else set()
     found = [_FUNCTIONS[name] for name in names if name in _FUNCTIONS]
     if not found or not isinstance(call, cst.Call) or len(call.args) != 2:
-        raise Refused("the value is not kept by max(…) or min(…) of two numbers")
+        raise Refused("the value is not a max(…) or min(…) of two numbers")
     if any(arg.keyword or arg.star for arg in call.args):
         raise Refused("max or min has other arguments")
     match [arg.value for arg in call.args if source.code(arg.value) != own]:

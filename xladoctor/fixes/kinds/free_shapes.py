@@ -1,4 +1,4 @@
-"""``torch.compile`` without ``dynamic=False``, so that a size which changes becomes dynamic."""
+"""Removes ``dynamic=False`` from ``torch.compile``, so that a size that changes becomes dynamic."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def fix(case: Case) -> Change:
             source.delete_argument(*found[0]),
         ),
         relies_on=(
-            "the run is long: compiling once for all sizes takes several times as long as for one",
+            "the run is long: compiling for all sizes takes several times as long as for one",
             "torch is 2.7 or newer: older ones compare sizes in Python anyway, without the setting",
         ),
     )

@@ -1,4 +1,4 @@
-"""A call of ``jax.lax.scan``, ``cond`` or the like in a function that is compiled once."""
+"""Moves a call of ``jax.lax.scan``, ``cond`` or the like into a function that compiles once."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _refuse(source: Source, call: cst.Call, use: cst.Name, static: frozenset[str
         if arg.keyword is not None and arg.keyword.value in static:
             raise Refused(f"{arg.keyword.value}={source.code(arg.value)} decides what is compiled")
         if arg.value is use and _is_function(source, call, number, arg):
-            raise Refused(f"`{use.value}`, a function, is made where it is called")
+            raise Refused(f"`{use.value}`, a function, is created where it is called")
 
 
 def _is_function(source: Source, call: cst.Call, number: int, arg: cst.Arg) -> bool:

@@ -1,4 +1,4 @@
-"""``jax.jit(…)`` called once, before the loop or in the module, instead of in each iteration."""
+"""Calls ``jax.jit(…)`` once, before the loop or in the module, instead of in each iteration."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _relied_on(source: Source, made: _Made, arguments: Sequence[str]) -> Iterato
 def _made(case: Case) -> _Made:
     """The compiled function that the finding's line makes."""
     if case.cause.get("argument"):
-        raise Unsuited(f"where {case.cause['argument']} is made anew is not seen")
+        raise Unsuited(f"it is not clear where {case.cause['argument']} is created")
     source, lines = case.source, {place.line for place in case.finding.locations}
     calls = [
         call
@@ -350,7 +350,7 @@ def _calls(
         _refuse_below(source, use, within)
         if not isinstance(above, cst.Call) or above.func is not use:
             if arguments or not isinstance(above, (cst.Arg, cst.Attribute)):
-                raise Refused(f"{made.name} is used otherwise than by calls")
+                raise Refused(f"{made.name} has uses other than calls")
             continue
         if within not in source.around(use):
             raise Refused(f"{made.name} is called outside of the loop too")

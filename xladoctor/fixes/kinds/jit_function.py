@@ -1,4 +1,4 @@
-"""``@jax.jit`` on a function of the module whose operations are launched one by one."""
+"""Puts ``@jax.jit`` on a function of the module whose operations run one by one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def fix(case: Case) -> Change:
     """For the function that the finding's line is in."""
     source = case.source
     if case.frontend != "jax":
-        raise Unsuited("only functions of JAX are compiled by jax.jit")
+        raise Unsuited("jax.jit compiles only JAX functions")
     definitions = [
         each
         for each in source.module.body

@@ -1,4 +1,4 @@
-"""The operations of a loop's body in one function under ``@jax.jit``."""
+"""Moves the operations of a loop's body into one function under ``@jax.jit``."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def fix(case: Case) -> Change:
     """For the loop around the finding's line: the assignments that its body begins with."""
     source = case.source
     if case.frontend != "jax":
-        raise Unsuited("only functions of JAX are compiled by jax.jit")
+        raise Unsuited("jax.jit compiles only JAX functions")
     loops = source.loops_around(source.statement(case.line))
     if not loops or not isinstance(loops[0].body, cst.IndentedBlock):
         raise Unsuited(f"line {case.line} is in no loop")
     loop = loops[0]
     statements = _statements(source, loop)
     if not any(source.covers(each, case.line) for each in statements):
-        raise Refused("what the body of the loop begins with does more than compute with arrays")
+        raise Refused("the start of the loop's body does more than compute with arrays")
     taken = source.names_bound(loop.target) if isinstance(loop, cst.For) else set[str]()
     for each in statements:
         small = each.body[0]

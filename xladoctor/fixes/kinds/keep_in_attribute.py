@@ -1,4 +1,4 @@
-"""Values that a callback collects stay on the device until training ends."""
+"""Keeps values that a callback collects on the device until training ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fix(case: Case) -> Change:
     read = the_read(source, statement)
     name = _list_of(statement, read)
     if read.number == "int":
-        raise Refused("int() cuts off a part of each value")
+        raise Refused("int() truncates each value")
     method = source.function_around(statement)
     owner = _class_of(source, method)
     end = _end(source, owner, name, method)
@@ -120,7 +120,7 @@ def _refuse_other_uses(
                 expected += _mentions(source, line, name)
                 break
     else:
-        raise Refused(f"`self.{name}` does not begin as an empty list in __init__()")
+        raise Refused(f"`self.{name}` does not start as an empty list in __init__()")
     for each in _mentions(source, source.module, name):
         if each not in expected:
             raise Refused(f"`{name}` is used in line {source.begin(each).line}, too")

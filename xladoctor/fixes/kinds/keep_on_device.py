@@ -1,4 +1,4 @@
-"""Values that a loop collects stay on the device until the loop is over."""
+"""Keeps values that a loop collects on the device until the loop is over."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _list_of_tensors(case: Case, read: Read, variable: Carried) -> tuple[Edit, .
         case cst.Call(func=func, args=[]) if source.qualified(func) == {"builtins.list"}:
             pass
         case _:
-            raise Refused(f"`{name}` does not begin as an empty list")
+            raise Refused(f"`{name}` does not start as an empty list")
     variable.refuse_uses_inside()
     value, fetched, imported = _fetched(case, read, name)
     edits = _collected(case, read, variable, name)

@@ -1,4 +1,4 @@
-"""Workers for a loader of PyTorch, which make batches ahead of time."""
+"""Gives a PyTorch loader workers, which make batches ahead of time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from xladoctor.fixes.source import Source, argument
 _POSITION = 5  # of num_workers among the arguments
 _WORKERS = 8
 #: A loader draws a number at the beginning of each pass, for its workers, unless it has them still.
-_LATER_PASSES = "passes over the loader after the first begin with other random numbers"
+_LATER_PASSES = "later passes over the loader start with different random numbers"
 #: Names of what must not be used in a process that was forked.
 _DEVICE = frozenset(("torch_xla", "xm", "xr", "cuda", "device"))
 
@@ -27,7 +27,7 @@ def fix(case: Case) -> Change:
         raise Refused("workers are forked, which the framework's threads do not survive")
     call = loader_in(source, case.line)
     if len(call.args) > _POSITION and not call.args[_POSITION].keyword:
-        raise Refused("`num_workers` is given already")
+        raise Refused("`num_workers` is already given")
     class_ = data_set(source, call)
     if class_ is not None:
         _refuse_class(source, class_)
@@ -39,13 +39,11 @@ def fix(case: Case) -> Change:
         behaviours.append(_LATER_PASSES)
     relies_on = ["the data set works in a forked process, as with files that it opens there"]
     if class_ is not None and is_random(source, class_):
-        behaviours[0] = "random numbers of the data set come from a generator of each worker"
+        behaviours[0] = "each worker draws the data set's random numbers from its own generator"
     else:
-        relies_on.append(
-            "samples are made without random numbers, which workers draw by themselves"
-        )
+        relies_on.append("making samples draws no random numbers, as workers would draw their own")
     return Change(
-        f"have {workers} workers prepare the batches",
+        f"let {workers} workers prepare the batches",
         (source.add_argument(call, f"num_workers={workers}{more}"),),
         behaviour="; ".join(filter(None, behaviours)),
         relies_on=tuple(relies_on),
@@ -93,7 +91,7 @@ def _ahead(source: Source, class_: cst.ClassDef | None, workers: int) -> str:
 def _refuse_class(source: Source, class_: cst.ClassDef) -> None:
     own = methods(class_)
     if "__iter__" in own or not {"__getitem__", "__getitems__"} & set(own):
-        raise Refused("its data set is no map from index to sample")
+        raise Refused("its data set is not a map from index to sample")
     if any(source.code(base.value).endswith("IterableDataset") for base in class_.bases):
         raise Refused("workers would each give all samples of an IterableDataset")
     for name in ("__getitem__", "__getitems__"):
@@ -103,13 +101,15 @@ def _refuse_class(source: Source, class_: cst.ClassDef) -> None:
         refuse_changes(source, class_, body)
         kept = effects(source, body.body).changes - {"self"} - source.names_bound(body.body)
         if kept:
-            raise Refused(f"its data set changes `{min(kept)}`, which each worker would for itself")
+            raise Refused(
+                f"its data set changes `{min(kept)}`, which each worker would do separately"
+            )
         if any(each.value in _DEVICE for each in source.all(cst.Name, body)):
             raise Refused("its data set uses the device, which workers must not")
         if any(source.all((cst.Global, cst.Nonlocal, cst.AugAssign), body)) and _keeps(
             source, body
         ):
-            raise Refused("its data set counts something, which each worker would do for itself")
+            raise Refused("its data set counts something, which each worker would do separately")
 
 
 def _refuse_settings(source: Source, call: cst.Call, class_: cst.ClassDef) -> None:

@@ -1,4 +1,4 @@
-"""Elements chosen by a mask and then reduced: all of them, with zero for what the mask leaves out.
+"""Reduces all elements instead of those that a mask selects, with zero for what it leaves out.
 
 ``x[mask].mean()`` has as many elements as the data decide; ``torch.where(mask, x, 0).sum() /
 mask.sum()`` computes the same with a fixed shape. That holds only for a mask of the same shape as

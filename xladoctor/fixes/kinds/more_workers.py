@@ -1,4 +1,4 @@
-"""More workers for a loader that has some, which cannot keep up."""
+"""Gives a loader more workers, if those that it has cannot keep up."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def fix(case: Case) -> Change:
     if not 0 < given.evaluated_value < _WORKERS:
         raise Refused(f"the loader has {given.evaluated_value} workers")
     return Change(
-        f"have {_WORKERS} workers prepare the batches",
+        f"let {_WORKERS} workers prepare the batches",
         (source.replace(given, str(_WORKERS)),),
-        behaviour="random numbers that samples draw come from more generators, one for each worker",
+        behaviour="random numbers of samples come from more generators, one for each worker",
         relies_on=(
             "workers read or wait more than they compute, or there are processors for them",
         ),

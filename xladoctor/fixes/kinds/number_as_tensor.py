@@ -1,4 +1,4 @@
-"""A Python number that changes from step to step, sent to the device as data (torch_xla)."""
+"""Sends a Python number that changes from step to step to the device as data (torch_xla)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def fix(case: Case) -> Change:
     """For the one exponent, index, shift or list of weights on the finding's line."""
     source, line = case.source, case.line
     if case.frontend != "torch_xla":
-        raise Unsuited("only torch_xla compiles such numbers in")
+        raise Unsuited("only torch_xla compiles in such numbers")
     torch, imports = source.import_of("torch", source.statement(line))
     if imports:
         raise Refused("the file does not import torch")
@@ -93,12 +93,10 @@ class _Forms:
         if isinstance(exponent, (cst.Integer, cst.Float, cst.UnaryOperation)):
             return
         if not isinstance(exponent, cst.Name):
-            raise Refused(f"the exponent `{self._source.code(exponent)}` is no variable")
+            raise Refused(f"the exponent `{self._source.code(exponent)}` is not a variable")
         if not isinstance(base, cst.Name):
             code = self._source.code(base)
-            raise Refused(
-                f"`{code}` would be computed twice", "give it a name in a line of its own"
-            )
+            raise Refused(f"`{code}` would be computed twice", "name it in a separate line")
         if is_plain(self._source, base):
             raise Refused(f"`{base.value}` is a number")
         sent = self._sent(exponent, f"{base.value}.device")
@@ -140,7 +138,7 @@ class _Forms:
         if isinstance(call, cst.Call) and isinstance(call.func, cst.Name):
             own = function(self._source, call.func.value)
             if own is not None and effects(self._source, own.body).changes:
-                raise Refused(f"{call.func.value}() may write into what it is given")
+                raise Refused(f"{call.func.value}() may write into its argument")
         source = self._source
         if source.is_bound_at(subscript):
             raise Refused(f"`{source.code(subscript)}` is set")
@@ -214,14 +212,14 @@ class _Forms:
         drawn = self._assigned(weights.value)
         made = self._assigned(tensors.value)
         if not isinstance(drawn, cst.Call) or not source.qualified(drawn.func) & _DRAWN:
-            raise Refused(f"what {weights.value} holds is not known: no random.choices")
+            raise Refused(f"the values of {weights.value} are not known: no random.choices")
         if not isinstance(made, cst.Call) or not _is_of_tensors(source, made):
             raise Refused(f"{tensors.value} may be a list")
         drawn_in = self._statement_of(drawn)
         if len(source.names_used(source.owner(self._statement), weights.value)) != 2 or (
             source.parent(drawn_in) is not source.parent(self._statement)
         ):
-            raise Refused(f"{weights.value} is used elsewhere, too")
+            raise Refused(f"{weights.value} is also used elsewhere")
         sent = f"{weights.value} = {self._torch}.tensor({weights.value}).to({tensors.value}.device)"
         yield Change(
             f"send `{weights.value}` as one tensor",

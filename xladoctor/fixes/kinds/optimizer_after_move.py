@@ -1,4 +1,4 @@
-"""The optimizer made after the model is moved to the device, which makes new parameters."""
+"""Makes the optimizer after the model moves to the device, which creates new parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``barrier=True`` for ``xm.optimizer_step``, which then ends the step."""
+"""Sets ``barrier=True`` for ``xm.optimizer_step``, which then ends the step."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def fix(case: Case) -> Change:
     if call is None or not source.qualified(call.func) & OPTIMIZER_STEP:
         raise Refused(f"line {case.line} does not call xm.optimizer_step and nothing else")
     if len(call.args) > 1 and not call.args[1].keyword:
-        raise Refused("`barrier` is given already")
+        raise Refused("`barrier` is already given")
     for loop in source.loops_around(call)[:1]:
         if has_device_loader(source, loop):
-            raise Refused("the loop's loader ends each step with a barrier already")
+            raise Refused("the loop's loader already ends each step with a barrier")
         if len(source.calls_of(OPTIMIZER_STEP, loop.body)) > 1:
             raise Refused("the loop has several updates, which one barrier should follow")
     return Change(

@@ -1,4 +1,4 @@
-"""A batch padded to a multiple of 32 where it is put together, so that few shapes are left."""
+"""Pads a batch to a multiple of 32 in the collate function, so that few shapes are left."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def fix(case: Case) -> Change:
     """For a ``collate_fn`` that pads once: with ``pad_sequence``, or to the ``max`` of lengths."""
     source = case.source
     if case.frontend != "torch_xla" or case.cause.get("kind") != "input_shape":
-        raise Unsuited("a size is padded where each one is compiled anew")
+        raise Unsuited("only programs of torch_xla are padded")
     line = case.place("collated").line
     function = next(
         (each for each in source.all(cst.FunctionDef) if source.begin(each.name).line == line), None
     )
     if function is None:
-        raise Refused(f"line {line} is no function that puts a batch together")
+        raise Refused(f"line {line} does not define a collate function")
     changes = [*_padded(case, function), *_rounded(source, function)]
     if len(changes) != 1:
         raise Refused(f"`{function.name.value}` does not pad in one place that is understood")
@@ -48,9 +48,9 @@ def fix(case: Case) -> Change:
         changes[0],
         behaviour=(
             f"batches have up to {_BUCKET - 1} more elements of padding:"
-            " a mean or a loss that includes padding is another number"
+            " a mean or a loss that includes padding changes"
         ),
-        relies_on=("what pads by itself elsewhere follows the batch's length",),
+        relies_on=("other code that pads follows the batch's length",),
     )
 
 

@@ -1,4 +1,4 @@
-"""A value that is read in each step, and used in some steps only, is read in those."""
+"""Reads a value only in the steps that use it, not in each."""
 
 from __future__ import annotations
 
@@ -126,6 +126,4 @@ def _branch(source: Source, statement: cst.SimpleStatementLine, loop: Loop, name
                     break
                 return each
     line = source.begin(uses[0]).line
-    raise Refused(
-        f"`{name}` is used in line {line}, and not only in an `if` of every so many steps"
-    )
+    raise Refused(f"`{name}` is used in line {line}, and not only in an `if` for some steps")

@@ -1,4 +1,4 @@
-"""What the host makes of each step's results happens below the loop, for all of them."""
+"""Moves the host's work on each step's results below the loop, for all of them."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def _results(
         elif not source.qualified(use) or any(
             not each.startswith(("numpy", "builtins.")) for each in source.qualified(use)
         ):
-            raise Refused(f"`{use.value}` may be another by the end of the loop")
+            raise Refused(f"`{use.value}` may change by the end of the loop")
     for result in found:
         for use in source.names_used(loop, result):
             above = source.parent(use)

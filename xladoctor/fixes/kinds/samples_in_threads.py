@@ -1,4 +1,4 @@
-"""The samples of a batch made at once, in threads, for a framework that forbids to fork."""
+"""Makes the samples of a batch at once, in threads, if the framework does not allow forks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fix(case: Case) -> Change:
         raise Refused("its samples lie in memory already")
     own = methods(class_)
     if set(own) & {"__iter__", "__getitems__"} or "__getitem__" not in own:
-        raise Refused("its data set is no map from index to sample, or makes batches itself")
+        raise Refused("its data set is not a map from index to sample, or makes batches itself")
     method = own["__getitem__"]
     size = argument(call, "batch_size")
     if size is not None and source.code(size) in ("None", "1"):
@@ -63,7 +63,7 @@ def fix(case: Case) -> Change:
 def _refuse_state(source: Source, body: cst.FunctionDef) -> None:
     """Refuse a method that keeps something, or draws from a generator that threads would share."""
     if is_random(source, body) and "default_rng" not in source.code(body):
-        raise Refused("its data set draws random numbers, whose order would be another one")
+        raise Refused("its data set draws random numbers, whose order would change")
     kept = [each.target for each in source.all(cst.AugAssign, body)]
     kept += [each.target for each in source.all(cst.AssignTarget, body)]
     if any(isinstance(each, (cst.Attribute, cst.Subscript)) for each in kept) or any(

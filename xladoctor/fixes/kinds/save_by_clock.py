@@ -1,4 +1,4 @@
-"""A checkpoint that is saved every ten minutes, and once more at the end."""
+"""Saves a checkpoint every ten minutes, and once more at the end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fix(case: Case) -> Change:
     statement = source.statement(case.line)
     call = source.only_call(statement)
     if call is None or not source.qualified(call.func) & _SAVES:
-        raise Refused(f"line {case.line} is no call of torch.save or xm.save that stands alone")
+        raise Refused(f"line {case.line} is not just a call of torch.save or xm.save")
     source.loop_around(statement)  # or it is refused
     loop = source.loops_around(statement)[-1]
     _refuse_condition(source, statement, loop)
@@ -34,7 +34,7 @@ def fix(case: Case) -> Change:
         raise Refused(f"it saves or names what changes in the loop: `{min(inside)}`")
     free(source, _NAME)
     if any(source.all((cst.Break, cst.Return, cst.Yield), loop)) or loop.orelse:
-        raise Refused("the loop may end early, after which it would not be saved")
+        raise Refused("the loop may end early, and then would not save it")
     time, imported = source.import_of("time", statement)
     source.refuse_long_strings(statement)
     inner = source.indentation(statement)
@@ -70,4 +70,4 @@ def _refuse_condition(source: Source, statement: cst.CSTNode, loop: Loop) -> Non
         if above is loop:
             return
         if isinstance(above, (cst.If, cst.Else, cst.Try, cst.ExceptHandler)):
-            raise Refused(f"whether it is saved is decided in line {source.begin(above).line}")
+            raise Refused(f"line {source.begin(above).line} decides whether it is saved")

@@ -1,4 +1,4 @@
-"""Data that stay the same are put on the device once, before the loop."""
+"""Puts data that does not change on the device once, before the loop."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def fix(case: Case) -> Change:
     if not loops:
         raise Refused(f"no loop of this function is around line {case.line}")
     if "donate" in source.text:
-        raise Refused("the file donates arguments, and what is donated is sent again")
+        raise Refused("the file donates arguments, which have to be sent again")
     match statement.body[0]:
         case cst.Assign(
             targets=[cst.AssignTarget(target=cst.Name(name))], value=cst.Call() as sent
         ) if _is_sending(source, sent):
             return _hoisted(case, statement, loops[0], name, sent)
     if case.frontend != "jax":
-        raise Refused("what it sends is another in each iteration, as far as can be seen")
+        raise Refused("it seems to send different data in each iteration")
     return _argument_sent(case, statement, loops[0])
 
 
@@ -56,7 +56,7 @@ def _hoisted(
     given = {each.value for each in source.variables(sent)}
     changing = given & source.names_bound(loop)
     if changing:
-        raise Refused(f"`{min(changing)}` is another in each iteration")
+        raise Refused(f"`{min(changing)}` differs in each iteration")
     data = {each.value for each in source.variables(sent) if not _is_harmless(source, each)}
     for other in sorted(_related(source, data, sent) - data):
         if source.names_used(loop, other):
@@ -153,7 +153,7 @@ def _argument_sent(case: Case, statement: cst.SimpleStatementLine, loop: Loop) -
     for call in source.all(cst.Call, statement):
         own = function(source, source.code(call.func))
         if own is not None and effects(source, own.body).changes:
-            raise Refused(f"{own.name.value}() may change what it is given")
+            raise Refused(f"{own.name.value}() may change its argument")
     names = dict.fromkeys(
         arg.value.value
         for call in source.all(cst.Call, statement)

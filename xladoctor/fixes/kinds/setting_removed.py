@@ -1,4 +1,4 @@
-"""A setting that the program makes itself, taken out of its source."""
+"""Removes a setting that the program makes itself from its source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from xladoctor.fixes.source import Source
 _BEHAVIOUR = (
     (
         ("debug_nans", "debug_infs", "tracer_leaks"),
-        "what {} checks is not reported, and no error is raised",
+        "the checks of {} report nothing and raise no error",
     ),
     (("pt_xla_debug", "save_tensors", "log_compiles", "explain"), "what {} writes is not written"),
 )

@@ -1,4 +1,4 @@
-"""A sum of values kept on the device, and read once, below the loop."""
+"""Keeps a sum of values on the device, and reads it once, below the loop."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _refuse_factors(source: Source, read: Read, added: cst.BaseExpression) -> No
             case _:
                 raise Refused(f"`{source.code(added)}` does more than read the value")
         if not _is_size(source, factor):
-            raise Refused(f"`{source.code(factor)}` may be another number in each step")
+            raise Refused(f"`{source.code(factor)}` may be a different number in each step")
 
 
 def _is_size(source: Source, factor: cst.BaseExpression) -> bool:
@@ -133,16 +133,16 @@ def _is_whole(read: Read, variable: Carried, added: cst.BaseExpression) -> bool:
         case cst.Integer(value="0"):
             is_zero_float = False
         case _:
-            raise Refused(f"`{variable.name}` does not begin as 0")
+            raise Refused(f"`{variable.name}` does not start as 0")
     if read.number == "int" and not read.is_count:
-        raise Refused("int() cuts off a part of each value")
+        raise Refused("int() truncates each value")
     if is_zero_float or read.number == "float":
         return False
     if read.is_count and plain:
         return True
     if read.is_float:
         return False
-    raise Refused(f"`{variable.name}` begins as 0, and may be a whole number")
+    raise Refused(f"`{variable.name}` starts as 0, and may be an integer")
 
 
 def _zero(whole: _Sum) -> tuple[str, tuple[Edit, ...]]:

@@ -1,4 +1,4 @@
-"""A state that begins as an array of a type in place of a Python number, which has a weak type."""
+"""Starts state as an array with a type instead of a Python number, which has a weak type."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def fix(case: Case) -> Change:
         raise Unsuited("only JAX has weak types")
     if case.cause.get("became"):
         raise Refused(
-            "the function returns the weak type of a number where it was given an array",
-            "give what it returns a type: jnp.asarray(value, dtype)",
+            "the function returns a number's weak type for an array",
+            "give its result a type: jnp.asarray(value, dtype)",
         )
     source, argument = case.source, case.cause.get("argument") or "the state"
     statement = source.statement(case.line).body[0]
@@ -33,9 +33,9 @@ def fix(case: Case) -> Change:
         count = "no number" if not found else f"{len(found)} numbers"
         raise Refused(f"line {case.line} gives {argument} {count}")
     return Change(
-        f"begin {argument} with an array that has a type",
+        f"start {argument} as an array that has a type",
         _typed(source, found[0]),
-        behaviour=f"{argument} is an array from the beginning, of a type that others adapt to",
+        behaviour=f"{argument} is an array from the start, to whose type others adapt",
     )
 
 

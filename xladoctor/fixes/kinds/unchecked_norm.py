@@ -1,4 +1,4 @@
-"""``error_if_nonfinite`` of ``clip_grad_norm_`` left off, which reads the norm in each step."""
+"""Switches off ``error_if_nonfinite`` of ``clip_grad_norm_``, which reads the norm in each step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fix(case: Case) -> Change:
     refuse_caught(source, statement, source.owner(statement))
     calls = source.calls_of(_CLIP, statement)
     if len(calls) != 1:
-        raise Unsuited("only the check of clip_grad_norm_ is switched off by a patch")
+        raise Unsuited("patches only switch off the check of clip_grad_norm_")
     call = calls[0]
     for number, arg in enumerate(call.args):
         if keyword(arg) != _KEYWORD:
@@ -33,8 +33,8 @@ def fix(case: Case) -> Change:
         if "#" in source.between(edit.begin, edit.end):
             raise Refused("there is a comment between its arguments")
         return Change(
-            "clip the gradients without looking at their norm",
+            "clip the gradients without reading their norm",
             (edit,),
-            behaviour="no error is raised where the norm of the gradients is infinite or NaN",
+            behaviour="an infinite or NaN norm of the gradients raises no error",
         )
-    raise Refused(f"the call is not given `{_KEYWORD}` by its name")
+    raise Refused(f"the call does not pass `{_KEYWORD}` by its name")

@@ -1,4 +1,4 @@
-"""An object that a loop makes anew each time, though it never differs, made once before it."""
+"""Creates an object once, before the loop that creates an equal one in each iteration."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def fix(case: Case) -> Change:
         raise Unsuited("the finding does not name an argument")
     values = [*_values(case, name)]
     if len(values) != 1:
-        raise Refused(f"where {name} is passed is not seen in the lines that the finding names")
+        raise Refused(f"the lines that the finding names do not show where {name} is passed")
     value, statement = values[0]
     loops = source.loops_around(statement)
     if not loops:
-        raise Refused("the call is not in a loop of its own function")
+        raise Refused("the call is not in a loop of its function")
     if not isinstance(value, cst.Name):
         return _moved(source, value, name, loops[-1])
     assign = _assignment(source, value, loops[-1])
@@ -95,7 +95,7 @@ def _assignment(source: Source, value: cst.Name, loop: cst.CSTNode) -> cst.Assig
                 continue
         call = source.parent(above) if isinstance(above, cst.Arg) else None
         if not isinstance(call, cst.Call) or what(source, call) is Does.changes:
-            raise Refused(f"{value.value} is used otherwise than as an argument")
+            raise Refused(f"{value.value} has uses other than as an argument")
     if value.value in changed_in_place(source):
         raise Refused(f"{value.value} is changed in place")
     if len(found) != 1:
@@ -179,7 +179,7 @@ def _change(name: str, inserted: Edit, edit: Edit) -> Change:
     return Change(
         f"make `{name}` once, before the loop",
         (inserted, edit),
-        relies_on=("it is made alike in each iteration, and not changed afterwards",),
+        relies_on=("it is equal in each iteration, and not changed afterwards",),
     )
 
 

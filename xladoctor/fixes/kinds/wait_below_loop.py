@@ -1,4 +1,4 @@
-"""A wait for the device in each iteration of a loop becomes one below it (JAX)."""
+"""Replaces a wait for the device in each iteration by one below the loop (JAX)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xladoctor.fixes.source import Loop, Source
 from xladoctor.fixes.values import is_plain, is_reached
 
 _WAIT = "jax.block_until_ready"
-_MEMORY = "the data of the steps that Python runs ahead fit into memory"
+_MEMORY = "the data of steps that Python runs ahead fits into memory"
 
 
 def fix(case: Case) -> Change:
@@ -41,7 +41,7 @@ def _refuse(source: Source, loop: Loop) -> None:
     for call in source.all(cst.Call, loop.body):
         if "time" in effects(source, call).ordered:
             raise Refused(
-                f"line {source.begin(call).line} takes the time of each iteration",
+                f"line {source.begin(call).line} times each iteration",
                 "wait once, below the loop, and divide the time of the whole loop by its"
                 " iterations",
             )
@@ -119,7 +119,7 @@ def _edits(
             waited = _waited(source, call)
             names = target.elements if isinstance(target, cst.Tuple) else [cst.Element(target)]
             if not all(isinstance(each.value, cst.Name) for each in names):
-                raise Refused("it assigns to more than variables")
+                raise Refused("it does not only assign variables")
             of_none = of_none or len(names) > 1
             text = f"({source.code(target)})" if len(names) > 1 else source.code(target)
             edit = source.replace(call, source.module.code_for_node(waited))

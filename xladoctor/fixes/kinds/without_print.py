@@ -1,4 +1,4 @@
-"""A line that only prints or logs, taken out of a function that is compiled."""
+"""Removes a line that only prints or logs from a compiled function."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def fix(case: Case) -> Change:
     logger = call.func.value if isinstance(call.func, cst.Attribute) else None
     refuse_effects(source, call, but=[call, *([logger] if logger else [])], ordered=True)
     return Change(
-        f"take line {line} out of the compiled function",
+        f"remove line {line} from the compiled function",
         (_without(source, statement),),
-        behaviour=f"line {line} prints no more",
+        behaviour=f"line {line} no longer prints",
     )
 
 

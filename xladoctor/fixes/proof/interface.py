@@ -10,7 +10,7 @@ from typing import Literal
 from xladoctor.fixes.interface import Patch
 
 Outcome = Literal[
-    "holds",
+    "verified",
     "helps less than predicted",
     "does not help",
     "changes the results",
@@ -20,7 +20,7 @@ Outcome = Literal[
 ]
 
 #: Outcomes of patches that are worth making.
-KEPT = ("holds", "helps less than predicted")
+KEPT = ("verified", "helps less than predicted")
 
 _LAST = 400  # characters of what a failed program wrote
 
@@ -85,7 +85,7 @@ class Proof:
         bound: whether that was "at most".
         same: results that were compared and are the same.
         differs: what of the results differs, as lines.
-        reason: why the outcome is what it is, as a sentence; empty if it holds.
+        reason: why the outcome is what it is, as a sentence; empty if it is verified.
         new: rules that have a finding at warning or above only with the patch.
         counts: what differs: its name, and its values without and with the patch.
         note: what could not be compared, as a sentence.

@@ -62,7 +62,7 @@ def judged(
         return proof
     is_gone = all(is_cured(patch, before, after) for patch in (proof.patch, *proof.others))
     if not proof.predicted_s and is_gone and faster.high >= 1.0:
-        return _if_comparable(replace(proof, outcome="holds"))
+        return _if_comparable(replace(proof, outcome="verified"))
     widely = all(one > _WIDELY * max(two for _, two in seconds) for one, _ in seconds)
     return _if_comparable(_by_times(proof, faster, widely=widely, is_gone=is_gone))
 
@@ -102,13 +102,13 @@ def _by_results(
         return proof
     behaviours = [patch.change.behaviour.rstrip(".") for patch in (proof.patch, *proof.others)]
     if not all(behaviours):
-        why = f"with the patch the results are others: {_few(last.other)}"
+        why = f"the patch changes the results: {_few(last.other)}"
         return replace(proof, outcome="changes the results", reason=why, differs=last.differs)
     behaviour = "; ".join(dict.fromkeys(behaviours))
     lines = leaves_out([run.printed for run in before], pairs[-1][1].printed, rtol)
     if lines and last.other == (PRINTED,):
         return _noted(proof, f"it prints the same without {lines} lines: {behaviour}")
-    said = f"the results are others, as was to be expected: {behaviour}"
+    said = f"the results differ, as expected: {behaviour}"
     return _noted(replace(proof, differs=last.differs), said)
 
 
@@ -121,7 +121,7 @@ def _by_times(proof: Proof, faster: Interval, *, widely: bool, is_gone: bool) ->
         if _is_plausible(proof, faster) and (is_gone or _has_fewer(proof)):
             shown = "finding gone" if is_gone else "counts lower"
             said = f"{shown}; speed-up not proven, runs vary more"
-            return replace(_noted(proof, said), outcome="holds")
+            return replace(_noted(proof, said), outcome="verified")
         known = "" if proof.counts else "; nor do the counts differ"
         why = f"the loop is {faster.value:.2f} times as fast, which may be chance{known}"
         if faster.high < 1.0:
@@ -131,7 +131,7 @@ def _by_times(proof: Proof, faster: Interval, *, widely: bool, is_gone: bool) ->
     if proof.predicted_s and not proof.bound and saved < _PART * proof.predicted_s:
         why = f"it saves {saved:.3g} s where {proof.predicted_s:.3g} s were predicted"
         return replace(proof, outcome="helps less than predicted", reason=why)
-    return replace(proof, outcome="holds")
+    return replace(proof, outcome="verified")
 
 
 def _has_fewer(proof: Proof) -> bool:

@@ -125,7 +125,7 @@ class Runner:
                 **_measured(report),
             )
         except OSError as error:
-            what = f"cannot keep what the program left: {error.strerror}: {error.filename}"
+            what = f"cannot keep the program's files: {error.strerror}: {error.filename}"
             raise FixError(what) from error
 
     def _status(

@@ -69,7 +69,7 @@ class Course:
     @property
     def proofs(self) -> list[Proof]:
         """A proof of each patch, in their order."""
-        why = "the time that --budget gives is over" if self._is_over() else "it was interrupted"
+        why = "the time of --budget is over" if self._is_over() else "it was interrupted"
         return [
             self._settled.get(id(patch)) or Proof(patch, "not tried", reason=why)
             for patch in self._plan.patches
@@ -115,7 +115,7 @@ class Course:
         """Run the program twice as it is, which shows what differs from run to run."""
         first, again = self._run([]), self._run([])
         if first.status is None or first.status != again.status or first.loop_s is None:
-            hint = first.fault or again.fault or "what it printed says why"
+            hint = first.fault or again.fault or "its output says why"
             if first.status is None:
                 hint = "--budget is shorter than one run"
             elif not self._trials.include:
@@ -176,7 +176,7 @@ class Course:
             proof = judged(blank, pairs, self._trials.rtol, before[count:])
             if proof.outcome in ("fails", "changes the results"):
                 break
-        return proof if count else replace(blank, reason="the time that --budget gives is over")
+        return proof if count else replace(blank, reason="the time of --budget is over")
 
     def _may_be_shown(self, proof: Proof, count: int) -> bool:
         """Whether more pairs, at most as many again, may show a gain that these only suggest."""

@@ -198,7 +198,7 @@ class _Parts:
             if count >= _RECURS:
                 yield (
                     f"{file}: compiled function {self.frames[function]} is called {calls} times in"
-                    f" a row, {count} times: a part that is compiled by itself, such as a layer, or"
+                    f" a row, {count} times: a separately compiled part, such as a layer, or"
                     " all that is compiled of a function that calls it in a loop with a graph break"
                     f" in it; {command} shows which"
                 )

@@ -104,7 +104,7 @@ def _read(
     marked = find_steps(timeline, main, doing.get("compile"), devices, to_the_end=file.alone)
     steps = repeated_steps(timeline, lines, doing, marked)
     if steps is None and file.alone and (steps := whole_span(timeline, lines, devices)):
-        rows.notes.append(f"{space.path}: nothing marks steps; all of it is taken as one")
+        rows.notes.append(f"{space.path}: nothing marks steps; the whole timeline counts as one")
     if steps and steps.each and space.joins_calls:
         rows.notes.append(
             f"{space.path}: {_marks(marked)} are taken to go from {steps.each} to the next"
@@ -112,8 +112,8 @@ def _read(
     strange = not_understood(timeline, devices)
     if strange:
         rows.notes.append(
-            f"{space.path}: what drives the device is not understood ({strange}),"
-            " so that waits and launches are not judged"
+            f"{space.path}: the device's runtime is not understood ({strange}),"
+            " so waits and launches are not judged"
         )
     described = _describe(file, timeline, main, steps, strange, rows)
     doing[UNRECORDED] = unrecorded(timeline, lines, doing, steps, strange=strange is not None)
@@ -175,8 +175,8 @@ def _note_bounds(space: Space, devices: list[Device], rows: ProcessRows) -> None
     for what, (reached, most) in bounds.items():
         if reached:
             rows.lose(
-                f"{space.path}: more than {most:,} {what}, which no profiler writes; the rest is"
-                " left out",
+                f"{space.path}: more than {most:,} {what}, which no profiler writes;"
+                " the rest is left out",
                 *tables_of(".xplane.pb"),
             )
 

@@ -37,8 +37,8 @@ def read_space(path: Path, noted: Notes) -> Space | None:
     for number, wire_type, begin, end in _fields(space, 0, space.size):
         if len(space.planes) == _MOST_PLANES:
             noted.lose(
-                f"{path}: more than {_MOST_PLANES:,} planes, which no profiler writes; the rest is"
-                " left out"
+                f"{path}: more than {_MOST_PLANES:,} planes, which no profiler writes;"
+                " the rest is left out"
             )
             break
         if number == 1 and wire_type == 2:

@@ -168,7 +168,7 @@ def _fitting(topology: Topology, needed: int) -> str:
 _WORDS: dict[Kind, tuple[str, str]] = {
     "dynamic_shape": (
         "sizes without a bound ({detail}) cannot be compiled for a TPU",
-        "take the graph of inputs with fixed sizes, or with an upper bound for each",
+        "use a graph with fixed input sizes, or with an upper bound for each",
     ),
     "host_callback": (
         "it calls back into Python ({detail}), which needs the program that made it",
@@ -184,7 +184,7 @@ _WORDS: dict[Kind, tuple[str, str]] = {
     ),
     "not_a_graph": (
         "it cannot be read by jaxlib {jaxlib}: {detail}",
-        "make the file anew, or compile with a jaxlib that is as new as the one that wrote it",
+        "make the file again, or compile with a jaxlib at least as new as the one that wrote it",
     ),
     "flatbuffers": (
         "functions of jax.export can only be read with the package flatbuffers",

@@ -114,7 +114,7 @@ def parse_topology(text: str) -> Topology:
     if match is None or match[1] not in GENERATIONS:
         likely = difflib.get_close_matches(match[1] if match else text, GENERATIONS, 1, 0.5)
         raise TopologyError(
-            f"{text!r} is no TPU that can be compiled for",
+            f"{text!r} is not a TPU that can be compiled for",
             f"known are {names}, each with a shape or without: v5e, v5e:2x2, v5p:2x2x1"
             + (f"; did you mean {likely[0]}?" if likely else ""),
         )

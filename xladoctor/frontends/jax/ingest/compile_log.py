@@ -169,7 +169,7 @@ class CompileLog(CompilerLog):
     """Collects the compilations in the lines of one process."""
 
     NAME = "JAX's log of compilations"
-    LACKING = "what JAX logs of its compilations is cut off in it: no compilation is complete"
+    LACKING = "JAX's log of compilations is cut off: no compilation is complete"
     MARKS = ("Finished ", "Compiling ", "TRACING CACHE MISS at ", "compilation cache hit for ")
 
     def __init__(self) -> None:
@@ -284,9 +284,9 @@ class CompileLog(CompilerLog):
             )
             if first is None:
                 rows.notes.append(
-                    "JAX's log of compilations is left out: it does not say"
-                    " which of them are the timeline's; alone it shows lines"
-                    " and causes"
+                    "JAX's log of compilations is left out: it does not"
+                    " say which of them are the timeline's; analyzed alone, it shows lines and"
+                    " causes"
                 )
             else:
                 self._place(first, made.table("compilation"), rows)

@@ -73,16 +73,17 @@ class SlowAlarm(CompilerLog):
         folded = max(folding, key=lambda each: each.seconds, default=None)
         if self._unoptimized:
             return (
-                "XLA says that it was built without compiler optimizations, which makes it compile"
-                " many times as slowly: install a release of jaxlib, or build it with -c opt"
+                "XLA says that it was built without compiler optimizations, so compiling"
+                " takes many times as long: install a release of jaxlib, or build it with -c opt"
             )
         if folded is None:
             return "XLA's alarm of a slow operation, which it does not name"
         place = f" at {folded.site.file}:{folded.site.line}" if folded.site.line else ""
         return (
-            f"XLA spends {duration(folded.seconds)} or more on folding constants{place}: what a"
-            " compiled function computes from constants alone, an array that it closes over or"
-            " makes itself. Pass the array as an argument, or compute it once, outside of it"
+            f"XLA spends {duration(folded.seconds)} or more on folding constants{place}: a"
+            " compiled function computes from constants only, such as an array that it closes over"
+            " or makes itself. Pass the array as an argument, or compute once, outside of the"
+            " function"
         )
 
     @property

@@ -13,7 +13,7 @@ HINDERING = (
     Setting(
         ("TORCHINDUCTOR_FORCE_DISABLE_CACHES",),
         lambda value: value == "1",
-        "each process compiles everything anew",
+        "each process compiles everything again",
     ),
     Setting(
         ("TORCHINDUCTOR_FX_GRAPH_CACHE",),

@@ -97,8 +97,8 @@ def read_structured_log(file: Path, calls: Calls, noted: Notes) -> tuple[Gathere
                         reader.take(record)
                 except UNREADABLE as error:
                     noted.lose(
-                        f"{file}: a record of compilation {record.id} is none that"
-                        f" PyTorch writes ({error!r}); skipped",
+                        f"{file}: a record of compilation {record.id}"
+                        f" is not one that PyTorch writes ({error!r}); skipped",
                         *TABLES,
                     )
     except (OSError, EOFError) as error:

@@ -37,7 +37,7 @@ def torch_tpu(outcomes: Outcomes) -> Check:
     name, outcome, version = "torch_tpu", outcomes["torch_tpu"], _version()
     if os.environ.get(AUTOLOAD, "1") != "1":
         found = f'{version}; {AUTOLOAD}={os.environ[AUTOLOAD]}: programs have no device "tpu"'
-        return warning(name, found, "unset it: torch then loads TorchTPU by itself")
+        return warning(name, found, "unset it: torch then loads TorchTPU automatically")
     if any("UNOPTIMIZED BUILD" in text for text in outcome.facts["warnings"]):
         return warning(
             name,

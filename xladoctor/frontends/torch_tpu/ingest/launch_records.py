@@ -246,8 +246,8 @@ class LaunchRecords:
         if self._order:
             noted.notes.append(
                 f"{file}: {len(self._order):,} launches of operators outside of compiled functions,"
-                f" {len(self._new):,} of them with a new executable; the log tells neither"
-                " steps nor how long compiling took, and of lines only those that compiled"
+                f" {len(self._new):,} of them with a new executable; the log gives"
+                " neither steps nor compile times, and only the lines that compiled"
             )
         if self._failed:
             noted.notes.append(

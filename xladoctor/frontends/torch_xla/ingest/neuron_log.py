@@ -24,7 +24,7 @@ class NeuronLog(WarningLog):
     """Collects the messages of one process."""
 
     NAME = "Neuron's messages"
-    LACKING = "messages of AWS Neuron, none of which tells what slows the program down"
+    LACKING = "messages of AWS Neuron, none of which shows what slows the program down"
     MARKS = ("NEURON_CACHE||: Compile cache path: ", "torch.neuron.trace failed on ", "ops of ")
     frontend = "torch_xla"
 
