@@ -82,9 +82,19 @@ def test_a_long_patch_is_cut_unless_all_is_to_be_shown() -> None:
 
 
 @pytest.mark.parametrize("width", [50, 80])
-def test_long_lines_are_broken_and_nothing_is_lost(width: int) -> None:
+def test_long_lines_are_cut(width: int) -> None:
     line = f"+    total = {'very_long_name + ' * 9}1"
     text = terminal(diagnosis(patch(f"{SHORT}\n{line}")), Style(width, unicode=False))
+    (cut,) = (each.rstrip() for each in text.splitlines() if "very_long_name" in each)
+    assert len(cut) == width
+    assert cut.endswith("...")
+
+
+@pytest.mark.parametrize("width", [50, 80])
+def test_in_the_full_report_long_lines_are_broken_and_nothing_is_lost(width: int) -> None:
+    line = f"+    total = {'very_long_name + ' * 9}1"
+    style = Style(width, unicode=False, detail=Detail(verbose=True))
+    text = terminal(diagnosis(patch(f"{SHORT}\n{line}")), style)
     assert all(len(each) <= width for each in text.splitlines() if "xladoctor" not in each)
     assert line.replace(" ", "") in "".join(text.split())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import takewhile
 
-from rich.cells import chop_cells
+from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -63,7 +63,7 @@ def in_short(
     """At most so many lines of the first change of a patch, and how many more it has."""
     lines = _beginning(patch)[:most]
     for line in lines:
-        yield diff_line(line, style)
+        yield _cut_line(line, style)
     changed = [line for line in patch.diff.splitlines()[_HEADER:] if line[:1] in "+-"]
     if left := len(changed) - sum(line[:1] in ("+", "-") for line in lines):
         command = f"xladoctor fix {known_as(diagnosis.run.path)}"
@@ -82,7 +82,22 @@ def _beginning(patch: Suggestion) -> list[str]:
     return hunk[:end]
 
 
+def _cut_line(line: str, style: Style) -> RenderableType:
+    """A line of a diff, cut where the space ends."""
+    shown, look, dots = plain(line, style), _look(line), "…" if style.unicode else "..."
+
+    def fitted(width: int) -> Text:
+        fits = cell_len(shown) <= width
+        return Text(shown if fits else set_cell_size(shown, width - len(dots)) + dots, look)
+
+    return FittedText(fitted)
+
+
 def diff_line(line: str, style: Style) -> RenderableType:
     """A line of a diff, broken where the space ends, as terminals do themselves."""
-    shown, look = plain(line, style), _LOOKS.get(line[:1], "")
+    shown, look = plain(line, style), _look(line)
     return FittedText(lambda width: Text("\n".join(chop_cells(shown, width)), look))
+
+
+def _look(line: str) -> str:
+    return _LOOKS.get(line[:1], "")
