@@ -56,7 +56,7 @@ def without_calls(trace: Trace) -> Trace:
         ),
         (
             recorded(made=True),
-            Kernels("recorded anew", 510, 480, 0, 12, 6),
+            Kernels("recorded again", 510, 480, 0, 12, 6),
             "kernels a step: 85, 80 of them in 2 CUDA graphs; 1 graph recorded a step",
         ),
         (

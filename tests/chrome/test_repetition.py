@@ -108,7 +108,7 @@ def test_a_compiled_function_that_is_called_several_times_a_step(
         ((BATCH, *MODEL) * 4, "one batch"),
         (
             (*MODEL, READ) * 5,
-            "one turn of 15 operators, labels and launches, the first aten::embedding,",
+            "one repetition of 15 operators, labels and launches, the first aten::embedding,",
         ),
     ],
 )

@@ -576,8 +576,8 @@ def test_nothing_found_by_the_rules_that_are_on_is_no_more_than_that() -> None:
 def test_what_goes_on_within_one_launch_is_not_judged() -> None:
     reading = spent(100.0, read_s=70.0, startup_s=10.0)
     assert judge(reading, [], once=True, busy=0.96).text == (
-        "70% of the run's 100 s went to waiting for values read from the device; no launch"
-        " repeats, and the evidence does not show what happens inside one."
+        "70% of the run's 100 s went to waiting for values read from the device; nothing"
+        " runs twice, and the evidence does not show what happens inside a run."
     )
     compiling = spent(100.0, compile_s=70.0)
     assert judge(compiling, [], once=True) == judge(compiling, [])

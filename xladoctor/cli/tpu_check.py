@@ -155,7 +155,7 @@ def _teller() -> Callable[[Progress], None]:
         elif progress.operations:
             say(
                 f"compiling {progress.operations:,} operations for {progress.topology},"
-                f" {said:.0f} s; a layer of a transformer takes some 15 s of processor time"
+                f" {said:.0f} s; a layer of a transformer takes about 15 s of processor time"
             )
 
     return tell

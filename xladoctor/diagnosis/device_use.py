@@ -41,7 +41,7 @@ class DeviceScope:
     share: float
 
 
-CudaGraphs = Literal["used", "partly used", "not used", "recorded", "recorded anew"]
+CudaGraphs = Literal["used", "partly used", "not used", "recorded", "recorded again"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Kernels:
 
     Attributes:
         cuda_graphs: whether they were parts of CUDA graphs (or HIP graphs): all, some or none;
-            ``recorded``: graphs are made, but not launched; ``recorded anew``: they are still made
+            ``recorded``: graphs are made, but not launched; ``recorded again``: they are still made
             in every other steady step or more often. None if the timeline lacks the calls that
             launched most of the kernels.
         count: all kernels, without copies.

@@ -150,7 +150,7 @@ def kernels_of(devices: list[dict[str, Any]], evidence: Evidence) -> dict[Device
 
 def _cuda_graphs(sums: dict[str, int], made: int, device: dict[str, Any]) -> CudaGraphs | None:
     if device["warm"] and device["steps"] >= _STEPS and made >= _OFTEN * device["steps"]:
-        return "recorded anew"
+        return "recorded again"
     known = sums["count"] - sums["unknown"]
     if known < _KNOWN * sums["count"] or not known:
         return None

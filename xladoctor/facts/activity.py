@@ -124,7 +124,7 @@ class DeviceExecution(
 
     execution: Annotated[Number, "number of the execution, from 0, in the order of launching"]
     device: Annotated[Number, "number of the device"]
-    launched_ns: Annotated[Instant, "when the host had handed it over"]
+    launched_ns: Annotated[Instant, "when the host had launched it"]
     begin_ns: Annotated[
         Instant, "when the device began it; after the timeline's end, as it would have"
     ]
@@ -165,7 +165,7 @@ class DeviceStep(
     idle_upload_ns: Annotated[Duration, "meanwhile the host sent tensors"]
     idle_input_ns: Annotated[Duration, "meanwhile the host waited for the next batch"]
     idle_save_ns: Annotated[Duration, "meanwhile the host saved a checkpoint"]
-    idle_dispatch_ns: Annotated[Duration, "meanwhile the host handed over graphs"]
+    idle_dispatch_ns: Annotated[Duration, "meanwhile the host launched graphs"]
     idle_collective_ns: Annotated[Duration, "meanwhile the host waited for other processes"]
     idle_tracing_ns: Annotated[
         Duration, "meanwhile Python built the graph, estimated; NULL without samples"

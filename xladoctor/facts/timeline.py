@@ -37,7 +37,7 @@ class CaptureWindow(
     ] = None
     bytes: Annotated[Size | None, "size of its file"] = None
     stop_ns: Annotated[
-        Duration | None, "time the program was stopped for the profiler to hand over its data"
+        Duration | None, "time the program was stopped for the profiler to deliver its data"
     ] = None
     write_ns: Annotated[Duration | None, "time writing took while the program ran"] = None
     file: Annotated[str | None, ONLY_RECORDED] = None

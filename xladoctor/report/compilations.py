@@ -99,7 +99,7 @@ def _list(rows: list[Row], several: bool, style: Style) -> list[RenderableType]:
     texts = [FittedText(partial(_cause, row, style=style)) for row in rows]
     parts = _listed(names, "cause", [_cells(row, several) for row in rows], texts, style)
     if any(row["warmup"] for row in rows):
-        parts.append(Text("w: warm-up, the first three launches of a call site", style="dim"))
+        parts.append(Text("w: warm-up, the first three runs of a call site", style="dim"))
     return parts
 
 

@@ -89,7 +89,7 @@ def launched(device: DeviceUse) -> list[str]:
         "partly used": f", {inside} of them in {recorded}, the others launched one by one",
         "not used": ", launched one by one; no CUDA graphs",
         "recorded": ", launched one by one",
-        "recorded anew": f", {inside} of them in {recorded}",
+        "recorded again": f", {inside} of them in {recorded}",
         None: "; whether in CUDA graphs is not known, as the calls that launch them are not in the"
         " timeline",
     }[kernels.cuda_graphs]

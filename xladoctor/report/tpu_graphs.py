@@ -54,7 +54,7 @@ def cells(graph: TpuGraph) -> dict[str, str]:
         found["results"] += f", {binary_size(graph.aliased_bytes)} in place of arguments"
     if graph.padding_share is not None and graph.moved_share is not None:
         written = (graph.written_bytes or 0) + (graph.padding_bytes or 0)
-        found["written"] = f"{binary_size(written)} a launch"
+        found["written"] = f"{binary_size(written)} a run"
         found["padding"] = f"{percent(graph.padding_share)} of that"
         found["copies"] = f"{percent(graph.moved_share)} of that"
         if graph.unknown_layouts:
@@ -76,7 +76,7 @@ def _named(collective: TpuCollective) -> str:
 
 def _amount(collective: TpuCollective) -> str:
     beside = f", {collective.asynchronous} asynchronous" if collective.asynchronous else ""
-    return f"{collective.count} a launch, results of {binary_size(collective.bytes)}{beside}"
+    return f"{collective.count} a run, results of {binary_size(collective.bytes)}{beside}"
 
 
 def heading(graphs: Sequence[TpuGraph]) -> list[str]:

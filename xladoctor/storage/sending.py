@@ -81,7 +81,7 @@ class Sending:
         if answer.refused:
             raise StorageError(answer.what, answer.hint)
         if answer.what:
-            self._say(f"{answer.what}; the run is kept here, and its upload is tried all the same")
+            self._say(f"{answer.what}; the run is kept here, but its upload is still tried")
 
     def started(self, directory: Path) -> None:
         """Called before the program starts."""

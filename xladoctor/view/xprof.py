@@ -36,7 +36,7 @@ def require() -> None:
     if importlib.util.find_spec("xprof") is None:
         raise ViewError(
             "XProf, the viewer, is not installed",
-            "pip install 'xladoctor[view]'    (that is xprof, some 200 MB with what it"
+            "pip install 'xladoctor[view]'    (that is xprof, about 200 MB with what it"
             " needs)\n--perfetto FILE writes a trace for ui.perfetto.dev without it",
         )
 

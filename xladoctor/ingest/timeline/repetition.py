@@ -232,7 +232,7 @@ def _by_repetition(
     names = timeline.events.names
     one = names[int(sequence.symbol[first]) // (len(names) + 1)]
     if length > 1:
-        one = f"one turn of {length} operators, labels and launches, the first {one},"
+        one = f"one repetition of {length} operators, labels and launches, the first {one},"
     return Steps("repetition", begin, end, np.arange(len(begin)), each=one)
 
 
