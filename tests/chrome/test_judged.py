@@ -418,7 +418,7 @@ def test_one_step_does_not_show_that_there_is_nothing_to_fix(tmp_path: Path) -> 
         "; one step does not show the steady loop: record 3 or more."
     )
     reasons = {skipped.rule: skipped.reason for skipped in diagnosis.not_checked}
-    assert reasons["XD201"] == "the timeline has one step, and what recurs takes 3 to show"
+    assert reasons["XD201"] == "the timeline has one step, and this rule needs 3"
     assert "XD607" in diagnosis.rules.clear
 
 
@@ -477,7 +477,7 @@ def test_waits_of_a_runtime_that_is_not_understood_are_not_judged(tmp_path: Path
     diagnosis = diagnose(load(tmp_path, trace), load_rules())
     assert diagnosis.findings == []
     assert diagnosis.verdict.text.endswith(
-        "; what drives the device is not understood (Intel XPU), nor are waits and launches."
+        "; waits and launches are unknown: xladoctor does not understand the device's runtime (Intel XPU)."
     )
     reasons = {skipped.rule: skipped.reason for skipped in diagnosis.not_checked}
     for rule in ("XD201", "XD607", "XD609", "XD611"):

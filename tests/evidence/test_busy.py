@@ -23,12 +23,12 @@ class Waited:
     ("shares", "notes"),
     [
         ({}, ()),
-        ({7: 0.6}, ("process 7 spent 60% of the loop waiting for a processor",)),
+        ({7: 0.6}, ("the program (process 7) waited for a processor for 60% of its loop",)),
         (
             {pid: pid / 10 for pid in range(1, 7)},
             (
-                "processes 1, 2, 3, 4 and 2 more spent up to 60% of their loops waiting for a"
-                " processor",
+                "the program (processes 1, 2, 3, 4 and 2 more) waited for a processor for up to 60%"
+                " of its loops",
             ),
         ),
     ],

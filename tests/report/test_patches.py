@@ -73,9 +73,9 @@ def test_the_file_is_named_if_it_is_another() -> None:
 def test_a_long_patch_is_cut_unless_all_is_to_be_shown() -> None:
     made = diagnosis(patch(LONG))
     cut = terminal(made)
-    assert "+    line_6 = " in cut
-    assert "line_7" not in cut
-    assert "    … 23 more lines: xladoctor fix runs/2026-01-05-train\n" in cut
+    assert "+    line_5 = " in cut
+    assert "line_6" not in cut
+    assert "    … 24 more lines: xladoctor fix runs/2026-01-05-train\n" in cut
     whole = terminal(made, WHOLE)
     assert "+    line_29 = " in whole
     assert "more lines:" not in whole
@@ -106,7 +106,7 @@ def test_a_fix_is_shown_once_for_those_without_a_patch() -> None:
 
 
 def test_the_next_command_tries_the_patch() -> None:
-    tried = ("to try the patch", "xladoctor fix runs/2026-01-05-train --verify")
+    tried = ("to try the patch on a copy", "xladoctor fix runs/2026-01-05-train --verify")
     assert next_command(diagnosis(patch())) == tried
     assert next_command(diagnosis(None)) == ("for an example of the fix", "xladoctor explain XD201")
 

@@ -37,7 +37,7 @@ from xladoctor.diagnosis.traits import traits
 from xladoctor.diagnosis.unexplained import explain
 from xladoctor.diagnosis.verdict import verdict
 from xladoctor.diagnosis.whatif import WhatIf
-from xladoctor.evidence.busy import waited_share
+from xladoctor.evidence.busy import busy_warning, waited_share
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.row import Row
 from xladoctor.frontends.vocabulary import vocabulary
@@ -263,6 +263,7 @@ def _basis(
                 failed,
                 few_recurring(judged.steps),
                 missing_processes(evidence.database),
+                "" if failed else busy_warning(evidence.database),
                 "" if failed else after_loop(time),
             )
             if text

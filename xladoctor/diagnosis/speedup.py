@@ -21,12 +21,25 @@ def speedup_of(basis: Basis) -> tuple[float | None, SavingBasis]:
         return None, "none"
     given = _estimates(savings)
     seconds = sum((s.remaining_s if given else s.seconds) or 0.0 for s in given or savings)
-    whole = time.loop_s if any(of_warmup(s) for s in savings) else time.steady_s
-    if whole == time.steady_s and steps and given and all(s.now_ms for s in given):
-        whole = max(s.now_ms or 0.0 for s in given) / 1e3 * steps
-        seconds = sum((s.remaining_s or 0.0) * _recurring(s, steps) for s in given)
-    left = max(whole - seconds, whole / _MOST)
+    whole = time.loop_s if any(_of_warmup(s) for s in savings) else time.steady_s
+    if steps and (times := step_times(basis)):
+        whole, left = times
+    else:
+        left = max(whole - seconds, whole / _MOST)
     return round(whole / left, 3), "estimate" if given else "bound"
+
+
+def step_times(basis: Basis) -> tuple[float, float] | None:
+    """Milliseconds of the average step after warm-up now, and once all findings are fixed; None if
+    findings do not have that, or save compiling in warm-up.
+    """
+    steps, savings = basis.steps.count if basis.steps else 0, _in_loop(basis)
+    given = _estimates(savings)
+    if not steps or not given or not all(s.now_ms for s in given) or any(map(_of_warmup, savings)):
+        return None
+    now_ms = max(s.now_ms or 0.0 for s in given)
+    seconds = sum((s.remaining_s or 0.0) * _recurring(s, steps) for s in given)
+    return now_ms, max(now_ms - seconds / steps * 1e3, now_ms / _MOST)
 
 
 def _in_loop(basis: Basis) -> list[Saving]:
@@ -50,7 +63,7 @@ def _recurring(saving: Saving, steps: int) -> float:
     return min(1.0, (saving.now_ms - saving.after_ms) / 1e3 * steps / saving.seconds)
 
 
-def of_warmup(saving: Saving) -> bool:
+def _of_warmup(saving: Saving) -> bool:
     """Whether it saves compiling in warm-up, and so more than what comes after that."""
     if any(claim.do == "constant_cost" for claim in saving.assumes):
         return True

@@ -9,7 +9,7 @@ from xladoctor.diagnosis.basis import Basis, worth_fixing
 from xladoctor.diagnosis.finding import Finding, Saving, SavingBasis
 from xladoctor.diagnosis.interface import TimeSpent, Verdict
 from xladoctor.diagnosis.rule import BoundBy, Rule
-from xladoctor.diagnosis.speedup import of_warmup, saved_s, speedup_of
+from xladoctor.diagnosis.speedup import saved_s, speedup_of, step_times
 from xladoctor.quantities import duration, percent
 
 #: Parts of the time -> what the loop is bound by, and what it does then, in words.
@@ -31,6 +31,7 @@ _AVOIDABLE = {"compilation", "host_sync", "input", "upload", "checkpoint", "trac
 _MUCH = 0.2  # share of the loop; more avoidable time is not "nothing to fix"
 _LITTLE = 0.02
 _MOSTLY = 0.5
+_NEARLY_ALL = 0.9  # of the loop, as a bound, says nothing
 _IDLE = 0.5  # share of the waits in which the device is idle, above which they are avoidable
 #: What can limit a step, in words.
 LIMITS = {
@@ -52,11 +53,8 @@ _NO_FIX = "no rule has a fix for it"
 _NONE_JUDGED = "no rule could be evaluated"
 _WITHIN = "nothing runs twice, and the evidence does not show what happens inside a run"
 _WARMING_UP = "; let it run longer"
-_MANY = 10
-_HUNDREDS = 100  # times as fast; more cannot be measured, as too little time is left
 _NO_GAIN = 1.02
 _ALIKE = 0.05  # times that differ by less are as good as equal
-_SLIGHTLY = 1.2  # times as fast; less is said as a percentage
 _NO_GAIN_OF = ", which would save next to nothing"
 
 
@@ -140,7 +138,11 @@ def _counted(findings: Sequence[Finding]) -> str:
 
 
 def _of_loop(saving: Saving, share: float) -> str:
-    return f"{'at most ' * (saving.basis == 'bound')}{percent(share)} of the loop"
+    if saving.basis != "bound":
+        return f"{percent(share)} of the loop"
+    if share >= _NEARLY_ALL and saving.seconds is not None:
+        return f"at most {duration(saving.seconds)}"
+    return f"at most {percent(share)} of the loop"
 
 
 def _nothing(basis: Basis, limit: _Limit) -> tuple[_Limit, str]:
@@ -260,8 +262,11 @@ def _by_time(basis: Basis) -> _Limit:
     if startup > max(share, _MUCH) and loop_s and largest != "unrecorded_s":
         of_loop = percent(spent[largest] / loop_s)
         text = f"{of_loop} of the loop's {duration(loop_s)} went to {doing}"
-    elif startup >= _MUCH:
-        text += f", {percent(startup)} to start-up"
+    else:
+        after = time.parts.after_s / time.whole_s
+        text += f", {percent(startup)} to start-up" * (startup >= _MUCH)
+        said = any("after the loop" in sentence for sentence in basis.first)
+        text += f", {percent(after)} to what came after the loop" * (after >= _MUCH and not said)
     busy = None if basis.once else basis.busy
     if busy is None or bound_by in ("device", "compilation"):
         return _Limit(bound_by, text, share)
@@ -320,18 +325,22 @@ def _gain(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
         return ""
     if speedup < _NO_GAIN:
         return f"{_NO_GAIN_OF}{_limited(basis.limit)}"
-    then = f", then limited by {LIMITS[basis.limit]}" if basis.limit else ""
-    loop_s = basis.time.loop_s or 0.0
-    saved = saved_s(basis)
+    loop_s, most = basis.time.loop_s or 0.0, "at most " * more
+    saved, step = saved_s(basis), step_times(basis)
     now, after = duration(loop_s), duration(max(0.0, loop_s - saved))
-    whole = any(of_warmup(saving) for saving in savings)
-    faster = _faster(speedup, more) + ("" if whole else " after warm-up")
-    if now == after:
-        return f" for a loop {faster}{then}"
-    text = f": the loop takes {'at most ' * more}{after} instead of {now}"
-    if abs(loop_s - saved - loop_s / speedup) > _ALIKE * loop_s / speedup:
-        text += f" ({faster})"
-    return f"{text}{then}"
+    if step is None and now == after:
+        return f", which saves {duration(saved)}"
+    if step and saved < _LITTLE * loop_s:
+        gained = f"in this short run that saves {duration(saved)}"
+        return f": a step after warm-up takes {most}{_instead(*step)}; {gained}"
+    text = f": the loop takes {most}{after} instead of {now}"
+    if step and abs(loop_s - saved - loop_s / speedup) > _ALIKE * loop_s / speedup:
+        text += f", a step after warm-up {most}{_instead(*step)}"
+    return text + ", most of it compiling" * (basis.limit == "compilation")
+
+
+def _instead(now_ms: float, after_ms: float) -> str:
+    return f"{duration(after_ms / 1e3)} instead of {duration(now_ms / 1e3)}"
 
 
 def _most(basis: Basis, worth: Sequence[Finding]) -> str:
@@ -353,15 +362,3 @@ def _most(basis: Basis, worth: Sequence[Finding]) -> str:
 def _limited(limit: str | None) -> str:
     """Why a fix saves nothing."""
     return f": steps are limited by {LIMITS[limit]}" if limit else ""
-
-
-def _faster(factor: float, more: bool) -> str:
-    if factor < _SLIGHTLY:
-        return f"{'at least ' if more else ''}{percent(factor - 1.0)} faster"
-    return f"{_times(factor)} as fast{' or more' if more else ''}"
-
-
-def _times(factor: float) -> str:
-    if factor > _HUNDREDS:
-        return f"over {_HUNDREDS} times"
-    return f"{factor:.0f} times" if factor >= _MANY else f"{float(f'{factor:.3g}'):g} times"

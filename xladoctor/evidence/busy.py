@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from xladoctor.evidence.database import Database
+from typing import TYPE_CHECKING
+
 from xladoctor.quantities import first_few
 
-_WORTH_SAYING = 0.1  # share of the steady loop
+if TYPE_CHECKING:
+    from xladoctor.evidence.database import Database  # which loads DuckDB
+
+#: How sentences about it begin.
+BUSY = "the machine was busy"
+_WORTH_SAYING, _MISLEADS = 0.1, 0.25  # shares of the steady loop
 _NAMED = 4  # processes that are named
 
 
@@ -25,8 +31,17 @@ def busy_notes(database: Database) -> tuple[str, ...]:
         return ()
     pids, share = [str(row["pid"]) for row in rows], max(row["share"] for row in rows)
     many = len(pids) > 1
-    return (
-        f"the machine was busy: process{'es' * many} {first_few(pids, _NAMED)} spent"
-        f" {'up to ' * many}{100 * share:.0f}% of {'their loops' if many else 'the loop'}"
-        " waiting for a processor",
-    )
+    processes = f"process{'es' * many} {first_few(pids, _NAMED)}"
+    part = f"{'up to ' * many}{100 * share:.0f}% of its loop{'s' * many}"
+    return (f"{BUSY}: the program ({processes}) waited for a processor for {part}",)
+
+
+def busy_warning(database: Database) -> str:
+    """A sentence, if so much of a loop was spent waiting for a processor that times mislead; else
+    empty.
+    """
+    share = waited_share(database)
+    if share < _MISLEADS:
+        return ""
+    waited = f"the program waited for a processor for {100 * share:.0f}% of its loop"
+    return f"{BUSY}, so times are too long: {waited}"

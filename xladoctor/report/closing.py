@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.evidence.busy import BUSY
 from xladoctor.foreign import quoted
 from xladoctor.report.interface import Style
 from xladoctor.report.next_command import next_command
@@ -39,9 +40,15 @@ def closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
     said = unjudged(skipped) if style.detail.verbose else unjudged_in_short(skipped)
     said += ignored_ones(diagnosis.ignored) if style.detail.ignored else []
     rows += [Hanging(styled(text, style, "dim")) for text in said]
-    rows += [Hanging(styled(f"note: {w}", style, "yellow")) for w in diagnosis.warnings]
+    rows += [Hanging(styled(f"note: {w}", style, "yellow")) for w in _notes(diagnosis, style)]
     rows += [Text(f"  {text}", overflow="fold") for text in _commands(diagnosis, raw, style)]
     return Group(*rows)
+
+
+def _notes(diagnosis: Diagnosis, style: Style) -> list[str]:
+    """The notes; on a screen without what the verdict says."""
+    said = is_brief(style) and BUSY in diagnosis.verdict.text.lower()
+    return [note for note in diagnosis.warnings if not (said and note.startswith(BUSY))]
 
 
 def _commands(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Iterator[str]:

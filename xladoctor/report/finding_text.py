@@ -52,10 +52,11 @@ def in_short(
     """
     rows: list[RenderableType] = []
     patch = finding.suggestion
+    lines = patches.beginning(patch, most) if patch else []
     shown = [each for each in finding.locations if each.role in _WHERE]
     for location in shown:
         place, *source = _location(location, style, diagnosis, whole=False)
-        hides = location is not shown[-1] or (patch and patches.has_line(patch, location))
+        hides = location is not shown[-1] or patches.has_line(lines, location)
         rows += [place] if hides else [place, *source]
     if not shown and (where := place_of(finding)):
         rows.append(_unplaced(where, finding, style))
@@ -63,7 +64,7 @@ def in_short(
     rows.append(labelled("why", why, style))
     if patch:
         rows.append(labelled("fix", _begins(patches.described(patch), style), style))
-        rows += patches.in_short(patch, diagnosis, style, most)
+        rows += patches.in_short(patch, lines, diagnosis, style)
     elif finding.fix:
         rows.append(labelled("fix", _begins(" ".join(finding.fix.split()), style), style))
     return rows

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import takewhile
+from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 from rich.console import RenderableType
@@ -51,35 +50,58 @@ def excerpt(
         yield styled(f"… {len(left)} more lines: {command}", style, "dim")
 
 
-def has_line(patch: Suggestion, location: Location) -> bool:
-    """Whether the patch's beginning shows a line."""
+def beginning(patch: Suggestion, most: int) -> list[str]:
+    """The changes of a patch in about so many lines: all if there is room, else the first."""
+    hunks = _hunks(patch)
+    whole = [line for hunk in hunks for line in hunk]
+    return whole if len(whole) <= most + _LEFT else hunks[0][:most]
+
+
+def has_line(lines: Sequence[str], location: Location) -> bool:
+    """Whether these lines of a diff have the line of a finding."""
     source = (location.source or "").strip()
-    return bool(source) and source in [line[1:].strip() for line in _beginning(patch)]
+    return bool(source) and source in [line[1:].strip() for line in lines]
 
 
 def in_short(
-    patch: Suggestion, diagnosis: Diagnosis, style: Style, most: int
+    patch: Suggestion, lines: Sequence[str], diagnosis: Diagnosis, style: Style
 ) -> Iterator[RenderableType]:
-    """At most so many lines of the first change of a patch, and how many more it has."""
-    lines = _beginning(patch)[:most]
+    """The lines that are shown of a patch, and how many more it has."""
     for line in lines:
         yield _cut_line(line, style)
-    changed = [line for line in patch.diff.splitlines()[_HEADER:] if line[:1] in "+-"]
-    if left := len(changed) - sum(line[:1] in ("+", "-") for line in lines):
+    if left := _changed(patch.diff.splitlines()[_HEADER:]) - _changed(lines):
         command = f"xladoctor fix {known_as(diagnosis.run.path)}"
         yield styled(f"… {counted(left, 'more line')}: {command}", style, "dim")
 
 
-def _beginning(patch: Suggestion) -> list[str]:
-    """The first changed lines of a diff, with a line before and after them."""
-    lines = patch.diff.rstrip().splitlines()[_HEADER:]
-    changed = [number for number, line in enumerate(lines) if line[:1] in ("+", "-")]
-    if not changed:
-        return []
-    begin = changed[0] - (lines[changed[0] - 1][:1] == " ")
-    hunk = [*takewhile(lambda line: not line.startswith("@@"), lines[begin:])]
-    end = max(number for number in changed if number < begin + len(hunk)) + 2 - begin
-    return hunk[:end]
+def _changed(lines: Sequence[str]) -> int:
+    return sum(line[:1] in ("+", "-") for line in lines)
+
+
+def _hunks(patch: Suggestion) -> list[list[str]]:
+    """The changed lines of each part of a diff, below where they are, with those around them that
+    are needed to find the place.
+    """
+    hunks: list[list[str]] = []
+    for line in patch.diff.rstrip().splitlines()[_HEADER:]:
+        if line.startswith("@@"):
+            hunks.append([line])
+        elif hunks:
+            hunks[-1].append(line)
+    around = (-1, 1) if len(hunks) == 1 else (-1,)
+    return [[hunk[0], *_trimmed(hunk[1:], around)] for hunk in hunks] or [[]]
+
+
+def _trimmed(hunk: list[str], around: Sequence[int]) -> list[str]:
+    """A part of a diff without context, except lines so far from a change; in one of several parts
+    that removes lines, these show where it is.
+    """
+    changed = {number for number, line in enumerate(hunk) if line[:1] in ("+", "-")}
+    kept = set(changed)
+    if len(around) > 1 or not any(line[:1] == "-" for line in hunk):
+        near = {number + by for number in changed for by in around}
+        kept |= {number for number, line in enumerate(hunk) if number in near and line.strip()}
+    return [line for number, line in enumerate(hunk) if number in kept]
 
 
 def _cut_line(line: str, style: Style) -> RenderableType:

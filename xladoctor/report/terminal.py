@@ -15,7 +15,7 @@ from rich.text import Text
 
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.interface import Diagnosis
-from xladoctor.quantities import first_few
+from xladoctor.quantities import counted, first_few
 from xladoctor.report import devices, gate, labels, pods, tpu_graphs
 from xladoctor.report.alike import Alike, alike
 from xladoctor.report.closing import closing, has_to_fix, is_brief
@@ -85,6 +85,8 @@ def _beginning(report: Report, style: Style) -> RenderableType:
 def _what_ran(diagnosis: Diagnosis, style: Style) -> str:
     """The command, on what, and how it ended; on a screen, a long command is cut."""
     command, *facts = program(diagnosis.run)
+    if is_brief(style) and diagnosis.steps:
+        facts.append(counted(diagnosis.steps.count, "step"))
     room = style.width - sum(len(fact) + 3 for fact in facts) - len("xladoctor  ")
     if is_brief(style) and len(command) > max(room, _LEAST_OF_COMMAND):
         command = command[: max(room, _LEAST_OF_COMMAND) - 1] + "…"

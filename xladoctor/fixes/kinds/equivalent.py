@@ -54,7 +54,7 @@ def fix(case: Case) -> Change:
             *_imports(source, call, "\n".join([*before, text]), f"{given}\n{cause['instead']}"),
         ),
         behaviour=cause.get("but") or "",
-        relies_on=(f"its arguments mean what they do in {template}",),
+        relies_on=(f"the call means {template}",),
     )
 
 

@@ -40,7 +40,7 @@ def fix(case: Case) -> Change:
         behaviour="fused operations may round differently",
         relies_on=(
             f"what {name} is given are arrays or numbers, in few shapes",
-            "arrays of the module that it reads are not changed in place",
+            "global arrays that it reads are never changed",
         ),
     )
 

@@ -57,7 +57,7 @@ def fix(case: Case) -> Change:
         behaviour="fused operations may round differently",
         relies_on=(
             f"{', '.join(arguments)} hold arrays",
-            "arrays of the module that it reads are not changed in place",
+            "global arrays that it reads are never changed",
         ),
     )
 
