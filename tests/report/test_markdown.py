@@ -122,6 +122,7 @@ def test_code_in_prose() -> None:
         ("put x[mask] = y (if step % 10 == 0:)", "put `x[mask] = y` (`if step % 10 == 0:`)"),
         ("pass dynamic=False, or use torch.where.", "pass `dynamic=False`, or use `torch.where`."),
         ("12 < 20 steps (3, of them 2) - 1 of 4", "12 \\< 20 steps (3, of them 2) - 1 of 4"),
+        ("at a/long_run.py:19, or train.py:2", "at `a/long_run.py:19`, or `train.py:2`"),
         ("it compares them with ==, and waits", "it compares them with ==, and waits"),
     ],
 )

@@ -33,7 +33,7 @@ def _code_in_prose() -> re.Pattern[str]:
     names = "torch|jax|jnp|np|nn|xm|xp|optax"
     item = rf"[\w.-]++{more}(?: [%*+-] [\w.-]++)?+"
     telling = (
-        rf"(?:{name}(?=[\[(]){more}|(?=[\w./=-]*_){name}{more}|[a-z]\w*=[\w'\".-]+"
+        rf"(?:{name}(?=[\[(]){more}|[\w./-]++(?<=\.py):\d+|(?=[\w./=-]*_){name}{more}|[a-z]\w*=[\w'\".-]+"
         rf"|(?:{names})\.[a-z]\w*{more}|\(-?\d+(?:, {item})++\))(?<![./=-])"
     )
     group = rf"[(\[](?:[^()\[\]]|{bracket}){{0,80}}+[)\]]{more}"
