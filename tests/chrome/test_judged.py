@@ -477,7 +477,8 @@ def test_waits_of_a_runtime_that_is_not_understood_are_not_judged(tmp_path: Path
     diagnosis = diagnose(load(tmp_path, trace), load_rules())
     assert diagnosis.findings == []
     assert diagnosis.verdict.text.endswith(
-        "; waits and launches are unknown: xladoctor does not understand the device's runtime (Intel XPU)."
+        "; waits and launches are unknown: xladoctor does not understand the device's runtime"
+        " (Intel XPU)."
     )
     reasons = {skipped.rule: skipped.reason for skipped in diagnosis.not_checked}
     for rule in ("XD201", "XD607", "XD609", "XD611"):

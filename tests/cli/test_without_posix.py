@@ -12,10 +12,7 @@ import pytest
 from tests.cli.command import ENVIRONMENT, ROOT
 from tests.report.captured import PATHS
 
-#: Of other tools, whose readers need a part of the capture that asks for os.sysconf.
-_OTHERS = {"graph_breaks", "launch_bound", "log", "metrics"}
-_LATER = pytest.mark.xfail(strict=True, reason="the capture asks for os.sysconf")
-SAMPLES = [pytest.param(n, marks=[_LATER] if n in _OTHERS else []) for n in sorted(PATHS)]
+SAMPLES = sorted(PATHS)
 
 
 def without_posix(*words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -73,7 +70,6 @@ def test_what_needs_posix_says_so(command: str) -> None:
     assert "analyze" in done.stderr
 
 
-@_LATER
 def test_lines_of_reports_may_end_as_on_windows(tmp_path: Path) -> None:
     texts = []
     for end in (b"\n", b"\r\n"):

@@ -17,7 +17,7 @@ from typing import Any
 #: to 5.7, for files of 6 to 72 MB. Of smaller files, what the program allocates and frees meanwhile
 #: hides the size.
 BYTES_OF_MEMORY = 4
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 #: Less than any process with a framework: its memory comes from another allocator.
 _ANOTHER_ALLOCATOR = 1 << 20
 
