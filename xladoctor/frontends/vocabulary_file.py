@@ -69,6 +69,7 @@ FrontendTrait = Literal[
     "breaks_graphs",
     "launches_operators",
     "reads_only_wait",
+    "reloads_on_host",
 ]
 SettingKind = Literal["place", "device"]
 #: What a value is read for: to show progress, to decide what to do next, for a check inside one of
@@ -163,8 +164,9 @@ class Vocabulary(BaseModel):
             until a barrier compiles and runs them; ``compiles_functions``: it compiles what a call
             of a function does; ``breaks_graphs``: a function may be split into several graphs;
             ``launches_operators``: it also runs operators one by one; ``reads_only_wait``: reading
-            a value launches nothing, as what it waits for was launched before. ``captured``: its
-            programs can be captured; this follows from the words (``install``).
+            a value launches nothing, as what it waits for was launched before;
+            ``reloads_on_host``: a later run can load what was compiled for the CPU. ``captured``:
+            its programs can be captured; this follows from the words (``install``).
         checkouts: folders of repositories that people run these packages from.
         own_files: regular expression for paths of files of these packages, wherever they are
             installed.

@@ -10,6 +10,8 @@ import html
 import re
 from collections.abc import Sequence
 
+from xladoctor.frontends.vocabulary import vocabularies
+
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&|~$!])")
 _START = re.compile(r"^(\d*)([-+=.)#])")  # of a list, a heading or the line under one
 _ESCAPED_START = r"\1\\\2"
@@ -22,6 +24,9 @@ _LINKED = re.compile(
 )
 _APART = "\u200b"  # foreign text, which is printable, has none
 
+#: As programs call modules of the packages, and of what they build on.
+_MODULES = {"jnp", "np", "nn", "xm", "xp", "optax"}
+
 
 def _code_in_prose() -> re.Pattern[str]:
     """Names with ``_``, calls, options, and what is assigned or computed from them, in a text
@@ -30,7 +35,8 @@ def _code_in_prose() -> re.Pattern[str]:
     bracket = r"(?:\(\0*\)|\[\0*\])"
     more = rf"(?:{bracket}|\.[a-z_]\w*)*+"
     name = r"(?:-{0,2}|\.)[a-z_]\w*+(?:[./=-]+\w+)*+"
-    names = "torch|jax|jnp|np|nn|xm|xp|optax"
+    packages = {name for each in vocabularies().values() for name in each.packages}
+    names = "|".join(sorted(packages | _MODULES))
     item = rf"[\w.-]++{more}(?: [%*+-] [\w.-]++)?+"
     telling = (
         rf"(?:{name}(?=[\[(]){more}|[\w./-]++(?<=\.py):\d+|(?=[\w./=-]*_){name}{more}|[a-z]\w*=[\w'\".-]+"
