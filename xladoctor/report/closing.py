@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.evidence.busy import BUSY
 from xladoctor.foreign import quoted
@@ -15,15 +16,25 @@ from xladoctor.report.next_command import next_command
 from xladoctor.report.text import Hanging, styled
 from xladoctor.report.words import ignored_ones, outcomes, unjudged, unjudged_in_short
 
+_LITTLE = 0.02  # share of the loop
+
 
 def is_brief(style: Style) -> bool:
     """Whether the report is one screen."""
     return style.detail.top is None and not style.detail.verbose
 
 
-def has_to_fix(diagnosis: Diagnosis) -> bool:
-    """Whether any finding is more than information."""
-    return any(finding.severity != "info" for finding in diagnosis.findings)
+def to_do_first(diagnosis: Diagnosis) -> Finding | None:
+    """The finding that a screen shows: the first to fix, else the one that saves most, if anything;
+    None if there is nothing to do.
+    """
+    findings = diagnosis.findings
+    if to_fix := [finding for finding in findings if finding.severity != "info"]:
+        return to_fix[0]
+    best = max(findings, key=lambda finding: finding.saving.seconds or 0.0, default=None)
+    whole = diagnosis.time.loop_s or diagnosis.time.whole_s
+    saves = best is not None and (best.saving.seconds or 0.0) > _LITTLE * whole
+    return best if saves else None
 
 
 def closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
@@ -35,7 +46,7 @@ def closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
     """
     rows: list[RenderableType] = [Text(outcomes(diagnosis), style="bold")]
     skipped = diagnosis.not_checked
-    if is_brief(style) and has_to_fix(diagnosis):
+    if is_brief(style) and to_do_first(diagnosis):
         skipped = [rule for rule in skipped if rule.failed]
     said = unjudged(skipped) if style.detail.verbose else unjudged_in_short(skipped)
     said += ignored_ones(diagnosis.ignored) if style.detail.ignored else []

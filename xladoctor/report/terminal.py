@@ -18,7 +18,7 @@ from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.quantities import counted, first_few
 from xladoctor.report import devices, gate, labels, pods, tpu_graphs
 from xladoctor.report.alike import Alike, alike
-from xladoctor.report.closing import closing, has_to_fix, is_brief
+from xladoctor.report.closing import closing, is_brief, to_do_first
 from xladoctor.report.finding_text import NARROW, explained, in_short, indented, labelled
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
@@ -123,7 +123,7 @@ def _evidence(diagnosis: Diagnosis, style: Style) -> Iterator[RenderableType]:
     """
     used = devices.describe(diagnosis.devices)
     if is_brief(style):
-        if has_to_fix(diagnosis):
+        if to_do_first(diagnosis):
             return
         rows = ["; ".join(steps_of(diagnosis.steps))] if diagnosis.steps else []
         rows += [unexplained_in_short(diagnosis.time)] if diagnosis.time.unexplained else []
@@ -153,18 +153,14 @@ def _findings(report: Report, style: Style) -> Iterator[RenderableType]:
         if left := len(groups) - len(in_full):
             yield Text(f"{left} more in full: --verbose", style="dim")
         return
-    to_fix = has_to_fix(report.diagnosis)
-    if outcome is None and groups and (len(groups) > 1 or not to_fix):
+    first = to_do_first(report.diagnosis)
+    if outcome is None and groups and (len(groups) > 1 or not first):
         yield listing(groups, style)
-        if to_fix:
-            yield _in_short(_to_do_first(groups), report, style, listed=len(groups))
+        if first:
+            chosen = next(group for group in groups if first in group.findings)
+            yield _in_short(chosen, report, style, listed=len(groups))
     else:
         yield from (_in_short(group, report, style) for group in groups)
-
-
-def _to_do_first(groups: Sequence[Alike]) -> Alike:
-    """What to do first: nothing that is only for information."""
-    return next(group for group in groups if group.first.severity != "info")
 
 
 def _in_short(group: Alike, report: Report, style: Style, *, listed: int = 0) -> RenderableType:
