@@ -24,8 +24,7 @@ def compare(
     """What changed from A to B.
 
     Args:
-        a: the run as it was.
-        b: the run as it is now.
+        a, b: the run as it was, and as it is now.
         rules: the rules that judged both.
         demand: what makes the comparison fail, and which differences to overlook.
     """
