@@ -55,7 +55,7 @@ def test_graph_breaks_show_in_a_profile_without_stacks(release: str) -> None:
     assert (finding.rule, finding.severity, finding.count) == ("XD314", "warning", 3)
     assert finding.locations == []
     assert "4 compiled parts (0/0 > 1/0 > 2/0 > 3/0)" in finding.message
-    assert "each called from one before it: 3 graph breaks, or fewer" in finding.message
+    assert "each called from an earlier one: 3 graph breaks, or fewer" in finding.message
     assert "TORCH_LOGS=graph_breaks" in finding.message
 
 
@@ -97,7 +97,7 @@ def test_a_function_that_is_called_in_a_row_may_be_a_loop_with_a_graph_break(rel
 
     assert steps(diagnosis) == (3, 0)
     (note,) = [note for note in diagnosis.warnings if "in a row" in note]
-    assert "is called 4 times in a row, 3 times: a part that is compiled by itself" in note
+    assert "is called 4 times in a row, 3 times: a separately compiled part" in note
     assert "TORCH_LOGS=graph_breaks shows which" in note
 
 

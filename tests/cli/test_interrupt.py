@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import ENVIRONMENT, READS
+from tests.cli.command import ENVIRONMENT, ROOT
 from xladoctor.cli import boundary
 
 #: Numbers of modules imported after `xladoctor` itself.
 FEW, STEP = (3, 200, 500), 23
+RUN = str(ROOT / "sample_traces" / "scalar_read")
 COMMANDS = {
-    "analyze": ["analyze", str(READS)],
-    "gate": ["gate", str(READS)],
+    "analyze": ["analyze", RUN],
+    "gate": ["gate", RUN],
     "run": ["run", "--output", "out", "train.py"],
 }
 

@@ -318,7 +318,7 @@ KINDS = {
     "attribute_as_tensor": Kind(_MODULE | _ATTRIBUTE, _BOTH, cause=cause(argument="self.n")),
     "extreme_on_device": Kind(_MODULE | _EXTREME, "torch"),
     "without_print": Kind(
-        _MODULE | _PRINTED, _BOTH, declared={"lines": "prints no more"}, needs={}
+        _MODULE | _PRINTED, _BOTH, declared={"lines": "no longer prints"}, needs={}
     ),
     "free_shapes": Kind(_MODULE | _FREE, "torch"),
     "masked_reduction": Kind(_MODULE | _MASKED),

@@ -317,9 +317,9 @@ def _of_loader(parts: Mapping[str, str]) -> dict[str, Any]:
     return {"loaders": [{"file": str(FILE), "line": line}]}
 
 
-_UNCHECKED = {"FloatingPointError": "no error is raised", "lines": "is not reported"}
+_UNCHECKED = dict.fromkeys(("FloatingPointError", "lines"), "report nothing and raise no error")
 _SHAPE = cause(kind="input_shape", to_shape="f32[3,5]", dimension=1)
-_LEFT_OUT = dict.fromkeys(("numbers", "lines", "parts", "ValueError"), "leaves out the samples")
+_LEFT_OUT = dict.fromkeys(("numbers", "lines", "parts", "ValueError"), "drops the samples")
 _DRAWN = {"numbers": "random numbers", "ahead": "make samples ahead"}
 KINDS = {
     "drop_last": Kind(_LOADED | _DROPPED, declared=_LEFT_OUT, cause=_of_loader, needs={}),

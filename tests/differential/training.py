@@ -331,7 +331,7 @@ KINDS = {
     "barrier_removed": Kind(_loop(**_REMOVED)),
     "optimizer_barrier": Kind(_loop(**_STEPPED)),
     "eager_mode_off": Kind(_loop(**_EAGER)),
-    "unchecked_norm": Kind(_loop(**_CLIPPED), declared={"RuntimeError": "no error is raised"}),
+    "unchecked_norm": Kind(_loop(**_CLIPPED), declared={"RuntimeError": "raises no error"}),
     "save_by_clock": Kind(_loop(**_SAVED), declared={"files": "is saved every"}),
     "optimizer_after_move": Kind(_loop(**_MOVED), declared={"numbers": "model is trained"}),
     "device_loader": Kind(_loop(**_LOADED)),

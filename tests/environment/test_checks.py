@@ -192,7 +192,7 @@ def test_devices_are_counted_by_kind() -> None:
     [
         ("No PjRtPlugin registered for: CUDA.", "CPU always works"),
         ("libtpu not found", "pip install 'torch_xla[tpu]'"),
-        ("The TPU is already in use by process with pid 12.", "another program holds the device"),
+        ("The TPU is already in use by process with pid 12.", "another program uses the device"),
         ("something new", "torch_xla.device()"),
     ],
 )

@@ -167,7 +167,7 @@ def test_in_a_healthy_pod_nothing_is_found(hosts: int, jitter: float, tmp_path: 
 def test_of_two_hosts_none_is_blamed(sickness: Sickness, tmp_path: Path) -> None:
     (finding,) = found(evidence_of(tmp_path, Pod(hosts=2, sickness=sickness)))
     assert finding.severity == "info"
-    assert "Two processes do not show which of them is as it should be." in finding.message
+    assert "From two processes one cannot tell which of them is normal." in finding.message
 
 
 @pytest.mark.thorough

@@ -220,8 +220,8 @@ def test_faults_of_packages_are_named_and_stop_nothing(
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("a: &a [x]\nb: *a\n", "2: not YAML: aliases are not for rules"),
-        ("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "2: not YAML: aliases"),
+        ("a: &a [x]\nb: *a\n", "2: not YAML: rules cannot use aliases"),
+        ("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "2: not YAML: rules cannot use aliases"),
         ("id: A\nwhy: a\nid: B\n", "3: id: is there twice"),
         ("example:\n  before: a\n  before: b\n", "3: before: is there twice"),
         ("id: " + "[" * 100_000, "1: not YAML: "),  # newer libyaml says it in its own words
