@@ -104,13 +104,25 @@ def test_where_something_is_to_be_fixed_the_report_keeps_to_it() -> None:
     usual = rendered(SICK, Style(80))
     assert [text for text in evidence if text in usual] == []
     assert "  in full: xladoctor analyze runs/2026-01-05-train -v\n" in usual
-    for findings in ([], [finding(severity="info")]):
+    little = finding(severity="info", saving=Saving(1e-6, None, None, "estimate"))
+    for findings in ([], [little]):
         nothing = rendered(replace(SICK, findings=findings), Style(80))
         short = ("median step", "time that no finding explains: ", "busy ", "not evaluated: ")
         assert [text for text in short if text not in nothing] == []
         assert "    fix  " not in nothing
     whole = rendered(replace(SICK, findings=[]), Style(80, detail=Detail(verbose=True)))
     assert [text for text in evidence if text not in whole and text != "not evaluated: "] == []
+
+
+def test_where_nothing_is_to_be_fixed_the_fix_that_saves_most_is_shown() -> None:
+    findings = [
+        finding(rule, severity="info", fix=f"Do {rule}.", saving=Saving(s, None, None, "bound"))
+        for rule, s in (("XD310", 0.5), ("XD504", 2.0))
+    ]
+    text = rendered(replace(SICK, findings=findings), Style(80))
+    assert "    fix  Do XD504.\n" in text
+    assert "Do XD310." not in text
+    assert "median step" not in text
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
