@@ -275,7 +275,7 @@ def test_a_step_that_takes_next_to_nothing_then() -> None:
     step = Saving(3.0, None, None, "estimate", now_ms=30.0, after_ms=0.1, remaining_s=2.99)
     text = judge(spent(barrier_s=6.0), [finding(saving=step)], steps=Steps(100, 3, None)).text
     assert text.endswith(
-        "takes 7.01 s instead of 10 s, a step after warm-up 200 µs instead of 30 ms."
+        "takes 7.01 s instead of 10 s, a step after warm-up 100 µs instead of 30 ms."
     )
 
 
@@ -295,8 +295,8 @@ def test_little_is_saved_of_a_short_run_and_more_of_a_long_one() -> None:
     step = Saving(0.1, None, None, "estimate", now_ms=10.0, after_ms=9.0, remaining_s=0.1)
     text = judge(time, [finding(saving=step)], steps=Steps(100, 3, None)).text
     assert text.endswith(
-        "fix 1 finding: a step after warm-up takes 9 ms instead of 10 ms;"
-        " in this short run that saves 100 ms."
+        "fix 1 finding for longer runs: a step after warm-up takes 9 ms instead of 10 ms,"
+        " which saves 100 ms of this one."
     )
 
 

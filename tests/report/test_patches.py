@@ -106,7 +106,7 @@ def test_a_fix_is_shown_once_for_those_without_a_patch() -> None:
 
 
 def test_the_next_command_tries_the_patch() -> None:
-    tried = ("to try the patch on a copy", "xladoctor fix runs/2026-01-05-train --verify")
+    tried = ("to try the patch on a copy", "xladoctor fix --verify runs/2026-01-05-train")
     assert next_command(diagnosis(patch())) == tried
     assert next_command(diagnosis(None)) == ("for an example of the fix", "xladoctor explain XD201")
 

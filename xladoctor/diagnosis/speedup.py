@@ -23,7 +23,7 @@ def speedup_of(basis: Basis) -> tuple[float | None, SavingBasis]:
     seconds = sum((s.remaining_s if given else s.seconds) or 0.0 for s in given or savings)
     whole = time.loop_s if any(_of_warmup(s) for s in savings) else time.steady_s
     if steps and (times := step_times(basis)):
-        whole, left = times
+        whole, left = times[0], max(times[1], times[0] / _MOST)
     else:
         left = max(whole - seconds, whole / _MOST)
     return round(whole / left, 3), "estimate" if given else "bound"
@@ -38,8 +38,10 @@ def step_times(basis: Basis) -> tuple[float, float] | None:
     if not steps or not given or not all(s.now_ms for s in given) or any(map(_of_warmup, savings)):
         return None
     now_ms = max(s.now_ms or 0.0 for s in given)
+    if len(given) == 1 and given[0].after_ms is not None:
+        return now_ms, given[0].after_ms
     seconds = sum((s.remaining_s or 0.0) * _recurring(s, steps) for s in given)
-    return now_ms, max(now_ms - seconds / steps * 1e3, now_ms / _MOST)
+    return now_ms, max(now_ms - seconds / steps * 1e3, 0.0)
 
 
 def _in_loop(basis: Basis) -> list[Saving]:

@@ -331,8 +331,8 @@ def _gain(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
     if step is None and now == after:
         return f", which saves {duration(saved)}"
     if step and saved < _LITTLE * loop_s:
-        gained = f"in this short run that saves {duration(saved)}"
-        return f": a step after warm-up takes {most}{_instead(*step)}; {gained}"
+        gained = f"which saves {duration(saved)} of this one"
+        return f" for longer runs: a step after warm-up takes {most}{_instead(*step)}, {gained}"
     text = f": the loop takes {most}{after} instead of {now}"
     if step and abs(loop_s - saved - loop_s / speedup) > _ALIKE * loop_s / speedup:
         text += f", a step after warm-up {most}{_instead(*step)}"

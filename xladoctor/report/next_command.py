@@ -47,7 +47,7 @@ def _next_of_ours(diagnosis: Diagnosis) -> tuple[str, str]:
     run = known_as(diagnosis.run.path)
     first = diagnosis.findings[0]
     if first.suggestion:
-        return "to try the patch on a copy", f"xladoctor fix {run} --verify"
+        return "to try the patch on a copy", f"xladoctor fix --verify {run}"
     if diagnosis.run.kind in _OURS and _is_mostly_compiling(diagnosis):
         return "for what was compiled", f"xladoctor compilations {run}"
     return "for an example of the fix", f"xladoctor explain {first.rule}"
