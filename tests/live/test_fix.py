@@ -116,7 +116,7 @@ def test_a_report_shows_the_patch_as_long_as_the_file_is_as_it_ran(project: Path
     shown = run(*analyze, cwd=project).stdout
     assert "fix  End each iteration of the loop in line" in shown
     assert "\n    +    torch_xla.sync()\n" in shown
-    assert "xladoctor fix out --verify" in shown
+    assert "xladoctor fix --verify out" in shown
     (project / "train.py").write_text(f"{PROGRAM}print('more')\n")
     changed = run(*analyze, cwd=project).stdout
     assert "+    torch_xla.sync()" not in changed
