@@ -78,7 +78,7 @@ site: $(VENV)/.docs $(VENV)/.test ## make a site of docs/ in site/, with a page 
 	zensical build --strict
 
 snapshots: $(VENV)/.test ## accept reports and screenshots as they are now: look at them
-	XLADOCTOR_UPDATE_SNAPSHOTS=1 python -m pytest -q tests/report tests/chrome tests/view/test_trace_viewer.py
+	XLADOCTOR_UPDATE_SNAPSHOTS=1 python -m pytest -q tests/report tests/chrome tests/tpu_check/test_command.py tests/view/test_trace_viewer.py
 
 samples: $(VENV)/.xla ## capture the sample traces anew
 	python sample_traces/capture.py
