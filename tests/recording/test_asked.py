@@ -12,6 +12,15 @@ from xladoctor.recording.bootstrap._xladoctor import asked
 from xladoctor.recording.interface import RunDirectory
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """That of the only process of a run, which runs."""
+    monkeypatch.setattr(asking, "is_running", lambda _: True)
+    made = tmp_path / "process-1"
+    made.mkdir()
+    return made
+
+
 def test_a_process_waits_for_the_answer_at_the_step_after_which_it_could_end(
     tmp_path: Path,
 ) -> None:
@@ -41,12 +50,9 @@ def test_a_program_whose_launcher_is_gone_goes_on(
 
 
 def test_the_only_process_so_far_of_a_job_ends_at_a_step_that_the_others_can_reach(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, folder: Path
 ) -> None:
-    folder = tmp_path / "process-1"
-    folder.mkdir()
     (folder / "process.json").write_text('{"world_size": 2}')
-    monkeypatch.setattr(asking, "is_running", lambda _: True)
     launcher = threading.Thread(target=asking.stop, args=[RunDirectory(tmp_path)])
 
     launcher.start()
@@ -64,12 +70,9 @@ def test_the_only_process_so_far_of_a_job_ends_at_a_step_that_the_others_can_rea
 
 
 def test_a_process_without_others_ends_at_its_next_step_or_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, folder: Path
 ) -> None:
-    folder = tmp_path / "process-1"
-    folder.mkdir()
     (folder / "process.json").write_text('{"world_size": null}')
-    monkeypatch.setattr(asking, "is_running", lambda _: True)
 
     asking.stop(RunDirectory(tmp_path))
     requests = asked.Requests(str(tmp_path), str(folder))

@@ -31,8 +31,8 @@ HOSTILE = "\x1b[2J | <b>@ada</b> `x` #1 [a](b) größe"
 
 def sick(a: Diagnosis, b: Diagnosis) -> Comparison:
     """Everything that a comparison can show at once."""
-    told_a = told([finding("XD203"), finding("XD301")])
-    a = replace(told_a, run=a.run, traits=a.traits, steps=Steps(43, 3, 10.0))
+    with_reads = told([finding("XD203"), finding("XD301")])
+    a = replace(with_reads, run=a.run, traits=a.traits, steps=Steps(43, 3, 10.0))
     findings = [
         *SICK.findings,
         finding(

@@ -9,6 +9,8 @@ from xladoctor.diagnosis.finding import Finding, Saving
 from xladoctor.diagnosis.interface import Steps, TimeSpent
 from xladoctor.diagnosis.rule import Rule
 
+#: Share of the loop; fixes that save less are not worth a word.
+LITTLE = 0.02
 _STEADY = 0.25  # the least share of the loop that its number of median steps makes up
 
 
@@ -77,12 +79,17 @@ class Basis:
         return self.steps.count * self.steps.median_ms / 1e3 >= _STEADY * whole
 
     def share_of_loop(self, saving: Saving) -> float:
-        """What a fix saves, as a share of the loop; 0 if unknown."""
-        if saving.outside_loop:
-            return 0.0
-        if not self.time.loop_s or saving.seconds is None:
-            return saving.share or 0.0
-        return min(1.0, saving.seconds / self.time.loop_s)
+        """As the function."""
+        return share_of_loop(saving, self.time)
+
+
+def share_of_loop(saving: Saving, time: TimeSpent) -> float:
+    """What a fix saves, as a share of the loop; 0 if unknown."""
+    if saving.outside_loop:
+        return 0.0
+    if not time.loop_s or saving.seconds is None:
+        return saving.share or 0.0
+    return min(1.0, saving.seconds / time.loop_s)
 
 
 def worth_fixing(findings: Sequence[Finding]) -> list[Finding]:

@@ -15,18 +15,16 @@ def speedup_of(basis: Basis) -> tuple[float | None, SavingBasis]:
     """How many times as fast the loop is once all findings are fixed, without compiling in warm-up:
     by its average step, if findings have that.
     """
-    time, steps = basis.time, basis.steps.count if basis.steps else None
-    savings = _in_loop(basis)
+    time, savings = basis.time, _in_loop(basis)
     if not time.loop_s or not savings:
         return None, "none"
     given = _estimates(savings)
-    seconds = sum((s.remaining_s if given else s.seconds) or 0.0 for s in given or savings)
-    whole = time.loop_s if any(_of_warmup(s) for s in savings) else time.steady_s
-    if steps and (times := step_times(basis)):
-        whole, left = times[0], max(times[1], times[0] / _MOST)
+    if times := step_times(basis):
+        whole, left = times
     else:
-        left = max(whole - seconds, whole / _MOST)
-    return round(whole / left, 3), "estimate" if given else "bound"
+        whole = time.loop_s if any(map(_of_warmup, savings)) else time.steady_s
+        left = whole - sum((s.remaining_s if given else s.seconds) or 0.0 for s in given or savings)
+    return round(whole / max(left, whole / _MOST), 3), "estimate" if given else "bound"
 
 
 def step_times(basis: Basis) -> tuple[float, float] | None:

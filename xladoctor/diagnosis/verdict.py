@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xladoctor.diagnosis.basis import Basis, worth_fixing
+from xladoctor.diagnosis.basis import LITTLE, Basis, worth_fixing
 from xladoctor.diagnosis.finding import Finding, Saving, SavingBasis
 from xladoctor.diagnosis.interface import TimeSpent, Verdict
 from xladoctor.diagnosis.rule import BoundBy, Rule
@@ -29,7 +29,6 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
 }
 _AVOIDABLE = {"compilation", "host_sync", "input", "upload", "checkpoint", "tracing", "dispatch"}
 _MUCH = 0.2  # share of the loop; more avoidable time is not "nothing to fix"
-_LITTLE = 0.02
 _MOSTLY = 0.5
 _NEARLY_ALL = 0.9  # of the loop, as a bound, says nothing
 _IDLE = 0.5  # share of the waits in which the device is idle, above which they are avoidable
@@ -127,7 +126,7 @@ def _more(basis: Basis, speedup: float | None) -> str:
     best = max(basis.of_this_run, key=lambda finding: finding.saving.seconds or 0.0)
     share, info = basis.share_of_loop(best.saving), best.severity == "info"
     included = not info and (speedup is None or share <= 1.0 - 1.0 / speedup)
-    if included or share < _LITTLE or not (info or best.saving.basis == "bound"):
+    if included or share < LITTLE or not (info or best.saving.basis == "bound"):
         return ""
     as_what = ", for information," if info else ""
     return f"; {best.rule}{as_what} may save more: {_of_loop(best.saving, share)}"
@@ -159,15 +158,15 @@ def _nothing(basis: Basis, limit: _Limit) -> tuple[_Limit, str]:
     elif lost and lost.share > saved:
         limit = lost
         todo = _spared_later(basis, lost) or "; ".join(
-            filter(None, (_NO_FIX * (saved < _LITTLE), _hottest(basis, lost)))
+            filter(None, (_NO_FIX * (saved < LITTLE), _hottest(basis, lost)))
         )
-        if best and saved >= _LITTLE:
+        if best and saved >= LITTLE:
             todo += f"{'; ' * bool(todo)}{_optional(best, saved)}"
-    elif best and saved >= _LITTLE:
+    elif best and saved >= LITTLE:
         todo = _optional(best, saved)
     else:
         todo = NOTHING
-    if basis.unjudged and saved < _LITTLE:
+    if basis.unjudged and saved < LITTLE:
         todo = basis.unjudged
     elif todo == NOTHING:
         todo = _as_far_as_known(basis) if limit.bound_by == "unknown" else todo + basis.so_far
@@ -330,7 +329,7 @@ def _gain(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
     now, after = duration(loop_s), duration(max(0.0, loop_s - saved))
     if step is None and now == after:
         return f", which saves {duration(saved)}"
-    if step and saved < _LITTLE * loop_s:
+    if step and saved < LITTLE * loop_s:
         gained = f"which saves {duration(saved)} of this one"
         return f" for longer runs: a step after warm-up takes {most}{_instead(*step)}, {gained}"
     text = f": the loop takes {most}{after} instead of {now}"
@@ -351,9 +350,9 @@ def _most(basis: Basis, worth: Sequence[Finding]) -> str:
     outside = max(
         (each.saving.share or 0.0 for each in worth if each.saving.outside_loop), default=0.0
     )
-    if outside >= max(share, _LITTLE):
+    if outside >= max(share, LITTLE):
         return f", which saves {percent(outside)} of the run" if len(worth) == 1 else ""
-    if best is None or share < _LITTLE:
+    if best is None or share < LITTLE:
         return ""
     which = "which" if len(worth) == 1 else f"of which {best.rule}"
     return f", {which} saves {_of_loop(best.saving, share)}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from xladoctor.diagnosis.basis import LITTLE, share_of_loop
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.evidence.busy import BUSY
@@ -15,8 +16,6 @@ from xladoctor.report.interface import Style
 from xladoctor.report.next_command import next_command
 from xladoctor.report.text import Hanging, styled
 from xladoctor.report.words import ignored_ones, outcomes, unjudged, unjudged_in_short
-
-_LITTLE = 0.02  # share of the loop
 
 
 def is_brief(style: Style) -> bool:
@@ -31,10 +30,9 @@ def to_do_first(diagnosis: Diagnosis) -> Finding | None:
     findings = diagnosis.findings
     if to_fix := [finding for finding in findings if finding.severity != "info"]:
         return to_fix[0]
-    best = max(findings, key=lambda finding: finding.saving.seconds or 0.0, default=None)
-    whole = diagnosis.time.loop_s or diagnosis.time.whole_s
-    saves = best is not None and (best.saving.seconds or 0.0) > _LITTLE * whole
-    return best if saves else None
+    shares = [share_of_loop(finding.saving, diagnosis.time) for finding in findings]
+    most = max(shares, default=0.0)
+    return findings[shares.index(most)] if most >= LITTLE else None
 
 
 def closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
