@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -16,13 +17,20 @@ from xladoctor.cli.configured import ConfigOptions, FailOnOption, configured
 from xladoctor.cli.destination import Destination, directory_of
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.judging import decided, delivered, policy_of
-from xladoctor.cli.output import AddIgnoresOption, QuietOption, ReportOptions, add_ignores, extras
+from xladoctor.cli.output import (
+    AddIgnoresOption,
+    QuietOption,
+    ReportOptions,
+    add_ignores,
+    extras,
+    temporary_folder,
+)
 from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.cli.request import ProgramOptions, after_dashes
 from xladoctor.cli.tpu_check import CompilingOptions, checked_on_tpus
 from xladoctor.foreign import clean, quoted
 from xladoctor.quantities import counted, duration
-from xladoctor.report.output import Output, deliver, emit
+from xladoctor.report.output import Output, deliver, emit, say
 from xladoctor.repository import from_here
 
 if TYPE_CHECKING:
@@ -188,6 +196,7 @@ def gate(
 
     outputs = report.outputs()
     with launcher.signals_kept():  # libraries start threads when they are imported
+        from xladoctor.gate.budgets import asks_for_second_start
         from xladoctor.gate.programs import programs
 
         configuration = judging.configured(config)
@@ -195,7 +204,8 @@ def gate(
     words, shown = arguments or [], replace(extras(outputs), patches=writing.suggests)
     runs: Iterable[Sequence[Examination]]
     if after_dashes(words) and words:
-        runs = _runs(words, command, configuration, quiet=quiet, shown=shown)
+        started = _second_starts if asks_for_second_start(configuration.settings.gate) else _runs
+        runs = started(words, command, configuration, quiet=quiet, shown=shown)
     else:
         command.refuse_without_command()
         runs = [[_of_directory(words, configuration, shown)]]
@@ -247,27 +257,14 @@ def _runs(
     shown: Extras,
 ) -> Iterator[list[Examination]]:
     """Run the command under capture, as often as asked; one that fails is not judged."""
-    from xladoctor import hang
-    from xladoctor.gate.interface import GateError
-    from xladoctor.recording import launcher, progress
-    from xladoctor.recording.bootstrap._xladoctor.options import Options
+    from xladoctor.recording import launcher
     from xladoctor.report.run_files import write_tpu_check
 
     selection = doctor.selection(configuration)
     on = command.tpu_check
     compiling = CompilingOptions(command.tpu_python).request(on) if on else None
     for output in command.outputs():
-        program = _with_python(tuple(words))
-        request = command.request(program, output.folder, Options(), own_command=True)
-        observer = output.observer(progress.observer(quiet), request)
-        outcome = launcher.run(request, observer, hang.end)
-        output.finish(directory_of(outcome), quiet=quiet or not outcome.status)
-        sys.stdout.flush()
-        if outcome.status or outcome.limit:
-            raise GateError(
-                f"{_ended(outcome)}: not judged{_where_it_stood(outcome)}",
-                f"to see what was captured: xladoctor analyze {_place(outcome.runs[0].path)}",
-            )
+        outcome = _run_once(words, command, output, quiet=quiet)
         with launcher.signals_kept():
             if compiling is not None:
                 for run in outcome.runs:
@@ -276,6 +273,74 @@ def _runs(
             examined = list(made)
             output.finish(directory_of(outcome), quiet=quiet)
         yield examined
+
+
+def _run_once(
+    words: Sequence[str], command: CommandOptions, output: Destination, *, quiet: bool
+) -> RunOutcome:
+    """Run the command. Raises GateError if it fails, or reaches a limit."""
+    from xladoctor import hang
+    from xladoctor.gate.interface import GateError
+    from xladoctor.recording import launcher, progress
+    from xladoctor.recording.bootstrap._xladoctor.options import Options
+
+    program = _with_python(tuple(words))
+    request = command.request(program, output.folder, Options(), own_command=True)
+    observer = output.observer(progress.observer(quiet), request)
+    outcome = launcher.run(request, observer, hang.end)
+    output.finish(directory_of(outcome), quiet=quiet or not outcome.status)
+    sys.stdout.flush()
+    if outcome.status or outcome.limit:
+        raise GateError(
+            f"{_ended(outcome)}: not judged{_where_it_stood(outcome)}",
+            f"to see what was captured: xladoctor analyze {_place(outcome.runs[0].path)}",
+        )
+    return outcome
+
+
+def _second_starts(
+    words: Sequence[str],
+    command: CommandOptions,
+    configuration: Configured,
+    *,
+    quiet: bool,
+    shown: Extras,
+) -> Iterator[list[Examination]]:
+    """As :func:`_runs`, after a run that fills a fresh cache on disk, in which every graph is kept,
+    however quickly it is compiled.
+    """
+    from xladoctor.frontends.vocabulary import vocabularies
+
+    with temporary_folder() as folder:
+        kept = {
+            name: value.replace("{folder}", folder)
+            for each in vocabularies().values()
+            for name, value in each.disk_cache.settings.items()
+        }
+        with _environment(kept):
+            say("the first start fills a fresh cache of compiled graphs; the second is judged")
+            filled = _run_once(words, command, Destination(None), quiet=quiet)
+            for examined in _runs(words, command, configuration, quiet=quiet, shown=shown):
+                for each in examined:
+                    if any(c.name == "cache_misses" and c.value for c in each.diagnosis.counts):
+                        first = _place(filled.runs[0].path)
+                        say(f"why: xladoctor cache {first} {quoted(each.diagnosis.run.path)}")
+                yield examined
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Environment variables for the programs that are started within the block."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _ended(outcome: RunOutcome) -> str:

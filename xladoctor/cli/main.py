@@ -13,6 +13,7 @@ import typer
 from xladoctor import __version__
 from xladoctor.cli import (
     analyze,
+    cache,
     capture,
     compare,
     compilations,
@@ -57,6 +58,7 @@ for _command in (
     compare.compare,
     capture.capture,
     compilations.compilations,
+    cache.cache,
     query.query,
     view.view,
     stacks.stacks,

@@ -23,7 +23,7 @@ from xladoctor.diagnosis.ranking import LEVELS, reaches
 JudgedBy = Literal["counts", "time"]
 _SLACK_OF_MEMORY = 0.05
 #: Counts of graphs, which do not depend on the number of steps.
-_OF_GRAPHS = ("peak_memory", "hbm_share", "padding_share", "graphs_too_large")
+_OF_GRAPHS = ("peak_memory", "hbm_share", "padding_share", "graphs_too_large", "cache_misses")
 _STATES: tuple[State, ...] = ("new", "worse", "fixed", "better", "unknown", "same")
 _TOWARD: dict[int, Literal["worse", "better", "same"]] = {1: "worse", -1: "better", 0: "same"}
 

@@ -116,6 +116,11 @@ class Budgets(BaseModel):
     max_compilations_after_warmup: Limit | None = Field(
         default=None, description="Compilations after the first three launches of their call site."
     )
+    max_compilations_second_start: Limit | None = Field(
+        default=None,
+        description="Graphs that a second start compiles although the first filled a cache on disk:"
+        " the gate runs the program once more, before the run that it judges.",
+    )
     max_host_syncs_per_step: Limit | None = Field(
         default=None, description="Reads of device values, per step."
     )

@@ -19,13 +19,16 @@ _COUNTED: dict[CountName, tuple[tuple[str, ...], Any]] = {
     "host_syncs_per_step": (("host_sync", "step"), sum),
     "fallbacks_per_step": (("counter", "step"), sum),
     "barriers_per_step": (("step",), sum),
+    "cache_misses": (("cache_lookup",), sum),
     "peak_memory": (("compilation",), max),
 }
+_CACHED = "SELECT 1 FROM cache_lookup WHERE folder IS NOT NULL LIMIT 1"
 _ABSENT = {
     "compilation": "no record of compilations (analysis log or step log)",
     "host_sync": "no record of reads",
     "step": "no steps",
     "counter": "no counters",
+    "cache_lookup": "no record of a cache of compiled graphs on disk",
 }
 
 
@@ -52,6 +55,8 @@ def _count(name: CountName, evidence: Evidence) -> Count:
     if not loops:
         if name == "peak_memory":
             return Count(name, None, f"{_log(evidence)} does not say how much memory graphs take")
+        if name == "cache_misses" and not evidence.database.rows(_CACHED):
+            return Count(name, None, "no folder was set for a cache of compiled graphs")
         return Count(name, 0.0)
     values = {loop: whole(row["value"] for row in rows) for loop, rows in loops.items()}
     most = max(values, key=lambda loop: values[loop])  # the first of equals

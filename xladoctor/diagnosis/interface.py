@@ -53,6 +53,7 @@ CountName = Literal[
     "fallbacks_per_step",
     "barriers_per_step",
     "step_ms",
+    "cache_misses",
     "peak_memory",
     "hbm_share",
     "padding_share",

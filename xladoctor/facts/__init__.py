@@ -18,8 +18,19 @@ from xladoctor.facts import (
     vocabulary,
 )
 from xladoctor.facts.table import Table, tables
-from xladoctor.recording.bootstrap._xladoctor import facts
+from xladoctor.recording.bootstrap._xladoctor import cache_facts, facts
 
 TABLES: dict[str, Table] = tables(
-    run, steps, compilations, calls, facts, timeline, activity, graphs, tpu, pod, vocabulary
+    run,
+    steps,
+    compilations,
+    calls,
+    facts,
+    cache_facts,
+    timeline,
+    activity,
+    graphs,
+    tpu,
+    pod,
+    vocabulary,
 )

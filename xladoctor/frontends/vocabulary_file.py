@@ -153,6 +153,36 @@ class ReadingLine(BaseModel):
     cure: str = ""
 
 
+class Advice(BaseModel):
+    """What something is, in a few words, and what to do about it, as a sentence."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    title: str
+    cure: str = ""
+
+
+class DiskCacheWords(BaseModel):
+    """A framework's cache of compiled code on disk.
+
+    Attributes:
+        parts: of its keys, as the framework names them; what to do where one differs.
+        options: of parts, where one has advice of its own.
+        computation: by what differs in the graph: a ``Kind`` of
+            :mod:`xladoctor.cache_keys.computation`.
+        reasons: why an entry was not kept, as in table ``cache_lookup``.
+        gone: what to do where an entry with the same key was not found.
+        settings: environment variables by which it keeps everything in ``{folder}``.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    parts: dict[str, Advice] = {}
+    options: dict[str, Advice] = {}
+    computation: dict[str, Advice] = {}
+    reasons: dict[str, Advice] = {}
+    gone: str = ""
+    settings: dict[str, str] = {}
+
+
 class Vocabulary(BaseModel):
     """The names of one frontend; a field is left out if the framework has nothing of the kind.
 
@@ -233,6 +263,7 @@ class Vocabulary(BaseModel):
             counts.
         preparation: regular expressions for part of the path of files that decode, resize, augment
             or tokenize: work for a loader's workers.
+        disk_cache: what its cache on disk is made of.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -271,6 +302,7 @@ class Vocabulary(BaseModel):
     replaced: dict[str, str] = {}
     reading_lines: tuple[ReadingLine, ...] = ()
     preparation: tuple[str, ...] = ()
+    disk_cache: DiskCacheWords = DiskCacheWords()
 
     @property
     def all_traits(self) -> frozenset[FrontendTrait]:

@@ -11,8 +11,10 @@ from xladoctor.gate.interface import BudgetOutcome
 from xladoctor.repository import matches
 
 _PREFIX = "max_"
+#: The budget for which the program is started twice.
+SECOND_START = "max_compilations_second_start"
 #: Budgets whose names are not those of their counts.
-_COUNTS = {"must_fit": "graphs_too_large"}
+_COUNTS = {"must_fit": "graphs_too_large", SECOND_START: "cache_misses"}
 _NOT_COMPILED = "no graph was compiled for a TPU (--tpu-check)"
 _LINES = 5  # lines named, those that contribute most
 _EXACT = 1e-9
@@ -25,6 +27,11 @@ def limits(gate: Gate, script: str) -> dict[str, float]:
         if matches(glob, script):
             limits.update(budgets.given())
     return limits
+
+
+def asks_for_second_start(gate: Gate) -> bool:
+    """Whether any program's budgets need a second start."""
+    return any(SECOND_START in each.given() for each in (gate.budgets, *gate.scripts.values()))
 
 
 def kept(diagnosis: Diagnosis, budgets: dict[str, float]) -> Iterator[BudgetOutcome]:

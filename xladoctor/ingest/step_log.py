@@ -28,13 +28,20 @@ from xladoctor.ingest.interface import Notes
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.run_records import DamagedRecord, step_line_decoder
 from xladoctor.ingest.step_period import barriers_a_step
-from xladoctor.recording.bootstrap._xladoctor import facts
+from xladoctor.recording.bootstrap._xladoctor import cache_facts, facts
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact
 
 STEP, TAIL, CUT = decoded(Step), decoded(Tail), decoded(CutStep)
 _ENDED_BY = {STEP: "barrier", TAIL: "end", CUT: "read"}
 #: Facts whose records are rows as they are, and what a step's line has a list of.
-_FACTS: tuple[type[Fact], ...] = (*facts_in(facts), HostSync, Upload, StateSave, DataWait)
+_FACTS: tuple[type[Fact], ...] = (
+    *facts_in(facts),
+    *facts_in(cache_facts),
+    HostSync,
+    Upload,
+    StateSave,
+    DataWait,
+)
 _TABLES = {decoded(fact): (table_name(fact), fact) for fact in _FACTS if fact.about.source}
 _OUTLIER = decoded(facts.Outlier)
 _OF_STEP = (

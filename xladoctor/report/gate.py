@@ -32,6 +32,7 @@ _SIMPLE = re.compile(r"[\w.,:/@%+-]+(?: [\w.,:/@%+=-]+)*")
 #: Counts of which there is a number, with their unit after the noun.
 _COUNTABLE = {
     "compilations_after_warmup",
+    "cache_misses",
     "graphs_too_large",
     "host_syncs_per_step",
     "fallbacks_per_step",

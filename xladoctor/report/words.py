@@ -49,6 +49,7 @@ COUNTS: dict[CountName, tuple[str, str]] = {
     "fallbacks_per_step": ("operators on the CPU", " a step"),
     "barriers_per_step": ("barriers", " a step"),
     "step_ms": ("median step", " ms"),
+    "cache_misses": ("graphs not found in the cache on disk", ""),
     "peak_memory": ("peak memory of a graph", ""),
     "hbm_share": ("peak of a TPU's memory", ""),
     "padding_share": ("padding on a TPU", ""),

@@ -1,6 +1,6 @@
 -- What adds to the counts that budgets limit, one row per line: compilations after warm-up; reads of
 -- device values (outside step closures), operators run on the CPU, and barriers, all three per
--- iteration; the bytes of a line's largest graph. `value` is the line's part; a count is the sum or,
+-- iteration; graphs that a cache on disk did not have; the bytes of a line's largest graph. `value` is the line's part; a count is the sum or,
 -- for memory, the maximum. Reads and barriers are those of a `thread`, each with its own loop; the
 -- others those of the process (0).
 -- * name: the count: compilations_after_warmup, host_syncs_per_step, …
@@ -67,6 +67,10 @@ SELECT 'barriers_per_step' AS name, s.process, s.thread, s.file, s.line, any_val
        sum(s.barriers)::BIGINT AS times, 'barrier' AS what
 FROM step s JOIN loop l USING (process, thread) LEFT JOIN step_period p USING (process, thread)
 WHERE NOT s.tail GROUP BY s.process, s.thread, s.file, s.line
+UNION ALL BY NAME
+SELECT 'cache_misses' AS name, process, 0 AS thread, file, line, any_value(function) AS function,
+       count(*)::DOUBLE AS value, count(*) AS times, string_agg(DISTINCT name, ', ' ORDER BY name) AS what
+FROM cache_lookup WHERE outcome <> 'hit' AND folder IS NOT NULL GROUP BY process, file, line
 UNION ALL BY NAME
 SELECT 'peak_memory' AS name, process, 0 AS thread, file, line, any_value(function) AS function,
        max(memory_bytes)::DOUBLE AS value, count(*) AS times, arg_max(cause, memory_bytes) AS what

@@ -58,6 +58,7 @@ class Adapter(Installer):
             ("launches", self._install_launches),
             ("compilations", self._compiling.install_compilations),
             ("keys", self._compiling.install_keys),
+            ("cache on disk", self._compiling.disk_cache.install),
             ("reads", self._reads.install_values),
             ("memory reads", self._reads.install_memory),
             ("callbacks", self._reads.install_callbacks),

@@ -12,7 +12,9 @@ from ..calls import Calls, Installer
 from ..disguise import hide_frames, origin, pass_on
 from ..step import ThreadState
 from .assignments import Assignments, Place
+from .computations import Computations
 from .constants import large_constants, size_of, text_of, variables
+from .disk_cache import DiskCache
 from .executable import Executable
 from .graphs import kept
 from .key_reader import KeyReader, is_operation
@@ -54,6 +56,7 @@ class Compiling(Installer):
         self._jax = module
         self._counters = counters
         self._modules = modules
+        self.disk_cache = DiskCache(calls, Computations(calls, modules))
         self._local = threading.local()
         self._keys = Keys()
         self._work = calls.sites.work
@@ -103,6 +106,7 @@ class Compiling(Installer):
                 return original(backend, module, *args, **kwargs)
             begin = _clock()
             self._calls.note(self._events.used)
+            self.disk_cache.begin()
             counters.begun += 1
             try:
                 executable = original(backend, module, *args, **kwargs)
@@ -133,6 +137,9 @@ class Compiling(Installer):
         launches = self._calls.sites.launches.get(site, 0)
         known = self._changed(miss, site)
         first = self._first.setdefault((site, known.get("function", details.name)), launches)
+        cached = self.disk_cache.finish(
+            state, lowered, details.name, self._recorder.compilations.count, site
+        )
         number = self._recorder.compilations.record(
             state,
             state.inside or "launch",
@@ -145,6 +152,7 @@ class Compiling(Installer):
                 **self._repeated(lowered, spent),
                 **self._captured(miss, spent),
                 "ordinal": launches - first,
+                "cached": cached,
             },
         )
         module = details.module

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..disguise import pass_on
 
-_MOST_ELEMENTS = 16  # of a constant that is kept as it is, as in the evidence
+MOST_ELEMENTS = 16  # of a constant that is kept as it is, as in the evidence
 
 
 class Kept(NamedTuple):
@@ -32,7 +32,7 @@ def kept(lowered: Any) -> Kept:
         lowered: a module of MLIR, which stays as it is.
     """
     module, lacking = lowered.operation, 0
-    if any(map(_is_large, _constants(module))):
+    if any(map(is_large, constants(module))):
         module = module.clone()
         lacking = _without_values(module)
     return Kept(
@@ -40,7 +40,8 @@ def kept(lowered: Any) -> Kept:
     )
 
 
-def _constants(operation: Any) -> list[Any]:
+def constants(operation: Any) -> list[Any]:
+    """The operations that make constants, in the order of the text."""
     from jaxlib.mlir import ir
 
     found: list[Any] = []
@@ -54,9 +55,9 @@ def _constants(operation: Any) -> list[Any]:
     return found
 
 
-def _is_large(constant: Any) -> bool:
+def is_large(constant: Any) -> bool:
     """Whether a constant has values of arrays, rather than some numbers or one repeated number."""
-    if math.prod(constant.results[0].type.shape) <= _MOST_ELEMENTS:
+    if math.prod(constant.results[0].type.shape) <= MOST_ELEMENTS:
         return False
     try:
         return not getattr(constant.attributes["value"], "is_splat", False)
@@ -72,7 +73,7 @@ def _without_values(module: Any) -> int:
     main = next(each for each in functions if _is_main(each))
     block, lacking = main.regions[0].blocks[0], 0
     with module.context, ir.Location.unknown():
-        for constant in filter(_is_large, _constants(module)):
+        for constant in filter(is_large, constants(module)):
             result = constant.results[0]
             if _is_main(_function_of(constant)):
                 result.replace_all_uses_with(block.add_argument(result.type, constant.location))

@@ -1,0 +1,83 @@
+"""``xladoctor cache``: why the cache of compiled graphs on disk missed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xladoctor.cli.groups import grouped
+from xladoctor.cli.output import (
+    ColorOption,
+    EvidenceArgument,
+    PlainFormat,
+    PlainOption,
+    load_evidence,
+)
+from xladoctor.report.output import Color, say, show
+
+if TYPE_CHECKING:
+    from xladoctor.cache_keys.compare import CacheComparison
+    from xladoctor.cache_keys.lookup import Start
+
+
+@grouped
+def cache(
+    *,
+    a: Annotated[str, EvidenceArgument],
+    b: Annotated[
+        str | None,
+        typer.Argument(metavar="[B]", help="A later run of the same program, or of another host."),
+    ] = None,
+    layout: PlainOption = PlainFormat.terminal,
+    limit: Annotated[
+        int, typer.Option(min=0, metavar="N", help="How many causes to show; 0 for all.")
+    ] = 10,
+    color: ColorOption = Color.auto,
+) -> None:
+    """Show why compiled programs were not found in the cache on disk.
+
+    Of two runs: what the second compiled that the first had compiled or loaded, and which part of
+    its key differs. Of one run: what it did not keep; of a job, each rank against the first. Exit
+    status: 0 nothing was compiled again, 1 something was, 2 a run cannot be read or has no record.
+    """
+    from xladoctor.report import cache as report
+
+    found, comparisons = _compared(_starts(a), None if b is None else _starts(b))
+    if layout is PlainFormat.json:
+        show(partial(report.render_json, report.record(found, comparisons)), color)
+    else:
+        show(partial(report.render, found, comparisons, limit), color)
+    raise typer.Exit(int(any(each.avoidable for each in comparisons)))
+
+
+def _starts(path: str) -> list[Start]:
+    from xladoctor.cache_keys.lookup import starts
+
+    evidence = load_evidence(path, None)
+    for note in evidence.notes:
+        say(f"note: {note}")
+    return starts(evidence)
+
+
+def _compared(
+    first: list[Start], second: list[Start] | None
+) -> tuple[list[Start], list[CacheComparison]]:
+    """The starts, named apart, and the comparisons of those that belong together."""
+    from xladoctor.cache_keys.compare import compare
+    from xladoctor.frontends.vocabulary import vocabulary
+
+    own = vocabulary(first[0].frontend).own_files
+    if second is None:
+        return first, [compare(first[0], each, own) for each in first[1:]]
+    if len(first) != len(second):
+        say(f"note: A has {len(first)} processes and B {len(second)}; the first are compared")
+    pairs = list(zip(_named("A", first), _named("B", second), strict=False))
+    return [each for pair in pairs for each in pair], [compare(*pair, own) for pair in pairs]
+
+
+def _named(run: str, starts: list[Start]) -> list[Start]:
+    several = len(starts) > 1
+    return [replace(each, label=f"{run} {each.label}" if several else run) for each in starts]

@@ -1,0 +1,335 @@
+"""JAX's compilation cache on disk: what was looked up, what its key was made of, what was kept.
+
+``jax._src.cache_key.get`` hashes eight parts, and names each once it is hashed; JAX itself logs
+hashes alone. Here the hash also remembers its parts. The cache is never read or written from here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from typing import Any, Callable
+
+from .. import clock
+from ..cache_facts import CacheKeyPart, CacheLookup
+from ..calls import Calls
+from ..disguise import hide_frames
+from ..step import ThreadState
+from .computations import Computations
+
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_COMPUTATION = "computation"
+_MOST_TEXT = 16_000  # bytes of a part of the key that are kept as text
+_DIGITS = 16  # of a digest: two parts in 2**64 are taken for equal
+
+_clock = clock.perf_counter_ns
+
+
+class _Hash:
+    """A SHA-256 hash that remembers the parts of what it was given."""
+
+    def __init__(self, *data: bytes) -> None:
+        self._whole = hashlib.sha256(*data)
+        self._new: list[bytes] = []
+        self.parts: dict[str, tuple[str, bytes]] = {}  # digest and content by name
+
+    def update(self, data: bytes) -> None:
+        self._whole.update(data)
+        self._new.append(data)
+
+    def close(self, name: str) -> None:
+        """End a part, unless it has ended before."""
+        content = b"\n".join(self._new)
+        self._new = []
+        self.parts.setdefault(name, (hashlib.sha256(content).hexdigest()[:_DIGITS], content))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)
+
+
+class _Hashlib:
+    """Stands for ``hashlib`` where JAX makes keys."""
+
+    def __init__(self, made: Callable[[_Hash], None]) -> None:
+        self._made = made
+
+    def sha256(self, *data: bytes) -> _Hash:
+        whole = _Hash(*data)
+        self._made(whole)
+        return whole
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(hashlib, name)
+
+
+class _Lookup:
+    """A graph on its way through the cache.
+
+    Attributes:
+        entry_bytes: the compressed executable; None unless it was made to be written.
+        stored: whether the cache was asked to keep it.
+        reason: why it was not kept; see :class:`..cache_facts.CacheLookup`.
+    """
+
+    def __init__(self, key: str, whole: _Hash | None, arguments: tuple[Any, ...]) -> None:
+        self.key = key
+        self.parts = {} if whole is None else whole.parts
+        self.devices, self.options = arguments[1:3]
+        self.hit = self.asked = self.stored = False
+        self.entry_bytes: int | None = None
+        self.read_ns = self.write_ns = 0
+        self.compile_ns: int | None = None
+        self.reason: str | None = None
+        self.detail: str | None = None
+
+
+class DiskCache:
+    """Logs each lookup as a fact.
+
+    A lookup begins with its key, is read, and if that finds nothing perhaps written; all by one
+    thread, within the call that compiles.
+    """
+
+    def __init__(self, calls: Calls, computations: Computations) -> None:
+        self._calls = calls
+        self._recorder = calls.recorder
+        self._computations = computations
+        self._local = threading.local()
+        self._digests: dict[str, str] = {}  # of the parts of the key of the lookup before
+        self._described = set[tuple[str, str]]()  # parts and digests whose text is logged
+        self._count = 0
+
+    def install(self) -> None:
+        """Wrap what makes keys, what reads entries, and what writes them."""
+        from jax._src import cache_key, compilation_cache, compiler, config, distributed, lru_cache
+
+        self._calls.hooks.attempt("frames in programs", self._leave_out_frames)
+
+        self._config, self._job = config, distributed
+        self._compilation_cache = compilation_cache
+        #: Options that are no part of a key.
+        self._left_out = set(cache_key.env_override_flags_to_exclude_from_cache_key)
+        hooks = self._calls.hooks
+        hooks.put(cache_key, "hashlib", _Hashlib(self._hash_made))
+        hooks.replace(cache_key, "_log_cache_key_hash", self._calls.before(_close_part))
+        hooks.replace(cache_key, "get", self._keyed)
+        hooks.replace(compilation_cache, "get_executable_and_time", self._reading)
+        hooks.replace(compiler, "_cache_write", self._writing)
+        hooks.replace(compilation_cache, "put_executable_and_time", self._storing)
+        hooks.replace(compilation_cache, "compress_executable", self._compressing)
+        hooks.replace(lru_cache.LRUCache, "put", self._calls.before(self._put))
+
+    def _leave_out_frames(self) -> None:
+        """Keep the wrappers' own frames out of the locations of operations: these are part of a
+        key where the program wants that, so that entries written without xladoctor are found.
+        """
+        from jax._src import source_info_util
+
+        source_info_util.register_exclusion(_OWN)
+
+        def undo() -> None:
+            source_info_util._exclude_paths.remove(_OWN)
+            source_info_util._exclude_path_regex.cache_clear()
+
+        self._calls.hooks.on_undo(undo)
+
+    def begin(self) -> None:
+        """A graph is about to be looked up, or compiled without a cache."""
+        self._local.lookup, self._local.keyed = None, {}
+
+    def _lookup(self) -> _Lookup | None:
+        return getattr(self._local, "lookup", None)
+
+    def _hash_made(self, whole: _Hash) -> None:
+        if getattr(self._local, "whole", whole) is None:
+            self._local.whole = whole  # later ones are made to be logged
+
+    def _keyed(self, original: Any) -> Any:
+        def get(*args: Any, **kwargs: Any) -> Any:
+            self._local.whole = None
+            try:
+                key = original(*args, **kwargs)
+            except BaseException as error:
+                hide_frames(error)
+                raise
+            if not self._recorder.off and len(args) > 2:
+                lookup = _Lookup(key, self._local.whole, args)
+                getattr(self._local, "keyed", {})[key] = self._local.lookup = lookup
+            return key
+
+        return get
+
+    def _reading(self, original: Any) -> Any:
+        def get_executable_and_time(key: str, *args: Any, **kwargs: Any) -> Any:
+            lookup = getattr(self._local, "keyed", {}).get(key)
+            if lookup is None:
+                return original(key, *args, **kwargs)
+            self._local.lookup, begin = lookup, _clock()
+            try:
+                found = original(key, *args, **kwargs)
+                lookup.hit = found[0] is not None
+            except BaseException as error:
+                lookup.detail = f"{type(error).__name__}: {error}"
+                hide_frames(error)
+                raise
+            finally:
+                lookup.read_ns = _clock() - begin
+            return found
+
+        return get_executable_and_time
+
+    def _writing(self, original: Any) -> Any:
+        def _cache_write(key: str, compile_s: float, *args: Any, **kwargs: Any) -> Any:
+            begin = _clock()
+            try:
+                original(key, compile_s, *args, **kwargs)
+            except BaseException as error:
+                hide_frames(error)
+                raise
+            lookup = self._lookup()
+            if lookup is not None:
+                callbacks = kwargs.get("host_callbacks", args[3] if len(args) > 3 else ())
+                lookup.asked, lookup.write_ns = True, _clock() - begin
+                lookup.compile_ns = int(compile_s * 1e9)
+                self._calls.note(self._explain, lookup, compile_s, bool(callbacks))
+
+        return _cache_write
+
+    def _storing(self, original: Any) -> Any:
+        def put_executable_and_time(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return original(*args, **kwargs)
+            except BaseException as error:
+                lookup = self._lookup()
+                if lookup is not None:
+                    lookup.reason = "error"
+                    lookup.detail = f"{type(error).__name__}: {error}"
+                hide_frames(error)
+                raise
+
+        return put_executable_and_time
+
+    def _compressing(self, original: Any) -> Any:
+        def compress_executable(*args: Any, **kwargs: Any) -> Any:
+            packed = original(*args, **kwargs)
+            lookup = self._lookup()
+            if lookup is not None:
+                lookup.entry_bytes = len(packed)
+            return packed
+
+        return compress_executable
+
+    def _put(self, cache: Any, *entry: Any, **named: Any) -> None:
+        """The cache is asked to keep an entry: it refuses one that is larger than all of it."""
+        lookup = self._lookup()
+        if lookup is None:
+            return
+        lookup.stored = True
+        limit = cache.max_size if getattr(cache, "eviction_enabled", False) else None
+        if limit is not None and (lookup.entry_bytes or 0) > limit:
+            lookup.reason, lookup.detail = "large", str(limit)
+
+    def _explain(self, lookup: _Lookup, compile_s: float, callbacks: bool) -> None:
+        """Find out why an executable was not kept, in the order in which JAX asks."""
+        config = self._config
+        shortest = config.persistent_cache_min_compile_time_secs.value
+        smallest = config.persistent_cache_min_entry_size_bytes.value
+        if lookup.reason or lookup.stored:
+            return
+        if lookup.entry_bytes is not None:
+            lookup.reason, lookup.detail = "small", str(smallest)
+        elif self._job.global_state.process_id != 0:
+            lookup.reason = "process"
+        elif callbacks:
+            lookup.reason = "callbacks"
+        elif not config.compilation_cache_dir.value:
+            lookup.reason = "folder"
+        elif compile_s < shortest:
+            lookup.reason, lookup.detail = "short", str(shortest)
+        else:
+            lookup.reason = "unsupported"
+
+    def finish(
+        self, state: ThreadState, lowered: Any, name: str, compilation: int, site: int | None
+    ) -> bool | None:
+        """Log the lookup of a graph that has been compiled, or loaded.
+
+        Returns whether it was loaded; None if it was not looked up in any folder.
+        """
+        lookup = self._lookup()
+        if lookup is None:
+            return None
+        self.begin()
+        number, self._count = self._count, self._count + 1
+        if not lookup.hit and not lookup.asked:
+            lookup.reason = "shared"
+        for part, (digest, content) in lookup.parts.items():
+            if part != _COMPUTATION and self._digests.get(part) != digest:
+                self._digests[part] = digest
+                new = (part, digest) not in self._described
+                self._described.add((part, digest))
+                text = self._text(part, content, lookup) if new else None
+                fact = CacheKeyPart(lookup=number, part=part, digest=digest, text=text)
+                self._recorder.log_fact(fact)
+        self._recorder.log_fact(
+            CacheLookup(
+                thread=state.id,
+                step=state.index,
+                number=number,
+                compilation=compilation,
+                name=name,
+                key=lookup.key,
+                computation=lookup.parts.get(_COMPUTATION, ("",))[0],
+                outcome="hit" if lookup.hit else "not kept" if lookup.reason else "kept",
+                reason=lookup.reason,
+                detail=lookup.detail,
+                folder=self._config.compilation_cache_dir.value,
+                read_ns=lookup.read_ns,
+                write_ns=lookup.write_ns,
+                bytes=lookup.entry_bytes,
+                compile_ns=lookup.compile_ns,
+                site=site,
+                **self._computations.keep(lowered),
+            )
+        )
+        return lookup.hit if self._config.compilation_cache_dir.value else None
+
+    def _text(self, part: str, content: bytes, lookup: _Lookup) -> str | None:
+        """What a part of the key was made of, readable; None if it is not."""
+        if part == "compile_options":
+            found = self._calls.hooks.examine("compile options", _options_text, lookup.options)
+            lines = [] if found is None else found
+            return "\n".join(line for line in lines if line.split(":")[0] not in self._left_out)
+        if part == "accelerator_config":
+            kinds = [str(device.device_kind) for device in lookup.devices.flat]
+            return "\n".join(f"{kinds.count(kind)} x {kind}" for kind in dict.fromkeys(kinds))
+        try:
+            return content.decode() if len(content) <= _MOST_TEXT else None
+        except UnicodeDecodeError:
+            return None
+
+
+def _close_part(whole: Any, name: str, *_: Any) -> None:
+    if isinstance(whole, _Hash):
+        whole.close(name)
+
+
+def _options_text(options: Any) -> list[str]:
+    """The compile options, one ``name: value`` a line."""
+    build = options.executable_build_options
+    debug = str(build.debug_options).splitlines()
+    lines = [*_attributes(options), *_attributes(build)]
+    return lines + [line for line in debug if ": " in line]
+
+
+def _attributes(options: Any) -> list[str]:
+    """The plain attributes of an object of the extension module."""
+    names = [name for name in dir(options) if name[0] != "_"]
+    values = [(name, getattr(options, name)) for name in names]
+    nested = ("debug_options", "executable_build_options")
+    return [
+        f"{name}: {value}"[:_MOST_TEXT]
+        for name, value in values
+        if name not in nested and not callable(value)
+    ]
