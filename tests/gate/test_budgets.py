@@ -15,6 +15,10 @@ from xladoctor.gate.interface import BudgetOutcome, GateOutcome
 from xladoctor.gate.judge import judge
 from xladoctor.repository import matches
 
+OF_OTHER_NAMES = {
+    "graphs_too_large": {"must_fit": True},
+    "cache_misses": {"max_compilations_second_start": 1},
+}
 LINES = [Consumer(location(line=line), 0.1, 4, "item") for line in range(1, 8)]
 
 
@@ -108,7 +112,7 @@ def test_budget_that_is_kept_by_the_part_that_is_known_is_unknown() -> None:
 @pytest.mark.parametrize("name", [count.name for count in counted()])
 def test_every_count_has_a_budget(name: str) -> None:
     diagnosed = diagnosis(counts=counted(**{name: 2.0}))
-    budget = {"must_fit": True} if name == "graphs_too_large" else {f"max_{name}": 1}
+    budget = OF_OTHER_NAMES.get(name) or {f"max_{name}": 1}
     outcome = judge(diagnosed, terms(configuration({"budgets": budget})))
     assert [(budget.count, budget.state) for budget in outcome.budgets] == [(name, "over")]
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 #: The part of a key that is the graph itself.
 COMPUTATION = "computation"
 
-#: Why a graph was compiled again: a part of its key differs; the entry was not kept, or is in
-#: another folder, or gone; or the first start had no such function.
-Why = Literal["key", "not kept", "folder", "gone", "new"]
+#: Why a graph was compiled again: a part of its key differs; the entry was not kept, is in another
+#: folder, cannot be read, or is gone; or the first start had no such function.
+Why = Literal["key", "not kept", "folder", "damaged", "gone", "new"]
 _FLAG = re.compile(r"(--[^=\s]+)(?:=(.*))?")
 _FIELD = re.compile(r"([\w.]+): (.*)")
 
@@ -136,7 +136,7 @@ def _same_key(lookup: Lookup, earlier: Lookup) -> Miss:
     if earlier.folder != lookup.folder:
         change = Change("folder", None, earlier.folder, lookup.folder)
         return Miss(lookup, "folder", earlier, (change,))
-    return Miss(lookup, "gone", earlier)
+    return Miss(lookup, "damaged" if lookup.reason == "damaged" else "gone", earlier)
 
 
 def _differing(was: Lookup, now: Lookup) -> list[str]:

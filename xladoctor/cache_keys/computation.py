@@ -90,10 +90,20 @@ class Computation:
         if index >= len(self._lines):
             return ()
         taker = self._taker(index) if _CONSTANT in self.operations[index] else None
-        for line in self._lines[index if taker is None else taker :]:
-            if found := _AT_END.search(line):
-                return tuple(self._resolved(found[1]))
-        return ()
+        found = self._location(index if taker is None else taker)
+        return tuple(self._resolved(found)) if found else ()
+
+    def _location(self, index: int) -> str | None:
+        """The location of an operation, which one with a body has behind its last bracket."""
+        line = self._lines[index]
+        if found := _AT_END.search(line):
+            return found[1]
+        if not line.endswith("{"):
+            return None
+        closing = line[: len(line) - len(line.lstrip())] + "}"
+        ends = (each for each in self._lines[index + 1 :] if each.startswith(closing))
+        found = _AT_END.search(next(ends, ""))
+        return found[1] if found else None
 
     def _taker(self, index: int) -> int | None:
         """The first operation that takes the result of another; what only shapes it is passed."""
@@ -132,7 +142,7 @@ def first_difference(was: Computation, now: Computation) -> Difference:
     added, removed = _surplus(now, was), _surplus(was, now)
     if added or removed:
         return _different(was, now, added, removed)
-    for index, (old, new) in enumerate(zip(was.operations, now.operations, strict=True)):
+    for index, (old, new) in enumerate(zip(was.operations, now.operations, strict=False)):
         if old != new:
             return Difference("order", operation_of(new), old, new, now.places(index))
     named = zip_longest(was.all_places(), now.all_places(), fillvalue=("", 0))

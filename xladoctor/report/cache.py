@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 _LONGEST = 160  # letters of a value
 _CONSTANT = re.compile(r"^%\w+ = stablehlo\.constant (?:dense<(.*)>)(?= : )")
+#: What no part of a key says.
 _WHY: dict[Why, str] = {
-    "key": "its key differs",
     "not kept": "{before} compiled it, and did not keep it",
-    "folder": "{before} kept it in another folder",
+    "damaged": "{before} had kept it, and the entry cannot be read",
     "gone": "{before} had kept it, and the entry was not there",
     "new": "{before} compiled no such function",
 }
@@ -102,15 +102,14 @@ def _explained(miss: Miss, comparison: CacheComparison) -> Iterator[tuple[str, s
     """Names and texts: why, the values, the cure."""
     words = vocabulary(comparison.after.frontend).disk_cache
     before = comparison.before.label
-    why, cure = _WHY[miss.why].format(before=before), ""
+    why, cure = _WHY.get(miss.why, "").format(before=before), ""
     if miss.why == "not kept" and miss.earlier is not None:
         advice = words.reasons.get(miss.earlier.reason or "")
         why += f": {_reason(miss.earlier, words)}"
         cure = advice.cure if advice else ""
     elif miss.why == "gone":
-        why += f": {miss.lookup.detail}" if miss.lookup.detail else ""
         cure = words.gone
-    if miss.why != "key":
+    if why:
         yield "why", why
     for change in miss.changes:
         yield from _changed(change, comparison, words)

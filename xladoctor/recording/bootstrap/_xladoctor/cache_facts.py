@@ -26,7 +26,8 @@ class CacheLookup(
     reason: Annotated[
         str | None,
         "why not kept: folder (none is set), short (quickly compiled), small, large, callbacks (it"
-        " calls the host), process (another one writes), shared (another one compiled it), error",
+        " calls the host), process (another one writes), shared (another one compiled it), damaged"
+        " (an entry that cannot be read stays), unsupported, error",
     ] = None
     detail: Annotated[str | None, "the limit that it did not meet, or the error"] = None
     folder: Annotated[str | None, "the cache's folder"] = None

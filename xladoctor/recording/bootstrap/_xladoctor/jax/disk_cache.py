@@ -21,6 +21,7 @@ from .computations import Computations
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _COMPUTATION = "computation"
 _MOST_TEXT = 16_000  # bytes of a part of the key that are kept as text
+_MOST_ERROR = 300
 _DIGITS = 16  # of a digest: two parts in 2**64 are taken for equal
 
 _clock = clock.perf_counter_ns
@@ -170,7 +171,8 @@ class DiskCache:
                 found = original(key, *args, **kwargs)
                 lookup.hit = found[0] is not None
             except BaseException as error:
-                lookup.detail = f"{type(error).__name__}: {error}"
+                lookup.reason = "error" if isinstance(error, OSError) else "damaged"
+                lookup.detail = _text_of(error)
                 hide_frames(error)
                 raise
             finally:
@@ -203,8 +205,7 @@ class DiskCache:
             except BaseException as error:
                 lookup = self._lookup()
                 if lookup is not None:
-                    lookup.reason = "error"
-                    lookup.detail = f"{type(error).__name__}: {error}"
+                    lookup.reason, lookup.detail = "error", _text_of(error)
                 hide_frames(error)
                 raise
 
@@ -313,6 +314,10 @@ class DiskCache:
 def _close_part(whole: Any, name: str, *_: Any) -> None:
     if isinstance(whole, _Hash):
         whole.close(name)
+
+
+def _text_of(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:_MOST_ERROR]
 
 
 def _options_text(options: Any) -> list[str]:
