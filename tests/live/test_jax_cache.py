@@ -91,7 +91,13 @@ def test_a_second_start_finds_everything(first: Path, tmp_path: Path) -> None:
     [
         ({"OFFSET": "4"}, "constant", "dense<3.0", "dense<4.0", "outputs = outputs + offset"),
         ({"SIZE": "32"}, "argument", "tensor<16x16xf32>", "tensor<32x32xf32>", None),
-        ({"NAMES": "cos,sin"}, "order", "stablehlo.sine", "stablehlo.cosine", "outputs = getattr(jnp"),
+        (
+            {"NAMES": "cos,sin"},
+            "order",
+            "stablehlo.sine",
+            "stablehlo.cosine",
+            "outputs = getattr(jnp",
+        ),
         ({"NAMES": "sin,exp"}, "operation", "", "stablehlo.exponential", "outputs = getattr(jnp"),
     ],
 )
@@ -221,7 +227,7 @@ def test_the_gate_starts_a_program_twice(tmp_path: Path) -> None:
     done = python("-m", "xladoctor", *asked, "python", unstable, cwd=tmp_path)
     assert done.status == 1, done.stdout + done.stderr
     assert "graphs not found in the cache on" in done.stdout
-    assert "why: xladoctor cache " in done.stderr
+    assert "why graphs were compiled again: xladoctor cache " in done.stderr
 
     healed = write(tmp_path, "healed.py", stable.replace("os.getpid() % 4093", '"3"'))
     done = python("-m", "xladoctor", *asked, "python", healed, cwd=tmp_path)

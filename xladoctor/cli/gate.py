@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -17,20 +16,13 @@ from xladoctor.cli.configured import ConfigOptions, FailOnOption, configured
 from xladoctor.cli.destination import Destination, directory_of
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.judging import decided, delivered, policy_of
-from xladoctor.cli.output import (
-    AddIgnoresOption,
-    QuietOption,
-    ReportOptions,
-    add_ignores,
-    extras,
-    temporary_folder,
-)
+from xladoctor.cli.output import AddIgnoresOption, QuietOption, ReportOptions, add_ignores, extras
 from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.cli.request import ProgramOptions, after_dashes
 from xladoctor.cli.tpu_check import CompilingOptions, checked_on_tpus
 from xladoctor.foreign import clean, quoted
 from xladoctor.quantities import counted, duration
-from xladoctor.report.output import Output, deliver, emit, say
+from xladoctor.report.output import Output, deliver, emit
 from xladoctor.repository import from_here
 
 if TYPE_CHECKING:
@@ -196,7 +188,6 @@ def gate(
 
     outputs = report.outputs()
     with launcher.signals_kept():  # libraries start threads when they are imported
-        from xladoctor.gate.budgets import asks_for_second_start
         from xladoctor.gate.programs import programs
 
         configuration = judging.configured(config)
@@ -204,8 +195,7 @@ def gate(
     words, shown = arguments or [], replace(extras(outputs), patches=writing.suggests)
     runs: Iterable[Sequence[Examination]]
     if after_dashes(words) and words:
-        started = _second_starts if asks_for_second_start(configuration.settings.gate) else _runs
-        runs = started(words, command, configuration, quiet=quiet, shown=shown)
+        runs = _started(words, command, configuration, quiet=quiet, shown=shown)
     else:
         command.refuse_without_command()
         runs = [[_of_directory(words, configuration, shown)]]
@@ -246,6 +236,28 @@ def _named(baseline: str | None, *, new: bool) -> Path | None:
     if baseline and not new and not Path(baseline).exists():
         raise GateError(f"{baseline}: no such baseline", "create it with --update-baseline")
     return Path(baseline) if baseline else None
+
+
+def _started(
+    words: Sequence[str],
+    command: CommandOptions,
+    configuration: Configured,
+    *,
+    quiet: bool,
+    shown: Extras,
+) -> Iterator[list[Examination]]:
+    """The runs to judge: those of second starts, if a budget is about them."""
+    from xladoctor.cli.second_start import fresh_cache, say_why
+    from xladoctor.gate.budgets import asks_for_second_start
+
+    if not asks_for_second_start(configuration.settings.gate):
+        yield from _runs(words, command, configuration, quiet=quiet, shown=shown)
+        return
+    with fresh_cache():
+        filled = _run_once(words, command, Destination(None), quiet=quiet)
+        for examined in _runs(words, command, configuration, quiet=quiet, shown=shown):
+            say_why(filled, examined)
+            yield examined
 
 
 def _runs(
@@ -296,51 +308,6 @@ def _run_once(
             f"to see what was captured: xladoctor analyze {_place(outcome.runs[0].path)}",
         )
     return outcome
-
-
-def _second_starts(
-    words: Sequence[str],
-    command: CommandOptions,
-    configuration: Configured,
-    *,
-    quiet: bool,
-    shown: Extras,
-) -> Iterator[list[Examination]]:
-    """As :func:`_runs`, after a run that fills a fresh cache on disk, in which every graph is kept,
-    however quickly it is compiled.
-    """
-    from xladoctor.frontends.vocabulary import vocabularies
-
-    with temporary_folder() as folder:
-        kept = {
-            name: value.replace("{folder}", folder)
-            for each in vocabularies().values()
-            for name, value in each.disk_cache.settings.items()
-        }
-        with _environment(kept):
-            say("the first start fills a fresh cache of compiled graphs; the second is judged")
-            filled = _run_once(words, command, Destination(None), quiet=quiet)
-            for examined in _runs(words, command, configuration, quiet=quiet, shown=shown):
-                for each in examined:
-                    if any(c.name == "cache_misses" and c.value for c in each.diagnosis.counts):
-                        first = _place(filled.runs[0].path)
-                        say(f"why: xladoctor cache {first} {quoted(each.diagnosis.run.path)}")
-                yield examined
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables for the programs that are started within the block."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def _ended(outcome: RunOutcome) -> str:

@@ -19,7 +19,7 @@ class CacheLookup(
     step: Annotated[Number, "index of the step"]
     number: Annotated[Number, "number of the lookup in its process, from 0"]
     compilation: Annotated[Number, "number of the compilation, or loading, as in compilation"]
-    name: Annotated[str, "function that was compiled"]
+    name: Annotated[str, "function that was compiled; empty for that of the compilation"]
     key: Annotated[str, "of the entry"]
     computation: Annotated[str, "digest of the graph, which is a part of the key"]
     outcome: Annotated[str, "hit, kept (compiled and written) or not kept"]
@@ -27,14 +27,15 @@ class CacheLookup(
         str | None,
         "why not kept: folder (none is set), short (quickly compiled), small, large, callbacks (it"
         " calls the host), process (another one writes), shared (another one compiled it), damaged"
-        " (an entry that cannot be read stays), unsupported, error",
+        " (an entry that cannot be read stays), unsupported, bypass (the framework"
+        " does not cache it), error",
     ] = None
     detail: Annotated[str | None, "the limit that it did not meet, or the error"] = None
     folder: Annotated[str | None, "the cache's folder"] = None
     read_ns: Annotated[Duration, "how long reading the cache took"]
     write_ns: Annotated[Duration, "how long writing the entry took"]
     bytes: Annotated[Size | None, "size of the entry, compressed"] = None
-    compile_ns: Annotated[Duration | None, "how long its compilation took, which a hit saves"] = (
+    compile_ns: Annotated[Duration | None, "how long compiling took, which a hit saves, if that is known apart"] = (
         None
     )
     text_file: Annotated[str | None, "file below the run directory that has its text"] = None

@@ -63,6 +63,11 @@ class Graphs:
         """Whether there is room for another one."""
         return self._folder is not None and self._written < self._limit and self._number < _MOST
 
+    @property
+    def folder(self) -> str | None:
+        """The process's folder, unless no graphs are wanted."""
+        return self._folder if self._limit > 0 else None
+
     def leave_out(self) -> None:
         """Count a graph for which there is no room."""
         self.left_out += self._folder is not None and self._limit > 0

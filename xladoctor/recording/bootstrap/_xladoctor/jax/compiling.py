@@ -12,7 +12,6 @@ from ..calls import Calls, Installer
 from ..disguise import hide_frames, origin, pass_on
 from ..step import ThreadState
 from .assignments import Assignments, Place
-from .computations import Computations
 from .constants import large_constants, size_of, text_of, variables
 from .disk_cache import DiskCache
 from .executable import Executable
@@ -56,7 +55,7 @@ class Compiling(Installer):
         self._jax = module
         self._counters = counters
         self._modules = modules
-        self.disk_cache = DiskCache(calls, Computations(calls, modules))
+        self.disk_cache = DiskCache(calls)
         self._local = threading.local()
         self._keys = Keys()
         self._work = calls.sites.work

@@ -9,20 +9,20 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from functools import partial
 from typing import Any, Callable
 
 from .. import clock
-from ..cache_facts import CacheKeyPart, CacheLookup
+from ..cache_lookups import DIGITS, LookupLog
 from ..calls import Calls
 from ..disguise import hide_frames
 from ..step import ThreadState
-from .computations import Computations
+from .computations import text_of
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _COMPUTATION = "computation"
 _MOST_TEXT = 16_000  # bytes of a part of the key that are kept as text
 _MOST_ERROR = 300
-_DIGITS = 16  # of a digest: two parts in 2**64 are taken for equal
 
 _clock = clock.perf_counter_ns
 
@@ -43,7 +43,7 @@ class _Hash:
         """End a part, unless it has ended before."""
         content = b"\n".join(self._new)
         self._new = []
-        self.parts.setdefault(name, (hashlib.sha256(content).hexdigest()[:_DIGITS], content))
+        self.parts.setdefault(name, (hashlib.sha256(content).hexdigest()[:DIGITS], content))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._whole, name)
@@ -92,14 +92,11 @@ class DiskCache:
     thread, within the call that compiles.
     """
 
-    def __init__(self, calls: Calls, computations: Computations) -> None:
+    def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._recorder = calls.recorder
-        self._computations = computations
+        self._log = LookupLog(calls)
         self._local = threading.local()
-        self._digests: dict[str, str] = {}  # of the parts of the key of the lookup before
-        self._described = set[tuple[str, str]]()  # parts and digests whose text is logged
-        self._count = 0
 
     def install(self) -> None:
         """Wrap what makes keys, what reads entries, and what writes them."""
@@ -262,39 +259,33 @@ class DiskCache:
         if lookup is None:
             return None
         self.begin()
-        number, self._count = self._count, self._count + 1
         if not lookup.hit and not lookup.asked:
             lookup.reason = "shared"
-        for part, (digest, content) in lookup.parts.items():
-            if part != _COMPUTATION and self._digests.get(part) != digest:
-                self._digests[part] = digest
-                new = (part, digest) not in self._described
-                self._described.add((part, digest))
-                text = self._text(part, content, lookup) if new else None
-                fact = CacheKeyPart(lookup=number, part=part, digest=digest, text=text)
-                self._recorder.log_fact(fact)
-        self._recorder.log_fact(
-            CacheLookup(
-                thread=state.id,
-                step=state.index,
-                number=number,
-                compilation=compilation,
-                name=name,
-                key=lookup.key,
-                computation=lookup.parts.get(_COMPUTATION, ("",))[0],
-                outcome="hit" if lookup.hit else "not kept" if lookup.reason else "kept",
-                reason=lookup.reason,
-                detail=lookup.detail,
-                folder=self._config.compilation_cache_dir.value,
-                read_ns=lookup.read_ns,
-                write_ns=lookup.write_ns,
-                bytes=lookup.entry_bytes,
-                compile_ns=lookup.compile_ns,
-                site=site,
-                **self._computations.keep(lowered),
-            )
+        folder = self._config.compilation_cache_dir.value
+        parts = {
+            name: (digest, partial(self._text, name, content, lookup))
+            for name, (digest, content) in lookup.parts.items()
+            if name != _COMPUTATION
+        }
+        self._log.add(
+            state,
+            parts,
+            partial(self._calls.hooks.examine, "text of computations", text_of, lowered),
+            compilation=compilation,
+            name=name,
+            key=lookup.key,
+            computation=lookup.parts.get(_COMPUTATION, ("",))[0],
+            outcome="hit" if lookup.hit else "not kept" if lookup.reason else "kept",
+            reason=lookup.reason,
+            detail=lookup.detail,
+            folder=folder,
+            read_ns=lookup.read_ns,
+            write_ns=lookup.write_ns,
+            bytes=lookup.entry_bytes,
+            compile_ns=lookup.compile_ns,
+            site=site,
         )
-        return lookup.hit if self._config.compilation_cache_dir.value else None
+        return lookup.hit if folder else None
 
     def _text(self, part: str, content: bytes, lookup: _Lookup) -> str | None:
         """What a part of the key was made of, readable; None if it is not."""

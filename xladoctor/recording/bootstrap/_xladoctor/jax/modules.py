@@ -17,15 +17,11 @@ _STATISTIC = 1  # the id of ``Hlo Proto`` in each plane
 
 
 class Modules(KeptModules):
-    """Written once there is a folder.
-
-    Attributes:
-        folder: the process's; None until it has one.
-    """
+    """Kept in memory until there is a folder."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder: str | None = None
+        self._folder: str | None = None
         self._limit = 0
         self._written = 0
         self._lock = threading.Lock()
@@ -34,19 +30,19 @@ class Modules(KeptModules):
     def keep(self, folder: str, limit: int) -> None:
         """Write to a folder from now on, at most ``limit`` bytes."""
         with self._lock:
-            self.folder, self._limit = folder, limit
+            self._folder, self._limit = folder, limit
             self._written, self.files, self.too_large = 0, [], False
 
     def add(self, number: int, name: str, module: bytes) -> None:
         """Add a module (HloModuleProto) with the number of its compilation."""
         with self._lock:
-            if self.too_large or self.folder is None:
+            if self.too_large or self._folder is None:
                 return
             if self._written + len(module) > self._limit:
                 self.too_large = True
                 return
             plane = _plane(number, f"{name}({number})", module)
-            with open(os.path.join(self.folder, _NAME), "ab") as file:
+            with open(os.path.join(self._folder, _NAME), "ab") as file:
                 file.write(plane)
             self._written += len(plane)
             self.files = [

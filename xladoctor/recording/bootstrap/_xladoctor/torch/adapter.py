@@ -24,6 +24,7 @@ from ..pytorch.hiding import hide_from_dynamo
 from ..pytorch.listener import Attempt, Listener
 from ..pytorch.loaders import Loaders
 from ..step import ThreadState
+from .disk_cache import DiskCache
 from .settings import ENTRIES, WRAPPERS
 
 _CALLS_LOOKED_AT = 8  # of a site, for which functions it calls
@@ -64,6 +65,7 @@ class Adapter(Listener):
             ("saves", lambda: hooks.replace(torch, "save", self._save)),
             ("optimizers", self._install_optimizers),
             ("collectives", self._install_collectives),
+            ("cache on disk", DiskCache(self._calls).install),
         ):
             hooks.attempt(name, install)
 

@@ -1,0 +1,53 @@
+"""Logs lookups in a framework's cache of compiled graphs on disk, with the parts of their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Callable
+
+from .cache_facts import CacheKeyPart, CacheLookup
+from .calls import Calls
+from .step import ThreadState
+from .texts import Texts
+
+DIGITS = 16  # of a digest: two parts in 2**64 are taken for equal
+
+
+class LookupLog:
+    """Numbers lookups, and logs a part of a key only where it is another than before."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._texts = Texts()
+        self._digests: dict[str, str] = {}  # of the parts of the key of the lookup before
+        self._described = set[tuple[str, str]]()  # parts and digests whose text is logged
+        self._count = 0
+
+    def add(
+        self,
+        state: ThreadState,
+        parts: Mapping[str, tuple[str, Callable[[], str | None]]],
+        text: Callable[[], str | None],
+        **fields: Any,
+    ) -> None:
+        """Log a lookup.
+
+        Args:
+            parts: of its key, by name: a digest, and what returns what was hashed as text.
+            text: returns the text of its graph.
+            fields: of a :class:`.cache_facts.CacheLookup`.
+        """
+        log, number = self._calls.recorder.log_fact, self._count
+        self._count += 1
+        for part, (digest, described) in parts.items():
+            if self._digests.get(part) != digest:
+                self._digests[part] = digest
+                new = (part, digest) not in self._described
+                self._described.add((part, digest))
+                shown = described() if new else None
+                log(CacheKeyPart(lookup=number, part=part, digest=digest, text=shown))
+        kept: dict[str, Any] = {}
+        if self._texts.room(self._calls.graphs.folder):
+            content = text()
+            kept = {} if content is None else self._texts.keep(content)
+        log(CacheLookup(thread=state.id, step=state.index, number=number, **fields, **kept))
