@@ -10,13 +10,16 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
+from xladoctor.cache_folder import FileCache
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.interface import Count, CountName, Diagnosis
 from xladoctor.diagnosis.pictures.interface import Lane, Pictures, ProcessStep, StepSeries
@@ -102,10 +105,26 @@ def asset(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
+class _Compiled(BytecodeCache):
+    """The templates as Python compiled them: that takes longer than writing a page."""
+
+    _files = FileCache("templates", 1 << 24)
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        with suppress(Exception):  # a damaged file: the template is compiled again
+            if file := self._files.get(bucket.key):
+                bucket.bytecode_from_string(file.read_bytes())
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._files.put(bucket.key, bucket.bytecode_to_string())
+        self._files.remove_oldest()
+
+
 @cache
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
+        bytecode_cache=_Compiled(),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
