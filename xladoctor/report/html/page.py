@@ -68,7 +68,8 @@ def write(template: str, output: TextIO, style: Style, **content: Any) -> None:
     """Write a page from a template, whole in ASCII where the encoding asks for it."""
     drawn = bool(content.get("drawn"))
     css = asset("vendor/uPlot.min.css") * drawn + asset("page.css")
-    script = _library() * drawn + asset("page.js")
+    license_, library = asset("vendor/uPlot.LICENSE"), asset("vendor/uPlot.iife.min.js")
+    script = f"/*\n{license_}*/\n{library}\n" * drawn + asset("page.js")
     text = (
         _environment()
         .get_template(template)
@@ -81,10 +82,6 @@ def write(template: str, output: TextIO, style: Style, **content: Any) -> None:
         )
     )
     output.write(text if style.unicode else text.encode("ascii", "xmlcharrefreplace").decode())
-
-
-def _library() -> str:
-    return f"/*\n{asset('vendor/uPlot.LICENSE')}*/\n{asset('vendor/uPlot.iife.min.js')}\n"
 
 
 def _policy(css: str, script: str) -> str:
