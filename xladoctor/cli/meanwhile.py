@@ -59,7 +59,10 @@ class Meanwhile:
             every_s: seconds between two such reports.
         """
         self._shown = shown
-        self._steps = [*(partial(import_module, name) for name in _MODULES), *prepared]
+        self._steps: list[Callable[[], object]] = [
+            *(partial(import_module, name) for name in _MODULES),
+            *prepared,
+        ]
         self._report, self._every_s = report, every_s
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
