@@ -8,7 +8,10 @@ import os
 def main() -> None:
     """Run the command line. Ctrl-C ends it even while modules are imported."""
     try:
+        import gc
         import signal
+
+        gc.disable()  # a short process, whose objects live to its end
 
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, _end)

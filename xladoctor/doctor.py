@@ -37,7 +37,7 @@ def selection(configured: Configured) -> Selection:
     from xladoctor.configuration.selection import select
 
     timings.done("start")
-    known, notes = _load_rules(configured)
+    known, notes = _all_rules(configured)
     where = str(configured.source or "configuration")
     selected = select(known, configured.settings, where, configured.options)
     timings.done("rules")
@@ -143,11 +143,10 @@ def diagnose(
 
 def rules(configured: Configured) -> list[Rule]:
     """All rules that are configured or installed. Raises RuleError."""
-    return _load_rules(configured)[0]
+    return _all_rules(configured)[0]
 
 
-def _load_rules(configured: Configured) -> tuple[list[Rule], list[str]]:
-    """As :func:`xladoctor.diagnosis.pack.all_rules`."""
+def _all_rules(configured: Configured) -> tuple[list[Rule], list[str]]:
     from xladoctor.diagnosis.pack import all_rules
 
     return all_rules(configured.folder / name for name in configured.settings.rules)

@@ -20,7 +20,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter
+import msgspec
 
 from xladoctor import __version__
 from xladoctor.cache_folder import FileCache
@@ -106,8 +106,8 @@ class KeptDiagnosis:
             content = read_bytes(file, LISTING, links=False)
             if content[:_SUM].decode("ascii") != _sum(content[_SUM:]):
                 return None
-            entry = _adapter().validate_json(content[_SUM:])
-        except (OSError, ValueError):
+            entry = _decoder().decode(content[_SUM:])
+        except (OSError, ValueError, msgspec.MsgspecError):
             return None
         changed = entry.evidence != self._stamps() or entry.sources != _stamps_of(entry.sources)
         if changed or (patches and not entry.patches):
@@ -127,16 +127,21 @@ class KeptDiagnosis:
         read = [stamp for file, stamp in stamps.items() if file not in written]
         if any(stamp and max(stamp[1:3]) >= self._began_ns for stamp in (*read, *sources.values())):
             return
-        pictures, pack = diagnosis.pictures, list(diagnosis.pack)
-        frontend = evidence.frontend
         entry = _Entry(
-            stamps, sources, diagnosis, pictures, diagnosis.traits, frontend, pack, patches
+            evidence=stamps,
+            sources=sources,
+            diagnosis=replace(diagnosis, pack={}, pictures=None, traits=Traits()),
+            pictures=diagnosis.pictures,
+            traits=diagnosis.traits,
+            frontend=evidence.frontend,
+            pack=list(diagnosis.pack),
+            patches=patches,
         )
         try:
-            content = _adapter().dump_json(entry)
-            if self._complete(_adapter().validate_json(content)) != diagnosis:
+            content = msgspec.json.encode(entry)
+            if self._complete(_decoder().decode(content)) != diagnosis:
                 return
-        except ValueError:  # such as names that are not UTF-8
+        except (TypeError, ValueError, msgspec.MsgspecError):  # such as names that are not UTF-8
             return
         if len(content) < LISTING:
             _DIAGNOSES.put(self._key, _sum(content).encode("ascii") + content)
@@ -187,8 +192,8 @@ def made_by() -> str:
 
 
 @cache
-def _adapter() -> TypeAdapter[_Entry]:
-    return TypeAdapter(_Entry)
+def _decoder() -> msgspec.json.Decoder[_Entry]:
+    return msgspec.json.Decoder(_Entry)
 
 
 def _places(words: Sequence[str]) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""Parses and formats times, sizes, shares and lists as people write and read them."""
+"""Parses and formats times, sizes, shares, lists and long texts as people write and read them."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ def first_few(names: Sequence[str], most: int = 3) -> str:
     """The first of a list, and how many there are besides: ``a, b, c and 2 more``."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def clipped(text: str, most: int) -> str:
+    """The text, with an ellipsis as its last letter if it has more than so many."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def counted(number: int, noun: str) -> str:

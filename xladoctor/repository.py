@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import posixpath
 import re
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _INSTALLED = re.compile(r"^(?:.*/)?(?:site-packages|dist-packages|lib/python3\.\d+)/(.+)$")
@@ -33,6 +33,11 @@ def whole(file: str, cwd: str | None) -> str:
 def short(file: str) -> str:
     """A path as people read it: of an installed file, the one in its package."""
     return installed(whole(file, None)) or file
+
+
+def spot(file: str, line: int) -> str:
+    """A line without its folders, such as ``train.py:38``."""
+    return f"{PureWindowsPath(file).name}:{line}"
 
 
 def is_of_windows(file: str) -> bool:

@@ -16,9 +16,8 @@ from xladoctor.environment import capture, host, stacks, storage, variables
 from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.environment.interface import Check, Examination
 from xladoctor.frontends.torch_xla.environment import device, packages
-from xladoctor.frontends.torch_xla.environment.checks import FRAMEWORK
+from xladoctor.frontends.torch_xla.environment.checks import FRAMEWORK, HINDERING
 from xladoctor.frontends.torch_xla.environment.probe import STEPS
-from xladoctor.frontends.torch_xla.environment.settings import HINDERING
 
 SOUND: dict[str, dict[str, Any]] = {
     "torch": {"version": "2.9.0+cpu"},

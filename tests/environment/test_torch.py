@@ -10,9 +10,8 @@ import pytest
 from xladoctor.environment import variables
 from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.frontends.torch.environment import checks
-from xladoctor.frontends.torch.environment.checks import FRAMEWORK
+from xladoctor.frontends.torch.environment.checks import FRAMEWORK, HINDERING
 from xladoctor.frontends.torch.environment.probe import STEPS
-from xladoctor.frontends.torch.environment.settings import HINDERING
 
 SOUND: dict[str, dict[str, Any]] = {
     "PyTorch": {"version": "2.9.0+cpu", "built_for": None},

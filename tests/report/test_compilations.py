@@ -12,6 +12,7 @@ import pytest
 from tests.report.snapshots import assert_as_before
 from tests.report.test_terminal import columns
 from tests.support import Row, evidence
+from xladoctor.causes.compilations import call_sites, explained
 from xladoctor.causes.difference import difference
 from xladoctor.causes.graph_difference import Difference, OperationChange
 from xladoctor.doctor import load_evidence
@@ -44,7 +45,7 @@ TRAIN, MODEL = "/home/ada/train.py", "/home/ada/model.py"
 
 def shown(of: Evidence, style: Style = STYLES["80"], limit: int = 40) -> str:
     output = io.StringIO()
-    rows, sites = compilations.listed(of), compilations.call_sites(of)
+    rows, sites = explained(of), call_sites(of)
     compilations.render(rows, limit, sites, output, style)
     return output.getvalue()
 
@@ -127,7 +128,7 @@ def phrase(**fields: Any) -> str:
         "compilation": [compiled(0, "a"), compiled(1, "b")],
         "recompilation": [cause(**fields)],
     }
-    recompiled = compilations.listed(evidence(tables))[1]["cause"]
+    recompiled = explained(evidence(tables))[1]["cause"]
     return compilations.phrase(recompiled)
 
 
@@ -225,7 +226,7 @@ def test_call_sites_have_sums_and_kinds() -> None:
         *(compiled(n, "ab"[n % 2], ordinal=n) for n in (4, 5)),
     ]
     causes = [cause(n, kind="evicted", basis="hash") for n in (4, 5)]
-    first, other = compilations.call_sites(evidence({"compilation": rows, "recompilation": causes}))
+    first, other = call_sites(evidence({"compilation": rows, "recompilation": causes}))
     assert (first["compilations"], first["graphs"]) == (3, 2)
     assert (first["seconds"], first["seconds_after_warmup"]) == (0.75, 0.5)
     assert first["kinds"] == {"evicted": 2, "first": 1}
@@ -237,7 +238,7 @@ def test_warm_up_is_by_turns_where_a_step_has_several_barriers() -> None:
         "compilation": [compiled(5, "a"), compiled(6, "b")],
         "step_period": [{"process": 0, "thread": 1, "barriers": 2}],
     }
-    assert [row["warmup"] for row in compilations.listed(evidence(tables))] == [True, False]
+    assert [row["warmup"] for row in explained(evidence(tables))] == [True, False]
 
 
 def test_what_is_not_known_is_a_question_mark() -> None:

@@ -7,9 +7,11 @@ import hashlib
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
+from jinja2 import Environment
 
 from tests.report.diagnoses import SICK, TEXT
 from tests.report.drawn import drawn, series
@@ -19,6 +21,7 @@ from xladoctor.diagnosis.example import Example
 from xladoctor.diagnosis.finding import NO_SAVING, Cost, Saving
 from xladoctor.diagnosis.interface import Verdict
 from xladoctor.foreign import harmless
+from xladoctor.report.html import page as module
 from xladoctor.report.html.effect import Bar, effect, effects
 from xladoctor.report.html.page import asset, in_order, longest
 from xladoctor.report.interface import Report, Style
@@ -264,3 +267,22 @@ def test_library_comes_with_its_licence() -> None:
     text = rendered("html", [Report(drawn())])
     assert "The MIT License" in text
     assert "Leon Sorokin" in text
+
+
+def test_templates_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def written() -> str:
+        module._environment.cache_clear()
+        return rendered("html", [Report(SICK)])
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = written()
+    kept = [*(tmp_path / "xladoctor" / "templates").iterdir()]
+    with monkeypatch.context() as context:
+        context.setattr(Environment, "compile", None)
+        assert written() == first
+    for file in kept:
+        file.write_bytes(file.read_bytes()[:40])
+    assert written() == first, "what is damaged is made anew"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    (tmp_path / "file").touch()
+    assert written() == first, "where nothing can be kept"

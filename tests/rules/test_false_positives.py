@@ -11,7 +11,7 @@ import pytest
 
 from tests.rules.test_rules import CASES, HERE, RULES, given
 from xladoctor.diagnosis.case import Case
-from xladoctor.rule_cases.coverage import statements, unstated
+from xladoctor.rule_cases.check import statements, unstated
 
 #: Words of a statement, and the program or test that tries it.
 BY_PROGRAM = {

@@ -17,7 +17,8 @@ import yaml
 
 from tests.support import complete
 from xladoctor.diagnosis.case import Case
-from xladoctor.diagnosis.pack import load_rules
+from xladoctor.diagnosis.pack import load_rule, load_rules, pack
+from xladoctor.diagnosis.rule_file import read_rule
 from xladoctor.rule_cases.judge import judge, judged_by
 
 HERE = Path(__file__).parent
@@ -115,3 +116,10 @@ def test_outcomes_count_each_rule_once() -> None:
         rule.id for rule in applying if "torch_xla" in rule.applies_to.frontends
     ]
     assert outcomes.clear == ["XD102", "XD401", "XD402"]
+
+
+def test_the_pack_has_no_faults_and_reads_as_rules_of_others_do() -> None:
+    for path in sorted(pack().glob("*.yaml")):
+        read = read_rule(path)
+        assert read.faults == []
+        assert read.value.model_dump() == load_rule(path, foreign=False).model_dump()

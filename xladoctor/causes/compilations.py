@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from xladoctor.causes.interface import Compilation, Loaders, Periods, Site
 from xladoctor.evidence.database import Database
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.row import Row
 
 _COMPILATIONS = """
     SELECT process, file, line, via, cause,
@@ -45,3 +47,22 @@ def by_site(compilations: Iterable[Compilation]) -> dict[Site, list[Compilation]
     for compilation in compilations:
         sites[compilation.site].append(compilation)
     return sites
+
+
+def explained(evidence: Evidence) -> list[Row]:
+    """A row for each compilation, ready for JSON; ``cause`` is None for the first of a site."""
+    query = "FROM explained_compilation ORDER BY process, index"
+    return [_shown(row, evidence) for row in evidence.database.rows(query)]
+
+
+def call_sites(evidence: Evidence) -> list[Row]:
+    """A row for each call site, in the order of their first compilation; sums in seconds."""
+    query = "SELECT * EXCLUDE first FROM compiled_site ORDER BY process, first"
+    return [_shown(row, evidence) for row in evidence.database.rows(query)]
+
+
+def _shown(row: Row, evidence: Evidence) -> Row:
+    """The row with paths as reports show them."""
+    shown = {key: evidence.shown(row[key]) for key in ("file", "user_file")}
+    cause = row.get("cause")
+    return {**row, **shown, **({"cause": _shown(cause, evidence)} if cause else {})}

@@ -68,6 +68,7 @@ def compilations(
     most similar one before it. --diff shows how two graphs differ, by Python line. Exit status:
     0 shown, 2 the input cannot be read or has no such compilation.
     """
+    from xladoctor.causes.compilations import call_sites, explained
     from xladoctor.report import compilations as report
 
     if choice.diff is not None and choice.site is not None:
@@ -75,12 +76,12 @@ def compilations(
     evidence = load_evidence(path, session)
     for note in evidence.notes:
         say(f"note: {note}")
-    rows = _of_process(report.listed(evidence), path, choice.process)
+    rows = _of_process(explained(evidence), path, choice.process)
     if choice.diff is not None:
         _compare(evidence, rows, choice.diff, layout, limit, color)
         return
     rows = _of_site(rows, choice.site) if choice.site else rows
-    sites = _sites_of(rows, report.call_sites(evidence))
+    sites = _sites_of(rows, call_sites(evidence))
     if layout is Layout.json:
         show(partial(_record, {"compilations": rows, "call_sites": sites}), color)
         return

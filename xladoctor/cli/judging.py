@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from xladoctor.foreign import clean
 from xladoctor.report.output import Color, Output, deliver, emit
+from xladoctor.repository import from_here
 
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
@@ -53,9 +54,7 @@ def policy_of(configuration: Configured, baseline: Path | None = None) -> Policy
     from xladoctor.gate.programs import Policy
 
     gate = configuration.settings.gate
-    path = baseline or configuration.folder / gate.baseline
-    here = Path.cwd()
-    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    shown = from_here(baseline or configuration.folder / gate.baseline)
     accepted = acknowledged.read(configuration.folder / gate.acknowledged)
     today = datetime.now(UTC).date()
     return Policy(configuration.settings, shown, read(shown), accepted, today)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import faulthandler
-import gc
 import os
 import sys
 from typing import Annotated, Any, TextIO, cast
@@ -132,7 +131,6 @@ def main() -> None:
     """Entry point of the console script and of ``python -m xladoctor``."""
     _open_streams()
     faulthandler.enable()  # a fault in a library's machine code would end it without a word
-    gc.disable()  # a short process, whose objects live to its end
     _calm_blas()
     status: object = 0
     try:

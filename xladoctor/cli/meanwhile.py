@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -58,7 +59,10 @@ class Meanwhile:
             every_s: seconds between two such reports.
         """
         self._shown = shown
-        self._steps = [*(_import(name) for name in _MODULES), *prepared]
+        self._steps: list[Callable[[], object]] = [
+            *(partial(import_module, name) for name in _MODULES),
+            *prepared,
+        ]
         self._report, self._every_s = report, every_s
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
@@ -123,7 +127,3 @@ class Meanwhile:
                 self._report(self.directory)
         finally:
             os._exit(0)
-
-
-def _import(name: str) -> Callable[[], object]:
-    return lambda: import_module(name)

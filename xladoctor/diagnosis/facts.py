@@ -15,6 +15,7 @@ from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.quantities import duration, percent
 from xladoctor.warmup import WARMUP
 
+#: Their number: one that uses two frameworks has two rows, and pids are reused.
 _PROCESSES = """
     SELECT count(*) FROM (SELECT DISTINCT host, pid,
                                  row_number() OVER (PARTITION BY host, pid, frontend) FROM process)
@@ -98,7 +99,7 @@ def run(evidence: Evidence) -> RunFacts:
         status=ended.status if ended else None,
         signal=ended.signal if ended else None,
         stopped_by=ended.stopped_by if ended else None,
-        processes=_processes(evidence),
+        processes=int(evidence.database.scalar(_PROCESSES)),
         device=first.get("device_kind"),
         devices=sum(row["devices"] or 0 for row in rows),
         frontend=first.get("frontend") or written_in,
@@ -153,11 +154,6 @@ def _logged(evidence: Evidence) -> str:
         took += f", {duration(longest)} of {row['function']}"
     took = f" ({took})" if took else ""
     return f"The log has {count} compilation{'s' * (count != 1)}{took}"
-
-
-def _processes(evidence: Evidence) -> int:
-    """The number of processes; one that uses two frameworks has two rows, and pids are reused."""
-    return int(evidence.database.scalar(_PROCESSES))
 
 
 def _versions(evidence: Evidence, process: int | None) -> dict[str, str]:

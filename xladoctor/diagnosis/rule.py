@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from jinja2 import TemplateError
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -25,7 +24,6 @@ from pydantic import (
 
 from xladoctor.diagnosis.case import Case, Frontend, known_frontend
 from xladoctor.diagnosis.example import Example, ExampleOrPair, of_pair
-from xladoctor.diagnosis.phrases import TEMPLATES
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.allowlist import not_of_the_evidence
 from xladoctor.evidence.catalog import views
@@ -113,6 +111,10 @@ class RuleVerdict(BaseModel):
 def _template(value: str, info: ValidationInfo) -> str:
     if info.context != FOREIGN:
         return value
+    from jinja2 import TemplateError
+
+    from xladoctor.diagnosis.phrases import TEMPLATES
+
     try:
         TEMPLATES.parse(value)
     except (TemplateError, RecursionError) as error:

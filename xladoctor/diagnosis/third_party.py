@@ -13,6 +13,7 @@ from xladoctor.diagnosis.rule_row import RuleRow
 from xladoctor.diagnosis.sandbox import contained
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.row import Row
+from xladoctor.quantities import clipped
 
 #: Time limits for a query, and for all messages or all fixes of a rule.
 QUERY_S, MESSAGES_S = 30.0, 5.0
@@ -57,7 +58,7 @@ def _rendered(text: str, rows: Sequence[Row]) -> tuple[list[str], str | None]:
         template = TEMPLATES.from_string(text)
         for row in rows:
             whole = " ".join(template.render(row).split())
-            yield whole if len(whole) <= MESSAGE else f"{whole[: MESSAGE - 1]}…"
+            yield clipped(whole, MESSAGE)
 
     return contained(rendered, MESSAGES_S)
 

@@ -59,7 +59,7 @@ class Query:
         if _LISTING.search(text):
             database.create([*TABLES, *views(), *macros()])
         self._seconds = seconds
-        with _refusals(text, database):
+        with _refusals():
             statements = database.statements(text)
         kinds = [kind for kind, _ in statements]
         if kinds not in (["SELECT"], ["MULTI"], ["EXPLAIN"]):  # a PIVOT may be a MULTI
@@ -120,12 +120,12 @@ class Query:
         return f"SELECT * {f'REPLACE ({finite})' if names else ''} {self._within()}"
 
     def _run(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        with _refusals(self._text, self._database, lines_before=int(statement != self._text)):
+        with _refusals(int(statement != self._text)):
             return self._database.within(self._seconds, lambda: self._database.table(statement))
 
 
 @contextmanager
-def _refusals(query: str, database: Database, lines_before: int = 0) -> Iterator[None]:
+def _refusals(lines_before: int = 0) -> Iterator[None]:
     """Turn DuckDB's errors into ours: the first line, and the place in the query."""
     try:
         yield

@@ -23,6 +23,7 @@ from xladoctor.fixes.calls import (
 from xladoctor.fixes.interface import Refused
 from xladoctor.fixes.names import definition_of, is_iterator, root_of
 from xladoctor.fixes.source import Source, keyword, method_of
+from xladoctor.quantities import clipped
 
 #: Statements and expressions that leave the code around them, or let other code run.
 _LEAVES = (cst.Return, cst.Break, cst.Continue, cst.Yield, cst.Await, cst.Raise)
@@ -141,8 +142,7 @@ def refuse_method(source: Source, call: cst.Call) -> None:
 
 def shortened(source: Source, node: cst.CSTNode) -> str:
     """The text of a node for a message, at most one line of it."""
-    text = " ".join(source.code(node).split())
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    return clipped(" ".join(source.code(node).split()), 60)
 
 
 class _Reader:

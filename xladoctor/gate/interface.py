@@ -121,3 +121,8 @@ class GateOutcome:
     runs: list[Repeated] = field(default_factory=list)
     acknowledged: str = ".xladoctor/acknowledged.toml"
     times: bool = False
+
+    @property
+    def over(self) -> list[BudgetOutcome]:
+        """The budgets that are exceeded and not acknowledged."""
+        return [budget for budget in self.budgets if budget.state == "over"]

@@ -148,7 +148,7 @@ def _judgement(
         fails=False,
         state="tolerated",
         reason="",
-        known_as=_known_as(finding, before, diagnosis),
+        known_as=_known_as(before, diagnosis),
     )
     if not terms.judges(finding.rule):
         return replace(made, state="not_judged", reason="judged by time; use --time to include it")
@@ -168,9 +168,7 @@ def _names(finding: Finding, known: Mapping[str, baselines.BaselineEntry]) -> li
     return [finding.fingerprint, *([before.fingerprint] if before else [])]
 
 
-def _known_as(
-    finding: Finding, before: baselines.BaselineEntry | None, diagnosis: Diagnosis
-) -> str | None:
+def _known_as(before: baselines.BaselineEntry | None, diagnosis: Diagnosis) -> str | None:
     """The finding's fingerprint in the baseline, unless another finding has it now."""
     taken = {other.fingerprint for other in diagnosis.findings}
     return before.fingerprint if before and before.fingerprint not in taken else None

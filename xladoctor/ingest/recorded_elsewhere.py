@@ -79,7 +79,8 @@ def read_elsewhere(
         raise IngestError(ingested.notes, _EXPECTED_TIMELINE)
     if not timelines and nothing_else:
         why = ": its logs are empty" if any(map(_only_empty_logs, paths)) else ""
-        raise IngestError(f"{_named(paths)}: nothing in it that can be read{why}", _EXPECTED)
+        named = ", ".join(map(str, paths))
+        raise IngestError(f"{named}: nothing in it that can be read{why}", _EXPECTED)
     _add_texts(texts, read, processes, ingested)
     logged = _add_compilers_logs(held[Kind.COMPILER], read, processes, ingested)
     for number, each in enumerate(read):
@@ -357,7 +358,3 @@ def _only_empty_logs(path: Path) -> bool:
     """Whether a directory has only empty logs: nothing was compiled, or not yet."""
     logs = [file for file in files_below(path) if file.suffix == ".log" and file.is_file()]
     return bool(logs) and not any(file.stat().st_size for file in logs)
-
-
-def _named(paths: Sequence[Path]) -> str:
-    return ", ".join(map(str, paths))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import PureWindowsPath
 
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.report.words import gain_of
+from xladoctor.repository import spot
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,8 @@ class Alike:
         """The file and the line of the first, and how many more there are; empty without a line."""
         if not self.first.locations:
             return ""
-        location = self.first.locations[0]
-        more = f" +{len(self.findings) - 1}" if len(self.findings) > 1 else ""
-        return f"{PureWindowsPath(location.file).name}:{location.line}{more}"
+        location, others = self.first.locations[0], len(self.findings) - 1
+        return spot(location.file, location.line) + f" +{others}" * bool(others)
 
 
 def alike(findings: Sequence[Finding]) -> list[Alike]:

@@ -16,7 +16,6 @@ from xladoctor.comparison.interface import (
     Difference,
     FindingChange,
     RunSummary,
-    TimeChange,
     TimeName,
     TpuChange,
 )
@@ -240,13 +239,9 @@ def _times(comparison: Comparison, style: Style) -> Table:
 def time_rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
     """What took how long in A and B, and how many times as fast B is, if it is by a fifth."""
     return [
-        (_TIMES[change.name], duration(change.a_s), duration(change.b_s), _compared(change))
-        for change in comparison.times
+        (_TIMES[c.name], duration(c.a_s), duration(c.b_s), factor(c) * (c.name != "compiling"))
+        for c in comparison.times
     ]
-
-
-def _compared(change: TimeChange) -> str:
-    return "" if change.name == "compiling" else factor(change)
 
 
 def has_steps(comparison: Comparison) -> bool:

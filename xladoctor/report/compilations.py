@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -15,9 +15,6 @@ from xladoctor.report.interface import Style
 from xladoctor.report.text import FittedText, inset, plain, shortened, styled, write
 from xladoctor.repository import short
 
-if TYPE_CHECKING:
-    from xladoctor.evidence.interface import Evidence  # which loads the database
-
 _NARROW = 64  # columns; below them a cause stands under its compilation
 _KINDS = {
     "data_dependent_shape": "data-dependent shape",
@@ -27,26 +24,6 @@ _KINDS = {
 }
 _PLACEMENT = {"thread": "two threads compiled it at once", "donated": "donated inputs"}
 _LONGEST = 40  # letters of a value
-
-
-_LISTED = "FROM explained_compilation ORDER BY process, index"
-_SITES = "SELECT * EXCLUDE first FROM compiled_site ORDER BY process, first"
-
-
-def listed(evidence: Evidence) -> list[Row]:
-    """A row for each compilation, ready for JSON; ``cause`` is None for the first of a site."""
-    rows = [_shown(row, evidence) for row in evidence.database.rows(_LISTED)]
-    return [{**row, "cause": row["cause"] and _shown(row["cause"], evidence)} for row in rows]
-
-
-def call_sites(evidence: Evidence) -> list[Row]:
-    """A row for each call site, in the order of their first compilation; sums in seconds."""
-    return [_shown(row, evidence) for row in evidence.database.rows(_SITES)]
-
-
-def _shown(row: Row, evidence: Evidence) -> Row:
-    """The row with paths as reports show them."""
-    return {**row, **{key: evidence.shown(row[key]) for key in ("file", "user_file")}}
 
 
 def render(rows: list[Row], shown: int, sites: list[Row], output: TextIO, style: Style) -> None:

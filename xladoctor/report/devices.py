@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import PureWindowsPath
 
 from xladoctor.diagnosis.device_use import DeviceOp, DeviceUse
 from xladoctor.facts.parts import IDLE_FOR
-from xladoctor.quantities import counted, percent
+from xladoctor.quantities import clipped, counted, percent
+from xladoctor.repository import spot
 
 _TOP = 3
 _MOST_OF_NAME = 60
@@ -109,7 +109,7 @@ def _operation(op: DeviceOp, beside: list[DeviceOp]) -> str:
     """Such as ``mm at train.py:40``; without a line, distinguished from others with its name."""
     name = _kernel(op.op)
     if op.file is not None:
-        return f"{name} at {PureWindowsPath(op.file).name}:{op.line}"
+        return f"{name} at {spot(op.file, op.line or 0)}"
     alike = any(other.op == op.op for other in beside if other is not op)
     return f"{name} elsewhere" if alike else name
 
@@ -127,7 +127,7 @@ def _kernel(name: str) -> str:
     base = _QUALIFIER.sub("", re.split(r"[<(]", bare, maxsplit=1)[0])
     functor = _FUNCTOR.search(bare)
     short = f"{base}<{functor[1]}>" if functor else base
-    return short if len(short) <= _MOST_OF_NAME else f"{short[: _MOST_OF_NAME - 1]}…"
+    return clipped(short, _MOST_OF_NAME)
 
 
 def _inner(scope: str) -> str:
@@ -137,8 +137,7 @@ def _inner(scope: str) -> str:
     names = scope.split(_WITHIN)
     while len(names) > 1 and len(_WITHIN.join(names)) > _MOST_OF_NAME:
         names.pop(0)
-    inner = _WITHIN.join(names)
-    return f"…{_WITHIN}{inner if len(inner) <= _MOST_OF_NAME else f'{inner[: _MOST_OF_NAME - 1]}…'}"
+    return f"…{_WITHIN}{clipped(_WITHIN.join(names), _MOST_OF_NAME)}"
 
 
 def doing(reason: str) -> str:

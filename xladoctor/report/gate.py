@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import PurePath, PureWindowsPath
+from pathlib import PurePath
 from typing import Literal
 
 from rich.console import Group, RenderableType
@@ -19,6 +19,7 @@ from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
 from xladoctor.report.text import inset, plain, styled
 from xladoctor.report.words import COUNTS, STATES, amount, number
+from xladoctor.repository import spot
 
 _VERDICTS: dict[str, tuple[str, str]] = {
     "passed": ("Gate passed", "bold green"),
@@ -66,8 +67,7 @@ def explaining(budget: BudgetOutcome, diagnosis: Diagnosis) -> list[Finding]:
 
 def _explaining_all(report: Report) -> list[Finding]:
     """The same for all budgets that are exceeded."""
-    budgets = report.outcome.budgets if report.outcome else ()
-    over = [budget for budget in budgets if budget.state == "over"]
+    over = report.outcome.over if report.outcome else ()
     return [finding for budget in over for finding in explaining(budget, report.diagnosis)]
 
 
@@ -81,8 +81,7 @@ def headline(report: Report) -> str:
     outcome = report.outcome
     if outcome is None:
         return report.diagnosis.verdict.text
-    over = [budget for budget in outcome.budgets if budget.state == "over"]
-    reasons = [_exceeded(budget) for budget in over]
+    reasons = [_exceeded(budget) for budget in outcome.over]
     if findings := _findings_failing(outcome):
         failed = [f"{finding.rule}{_at(finding)}" for finding in failing(report)]
         first = [f"{'first ' * (len(failed) > 1)}{each}" for each in failed[:1]]
@@ -95,8 +94,7 @@ def headline(report: Report) -> str:
 
 
 def _at(finding: Finding) -> str:
-    place = finding.locations[0] if finding.locations else None
-    return f" at {place.file}:{place.line}" if place else ""
+    return "".join(f" at {place.file}:{place.line}" for place in finding.locations[:1])
 
 
 def _exceeded(budget: BudgetOutcome) -> str:
@@ -136,13 +134,9 @@ def decision(report: Report, outcome: GateOutcome, style: Style) -> RenderableTy
 
 def summary(outcome: GateOutcome) -> str:
     """What decided, in one phrase."""
-    parts = [_findings_failing(outcome)]
-    parts.append(
-        _number(sum(budget.state == "over" for budget in outcome.budgets), "budget", " over")
-    )
-    parts.append(_number(len(outcome.missing), "not judged", ""))
-    decisive = [part for part in parts if part]
-    return ", ".join(decisive) or "nothing fails"
+    parts = [_findings_failing(outcome), _number(len(outcome.over), "budget", " over")]
+    parts.append(_number(len(outcome.missing), "not judged"))
+    return ", ".join(filter(None, parts)) or "nothing fails"
 
 
 def _findings_failing(outcome: GateOutcome) -> str:
@@ -162,12 +156,11 @@ def _number(count: int, what: str, then: str = "") -> str:
 
 def not_in_baseline(outcome: GateOutcome) -> Iterator[str]:
     """The budgets that are over: a baseline, which holds findings, does not accept them."""
-    over = [budget for budget in outcome.budgets if budget.state == "over"]
-    if over:
-        number = _number(len(over), "budget", " still over")
+    if outcome.over:
+        number = _number(len(outcome.over), "budget", " still over")
         why = "as a baseline has no budgets"
         yield f"the gate will still fail, {why}: {number} in {outcome.script}"
-    yield from (f"  {_measured(budget)}" for budget in over)
+    yield from (f"  {_measured(budget)}" for budget in outcome.over)
 
 
 def _measured(budget: BudgetOutcome) -> str:
@@ -247,17 +240,15 @@ def _findings(findings: list[Finding]) -> Iterator[str]:
     if findings:
         yield "[findings]"
     for finding in findings:
-        place = finding.locations[0] if finding.locations else None
-        where = f" {PureWindowsPath(place.file).name}:{place.line}" if place else ""
+        where = "".join(f" {spot(at.file, at.line)}" for at in finding.locations[:1])
         yield f'{finding.fingerprint} = {{reason="…", expires=YYYY-MM-DD}}  # {finding.rule}{where}'
 
 
 def _overruns(outcome: GateOutcome) -> Iterator[str]:
     """The lines that acknowledge budgets that are over."""
-    over = [budget for budget in outcome.budgets if budget.state == "over"]
-    if over:
+    if outcome.over:
         yield f"[budgets.{json.dumps(outcome.script, ensure_ascii=False)}]"
-    for budget in over:
+    for budget in outcome.over:
         yield f'{budget.name} = {{up_to={_exact(budget.found)}, reason="…", expires=YYYY-MM-DD}}'
 
 

@@ -10,7 +10,7 @@ from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pod import Pod
 from xladoctor.diagnosis.tpu_graph import TpuGraph
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome
-from xladoctor.quantities import counted
+from xladoctor.quantities import clipped, counted
 from xladoctor.report import pods, tpu_graphs
 from xladoctor.report.alerts import Alert, alerts, consumer_text
 from xladoctor.report.gate import headline, shows_times
@@ -213,8 +213,7 @@ def _location(location: Location, diagnosis: Diagnosis) -> str:
     source = (location.source or "").strip()
     if not source:
         return text
-    clipped = source if len(source) <= _LONGEST else f"{source[: _LONGEST - 1]}…"
-    return f"{text}\n\n{block(clipped, 'python')}"
+    return f"{text}\n\n{block(clipped(source, _LONGEST), 'python')}"
 
 
 def _closing(diagnosis: Diagnosis, raw: Diagnosis, show_ignored: bool) -> Iterator[str]:

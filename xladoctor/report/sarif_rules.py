@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.gate.interface import BudgetOutcome
+from xladoctor.quantities import clipped
 from xladoctor.report.interface import Report
 from xladoctor.report.levels import OF_SEVERITY
 from xladoctor.report.rule_page import page
@@ -35,12 +35,12 @@ def descriptors(report: Report) -> list[dict[str, Any]]:
     ]
     for rule in rules:
         rule.setdefault("properties", {})["outcome"] = outcome.get(rule["id"], "fired")
-    return [*rules, *_budgets(report)]
+    return [*rules, *map(_budget, report.outcome.budgets if report.outcome else ())]
 
 
 def _described(rule: Rule, *, fired: bool) -> dict[str, Any]:
     explained = {
-        "fullDescription": {"text": _clipped(_line(rule.why))},
+        "fullDescription": {"text": clipped(_line(rule.why), _LONGEST)},
         "help": {"text": _help(rule), "markdown": page(rule)},
     }
     return {
@@ -71,11 +71,6 @@ def _help(rule: Rule) -> str:
     )
 
 
-def _budgets(report: Report) -> Iterator[dict[str, Any]]:
-    for budget in report.outcome.budgets if report.outcome else ():
-        yield _budget(budget)
-
-
 def _budget(budget: BudgetOutcome) -> dict[str, Any]:
     text = f"Limits {COUNTS[budget.count][0]}: at most {amount(budget.count, budget.limit)}."
     return {
@@ -96,7 +91,3 @@ def _budget(budget: BudgetOutcome) -> dict[str, Any]:
 
 def _line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _clipped(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

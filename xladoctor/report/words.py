@@ -15,7 +15,7 @@ from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import quoted
 from xladoctor.quantities import counted, duration, first_few, percent
 from xladoctor.recording.interface import RUNS
-from xladoctor.repository import short
+from xladoctor.repository import short, spot
 
 #: The role of a location in its finding, in words; empty for the guilty line.
 ROLES = {
@@ -150,7 +150,7 @@ def unexplained_in_short(time: TimeSpent) -> str:
     """The same in a sentence: each part with its hottest line, if that is known."""
     parts = []
     for part in time.unexplained:
-        at = "".join(f" ({PureWindowsPath(line.file).name}:{line.line})" for line in part.lines[:1])
+        at = "".join(f" ({spot(line.file, line.line)})" for line in part.lines[:1])
         parts.append(f"{PARTS[part.part].label} {duration(part.seconds)}{at}")
     return f"{_UNEXPLAINED} {', '.join(parts)}"
 
@@ -162,7 +162,7 @@ def steps_of(steps: Steps) -> list[str]:
         text += f", {steps.warmup} of them warm-up"
     if steps.ends:
         ends = [
-            f"{each.count:,} end at {PureWindowsPath(each.file).name}:{each.line}"
+            f"{each.count:,} end at {spot(each.file, each.line)}"
             f" (median {duration(each.median_ms / 1e3)})"
             for each in steps.ends
         ]

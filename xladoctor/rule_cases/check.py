@@ -11,13 +11,13 @@ import duckdb
 from jinja2 import TemplateAssertionError, meta, nodes
 
 from xladoctor.diagnosis import third_party
+from xladoctor.diagnosis.case import Case
 from xladoctor.diagnosis.phrases import TEMPLATES
-from xladoctor.diagnosis.rule import RuleError
+from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.rule_file import Document, Fault, Read, read_case, read_rule
 from xladoctor.diagnosis.rule_row import ROW_COLUMNS, RuleRow
 from xladoctor.diagnosis.sandbox import contained
 from xladoctor.evidence.interface import Evidence
-from xladoctor.rule_cases.coverage import unstated
 from xladoctor.rule_cases.evidence import complete
 from xladoctor.rule_cases.query_columns import Column, columns_in
 
@@ -34,6 +34,7 @@ _TYPES = {
     "string": ("VARCHAR", "text"),
     "object": ("STRUCT.*", "struct"),
 }
+_BETWEEN_SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
 _COLUMNS = RuleRow.model_json_schema(mode="validation")["properties"]
 
 
@@ -266,3 +267,23 @@ def _field_of_cause(part: nodes.Node) -> str | None:
     if isinstance(part, nodes.Getattr):
         return part.attr
     return str(part.arg.value) if isinstance(part.arg, nodes.Const) else None
+
+
+def statements(rule: Rule) -> list[str]:
+    """The sentences on when the rule is wrong, each without line breaks."""
+    texts = [rule.false_positives, *(own.false_positives for own in rule.per_frontend.values())]
+    return [
+        sentence for text in texts if text for sentence in _BETWEEN_SENTENCES.split(_one_line(text))
+    ]
+
+
+def unstated(rule: Rule, case: Case) -> Iterator[tuple[int, str]]:
+    """What a case tries but the rule does not state, with its index in ``tries``."""
+    stated = statements(rule)
+    for index, words in enumerate(case.tries):
+        if not any(_one_line(words) in sentence for sentence in stated):
+            yield index, words
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

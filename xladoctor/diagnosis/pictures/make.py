@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from xladoctor.causes.compilations import call_sites, explained
 from xladoctor.causes.difference import difference
 from xladoctor.causes.graph_difference import Difference
 from xladoctor.causes.interface import Place
@@ -34,29 +35,20 @@ _SETTINGS = "SELECT DISTINCT name, value, set_by, file, line FROM environment OR
 
 def pictures(evidence: Evidence, diagnosis: Diagnosis) -> Pictures:
     """All pictures of this evidence; empty where it lacks data."""
-    rows = evidence.database.rows
-    compilations = rows("SELECT * FROM explained_compilation ORDER BY process, index")
-    sites = rows("SELECT * EXCLUDE first FROM compiled_site ORDER BY process, first")
+    rows, compilations = evidence.database.rows, explained(evidence)
     return Pictures(
         drawn=True,
         steps=step_series(evidence),
         processes=process_steps(evidence),
         shown=step_pictures(evidence, diagnosis.findings),
         excerpts=excerpts(evidence, diagnosis),
-        compilations=[_placed(row, evidence) for row in compilations[:_MOST_COMPILATIONS]],
-        sites=[_placed(row, evidence) for row in sites[:_MOST_SITES]],
+        compilations=compilations[:_MOST_COMPILATIONS],
+        sites=call_sites(evidence)[:_MOST_SITES],
         compiled=len(compilations),
         differences=dict(_differences(evidence, diagnosis, compilations)),
         gaps=rows(_GAPS),
         settings=[{**row, "file": evidence.shown(row["file"])} for row in rows(_SETTINGS)],
     )
-
-
-def _placed(row: Row, evidence: Evidence) -> Row:
-    """The row with paths as reports show them."""
-    shown = {key: evidence.shown(row[key]) for key in ("file", "user_file")}
-    cause = row.get("cause")
-    return {**row, **shown, **({"cause": _placed(cause, evidence)} if cause else {})}
 
 
 def excerpts(evidence: Evidence, diagnosis: Diagnosis) -> dict[str, list[tuple[int, str]]]:

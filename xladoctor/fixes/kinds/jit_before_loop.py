@@ -193,7 +193,7 @@ def _arguments(source: Source, made: _Made, within: cst.CSTNode) -> list[str]:
             _refuse_use(source, made, name, uses)
             found.append(name)
     if found:
-        _refuse_signature(source, made)
+        _refuse_signature(made)
     return found
 
 
@@ -231,7 +231,7 @@ def _refuse_use(source: Source, made: _Made, name: str, uses: Sequence[cst.Name]
             raise Refused(f"`{source.code(above)}` changes in each iteration")
 
 
-def _refuse_signature(source: Source, made: _Made) -> None:
+def _refuse_signature(made: _Made) -> None:
     assert isinstance(made.of, (cst.Lambda, cst.FunctionDef))  # noqa: S101 - see _refuse_use
     params = made.of.params
     if (

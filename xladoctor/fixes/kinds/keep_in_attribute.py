@@ -38,7 +38,7 @@ def fix(case: Case) -> Change:
     number = "float(v)" if is_float else "v.item()"
     if not is_float:  # also if training ends twice, when some are read already
         number = f"v if isinstance(v, (int, float)) else {number}"
-    first = _first(source, end)
+    first = _first(end)
     return Change(
         f"keep `self.{name}` on the device, and read it in {end.name.value}()",
         (
@@ -126,7 +126,7 @@ def _refuse_other_uses(
             raise Refused(f"`{name}` is used in line {source.begin(each).line}, too")
 
 
-def _first(source: Source, method: cst.FunctionDef) -> cst.BaseStatement:
+def _first(method: cst.FunctionDef) -> cst.BaseStatement:
     """The first statement of a method, other than its docstring."""
     if not isinstance(method.body, cst.IndentedBlock):
         raise Refused(f"{method.name.value}() is on one line")

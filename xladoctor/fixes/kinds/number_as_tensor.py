@@ -82,7 +82,7 @@ class _Forms:
         elif names & _ROLLS and (not op or "roll" in op):
             yield from self._roll(call, values)
         elif "builtins.zip" in names and len(values) == 2 and (not op or "mul" in op):
-            yield from self._weights(call, *values)
+            yield from self._weights(*values)
 
     def _sent(self, number: cst.BaseExpression, tensor: str) -> str:
         return f"{self._torch}.tensor([{self._source.code(number)}]).to({tensor})"
@@ -203,7 +203,7 @@ class _Forms:
         return Change(f"pass the shift `{shift.value}` as data", edits)
 
     def _weights(
-        self, call: cst.Call, weights: cst.BaseExpression, tensors: cst.BaseExpression
+        self, weights: cst.BaseExpression, tensors: cst.BaseExpression
     ) -> Iterator[Change]:
         """Numbers that were drawn, in a zip with the rows of a tensor."""
         source = self._source

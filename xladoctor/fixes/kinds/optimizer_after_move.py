@@ -21,7 +21,7 @@ def fix(case: Case) -> Change:
     name = _stepped(source, case.line)
     bound = source.bindings(name)
     body = source.body_around(bound[0] if len(bound) == 1 else name)
-    made = _only(source, [each for each in body if _makes(source, each, name.value)], name.value)
+    made = _only([each for each in body if _makes(source, each, name.value)], name.value)
     model = _model(source, made)
     below = body[list(body).index(made) + 1 :]
     moves = [number for number, each in enumerate(below) if _moves(source, each, model)]
@@ -46,7 +46,7 @@ def _stepped(source: Source, line: int) -> cst.Name:
     raise Refused(f"line {line} is not the step of an optimizer in a variable")
 
 
-def _only(source: Source, made: Sequence[cst.CSTNode], name: str) -> cst.SimpleStatementLine:
+def _only(made: Sequence[cst.CSTNode], name: str) -> cst.SimpleStatementLine:
     found = made[0] if len(made) == 1 else None
     if not isinstance(found, cst.SimpleStatementLine):
         raise Refused(f"`{name}` is not made once, in one function or the module")

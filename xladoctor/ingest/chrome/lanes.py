@@ -77,7 +77,7 @@ def arrange(space: ChromeSpace, found: Found, origin: int) -> None:
     names, codes = space.names()
     called = _called(space, found.metadata, names, codes)
     space.of_planes = any(name.startswith("/") for name in called.values())
-    lanes, numbers = _lanes(found.lanes, names, codes, called)
+    lanes, numbers = _lanes(found.lanes, names, codes)
     hosts = {each.process for each in lanes if not each.device and each.process.isdecimal()}
     if len(hosts) == 1 and not space.of_planes:
         space.pid = whole_number(next(iter(hosts)))
@@ -170,10 +170,7 @@ def _called(
 
 
 def _lanes(
-    found: Iterable[tuple[int, ...]],
-    names: list[str],
-    codes: wire.Array,
-    called: dict[tuple[str, str], str],
+    found: Iterable[tuple[int, ...]], names: list[str], codes: wire.Array
 ) -> tuple[list[_Lane], wire.Ints]:
     """The lanes, and the number of the lane for each process, thread and category."""
     parts = [tuple(names[codes[place]] if place else "" for place in key) for key in found]

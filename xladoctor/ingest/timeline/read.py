@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from xladoctor.facts.parts import UNRECORDED
-from xladoctor.frontends.vocabulary import phase_of, written_in
+from xladoctor.frontends.vocabulary import (
+    of_known_runtime,
+    phase_of,
+    strange_runtime,
+    written_in,
+)
 from xladoctor.ingest import hlo
 from xladoctor.ingest.chrome.read import read_chrome
 from xladoctor.ingest.compiled_calls import calls_of
@@ -32,13 +38,14 @@ from xladoctor.ingest.timeline.recorded import unrecorded
 from xladoctor.ingest.timeline.records import add_reads, add_records
 from xladoctor.ingest.timeline.regions import add_regions, find_regions
 from xladoctor.ingest.timeline.repetition import repeated_steps, warming_up, whole_span
-from xladoctor.ingest.timeline.runtimes import not_understood
 from xladoctor.ingest.timeline.shown import Shown
 from xladoctor.ingest.timeline.steps import SPAN, Steps, find_steps, loop_lines, main_line, step_of
 from xladoctor.ingest.xplane import tables
 from xladoctor.ingest.xplane.compiled import no_cache_reason
 from xladoctor.ingest.xplane.read import MOST_LINES, read_space
 from xladoctor.ingest.xplane.space import Line, Space
+
+_UNNAMED = "calls that are not in the trace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +116,7 @@ def _read(
         rows.notes.append(
             f"{space.path}: {_marks(marked)} are taken to go from {steps.each} to the next"
         )
-    strange = not_understood(timeline, devices)
+    strange = _not_understood(timeline, devices)
     if strange:
         rows.notes.append(
             f"{space.path}: the device's runtime is not understood ({strange}),"
@@ -193,6 +200,22 @@ def _with_steps(file: TimelineFile, reading: Reading) -> Reading:
     if file.tells_reads and reading.devices:
         add_reads(reading)
     return reading
+
+
+def _not_understood(timeline: Timeline, devices: Sequence[Device]) -> str | None:
+    """The runtime that drives the devices, if its calls are not supported. None if they are, if
+    only the CPU works, or if the file does not join calls with work. Their names show which of them
+    wait: with unknown names, a host that waits all the time looks like one that never does.
+    """
+    space, events = timeline.space, timeline.events
+    if not space.joins_calls or any(map(of_known_runtime().fullmatch, events.names)):
+        return None
+    if name := strange_runtime(space.categories):
+        return name
+    if all(device.kind == "CPU" for device in devices):
+        return None
+    calls, _ = space.joined(events)
+    return f"calls such as {events.names[int(events.name[calls[0]])]}" if len(calls) else _UNNAMED
 
 
 def _marks(marked: Steps | None) -> str:

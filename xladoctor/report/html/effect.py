@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import PureWindowsPath
 
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.repository import spot
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,7 @@ def effects(diagnosis: Diagnosis) -> list[Bar]:
 
 
 def _placed(finding: Finding) -> str:
-    where = finding.locations[:1]
-    return " ".join([finding.rule, *(f"{PureWindowsPath(at.file).name}:{at.line}" for at in where)])
+    return " ".join([finding.rule, *(spot(at.file, at.line) for at in finding.locations[:1])])
 
 
 def _bars(

@@ -10,13 +10,16 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
+from xladoctor.cache_folder import FileCache
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.interface import Count, CountName, Diagnosis
 from xladoctor.diagnosis.pictures.interface import Lane, Pictures, ProcessStep, StepSeries
@@ -65,7 +68,8 @@ def write(template: str, output: TextIO, style: Style, **content: Any) -> None:
     """Write a page from a template, whole in ASCII where the encoding asks for it."""
     drawn = bool(content.get("drawn"))
     css = asset("vendor/uPlot.min.css") * drawn + asset("page.css")
-    script = _library() * drawn + asset("page.js")
+    license_, library = asset("vendor/uPlot.LICENSE"), asset("vendor/uPlot.iife.min.js")
+    script = f"/*\n{license_}*/\n{library}\n" * drawn + asset("page.js")
     text = (
         _environment()
         .get_template(template)
@@ -78,10 +82,6 @@ def write(template: str, output: TextIO, style: Style, **content: Any) -> None:
         )
     )
     output.write(text if style.unicode else text.encode("ascii", "xmlcharrefreplace").decode())
-
-
-def _library() -> str:
-    return f"/*\n{asset('vendor/uPlot.LICENSE')}*/\n{asset('vendor/uPlot.iife.min.js')}\n"
 
 
 def _policy(css: str, script: str) -> str:
@@ -102,10 +102,26 @@ def asset(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
+class _Compiled(BytecodeCache):
+    """The templates as Python compiled them: that takes longer than writing a page."""
+
+    _files = FileCache("templates", 1 << 24)
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        with suppress(Exception):  # a damaged file: the template is compiled again
+            if file := self._files.get(bucket.key):
+                bucket.bytecode_from_string(file.read_bytes())
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._files.put(bucket.key, bucket.bytecode_to_string())
+        self._files.remove_oldest()
+
+
 @cache
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
+        bytecode_cache=_Compiled(),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -15,11 +17,11 @@ from xladoctor.ingest.protobuf_schema import message
 from xladoctor.tpu_check.executable.groups import Mesh, mesh_of
 from xladoctor.tpu_check.executable.layout import Array, arrays
 from xladoctor.tpu_check.executable.operations import Operations
-from xladoctor.tpu_check.executable.products import product_facts
-from xladoctor.tpu_check.executable.sites import Sites
-from xladoctor.tpu_check.executable.walk import root_of, walk
+from xladoctor.tpu_check.executable.sites import Site, Sites
+from xladoctor.tpu_check.executable.walk import Run, root_of, walk
 
 _MOST = 1_000_000  # operations
+_PRODUCTS = ("dot", "convolution")
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,35 @@ def read_executable(
     mesh = mesh or mesh_of([each.instruction for each in runs])
     sites = Sites(runs, stacks)
     written = Operations(runs, computations, mesh, sites).facts(of)
-    products = product_facts(runs, computations, sites, of)
+    products = _products(runs, computations, sites, of)
     return Executable(written, products, _buffers(module, entry, of))
+
+
+def _products(
+    runs: Sequence[Run], computations: Mapping[int, Any], sites: Sites, of: Mapping[str, Any]
+) -> list[TpuProduct]:
+    """A fact for each kind of matrix product or convolution, which fusions contain."""
+    times: Counter[tuple[bool, tuple[int, ...], Site]] = Counter()
+    types = _types(computations)
+    for run in runs:
+        instruction = run.instruction
+        if instruction.opcode in _PRODUCTS:
+            shape = next((array.shape for array in arrays(instruction.shape)), ())
+            float32 = "f32" in {types.get(number) for number in instruction.operand_ids}
+            times[float32, shape, sites.of(instruction)] += run.times
+    return [
+        TpuProduct(**of, float32=float32, shape=shape, times=count, **site.columns())
+        for (float32, shape, site), count in times.items()
+    ]
+
+
+def _types(computations: Mapping[int, Any]) -> dict[int, str]:
+    """The element types of instructions, by their numbers."""
+    return {
+        instruction.id: next((array.type for array in arrays(instruction.shape)), "")
+        for computation in computations.values()
+        for instruction in computation.instructions
+    }
 
 
 def _buffers(module: Any, entry: Any, of: dict[str, Any]) -> list[TpuBuffer]:

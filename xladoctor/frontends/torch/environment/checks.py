@@ -11,8 +11,8 @@ from xladoctor.environment.child import Outcomes
 from xladoctor.environment.framework import Framework, Step
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 from xladoctor.environment.releases import tried_with
+from xladoctor.environment.variables import Setting, switched_on
 from xladoctor.frontends.torch.environment import probe
-from xladoctor.frontends.torch.environment.settings import HINDERING
 
 _COMPILED_AGAIN = "check what changes torch's settings when it starts, such as your sitecustomize"
 _GPU = "/dev/nvidia0"
@@ -102,6 +102,30 @@ def computation(outcomes: Outcomes) -> Check:
     return ok(name, f"{check.found}; at most {limit} times for each function") if limit else check
 
 
+#: Settings that keep torch.compile from compiling what a program requests.
+HINDERING = (
+    Setting(
+        ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE"),
+        lambda value: value == "1",
+        "torch.compile compiles nothing, and there is nothing to capture",
+    ),
+    Setting(
+        ("TORCHINDUCTOR_FORCE_DISABLE_CACHES",),
+        lambda value: value == "1",
+        "each process compiles everything again",
+    ),
+    Setting(
+        ("TORCHINDUCTOR_FX_GRAPH_CACHE",),
+        lambda value: value == "0",
+        "compiled graphs are not kept for the next run",
+    ),
+    Setting(
+        ("TORCH_COMPILE_DEBUG",),
+        lambda value: value == "1",
+        "each compilation writes its graphs and code to files",
+    ),
+    Setting(("CUDA_LAUNCH_BLOCKING",), switched_on, "the host waits for each kernel on the GPU"),
+)
 FRAMEWORK = Framework(
     "torch",
     probe.__file__,
