@@ -46,6 +46,8 @@ def lookup(name: str = "jit_step", outcome: str = "kept", **changes: object) -> 
         computation="c0",
         parts=parts,
     )
+    if fields.pop("keyless", False):
+        return replace(made, parts={}, computation="", **fields)  # type: ignore[arg-type]
     made = replace(made, **fields)  # type: ignore[arg-type]
     digests = "".join(each.digest for each in made.parts.values())
     return made if made.key else replace(made, key=f"{name}-{made.computation}-{digests}")
@@ -140,6 +142,7 @@ def everything() -> CacheComparison:
         lookup("jit_loss"),
         lookup("jit_norm", outcome="not kept", reason="damaged", detail="OSError: read"),
         lookup("jit_grad"),
+        lookup("bypassed", outcome="not kept", reason="bypass", keyless=True),
         lookup("jit_new", outcome="not kept", reason="callbacks"),
         lookup("jit_found", outcome="hit"),
     ]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 COMPUTATION = "computation"
 
 #: Why a graph was compiled again: a part of its key differs; the entry was not kept, is in another
-#: folder, cannot be read, or is gone; or the first start had no such function.
-Why = Literal["key", "not kept", "folder", "damaged", "gone", "new"]
+#: folder, cannot be read, or is gone; it has no key; or the first start had no such function.
+Why = Literal["key", "not kept", "folder", "damaged", "gone", "bypass", "new"]
 _FLAG = re.compile(r"(--[^=\s]+)(?:=(.*))?")
 _FIELD = re.compile(r"([\w.]+): (.*)")
 
@@ -105,18 +105,20 @@ def compare(before: Start, after: Start, own_files: str) -> CacheComparison:
         own_files: regular expression for files of the framework, whose lines are not named.
     """
     own = re.compile(own_files)
-    by_key = {each.key: each for each in before.lookups}
+    by_key = {each.key: each for each in before.lookups if each.key}
     there = {each.key for each in after.lookups}
     free: dict[str, list[Lookup]] = defaultdict(list)
     for each in before.lookups:
-        if each.key not in there:
+        if each.key and each.key not in there:
             free[each.name].append(each)
     misses = []
     for lookup in after.lookups:
         if not lookup.compiled:
             continue
         same = by_key.get(lookup.key)
-        if same is not None:
+        if not lookup.key:
+            misses.append(Miss(lookup, "bypass"))
+        elif same is not None:
             misses.append(_same_key(lookup, same))
         elif candidates := free[lookup.name]:
             nearest = min(candidates, key=lambda each: len(_differing(each, lookup)))

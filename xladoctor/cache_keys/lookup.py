@@ -19,8 +19,10 @@ _GZIP = 31  # for zlib
 _MOST_TEXT = 512_000_000  # bytes of a text; no graph that was compiled is larger
 _LOOKUPS = r"""
 SELECT l.* REPLACE (
-           coalesce(nullif(l.name, ''), regexp_extract(c.cause, '^jit\((.*)\)$', 1), 'graph') AS name,
-           CASE WHEN l.outcome <> 'hit' THEN coalesce(l.compile_ns, c.duration_ns) END AS compile_ns
+           coalesce(nullif(l.name, ''), regexp_extract(c.cause, '^jit\((.*)\)$', 1), 'graph')
+               AS name,
+           CASE WHEN l.outcome <> 'hit' THEN coalesce(l.compile_ns, c.duration_ns) END
+               AS compile_ns
        ), p.rank
 FROM cache_lookup AS l LEFT JOIN process AS p USING (process)
 LEFT JOIN compilation AS c ON c.process = l.process AND c.index = l.compilation

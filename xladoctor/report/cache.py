@@ -28,6 +28,7 @@ _WHY: dict[Why, str] = {
     "not kept": "{before} compiled it, and did not keep it",
     "damaged": "{before} had kept it, and the entry cannot be read",
     "gone": "{before} had kept it, and the entry was not there",
+    "bypass": "it is not cached, as is said below",
     "new": "{before} compiled no such function",
 }
 
@@ -72,7 +73,7 @@ def _compared(comparison: CacheComparison, limit: int, style: Style) -> Iterator
         return
     groups = comparison.groups
     for group in groups[: limit or None]:
-        again = "" if group[0].why == "new" else " again"
+        again = "" if group[0].why in ("new", "bypass") else " again"
         seconds = duration(sum(each.seconds for each in group))
         title = f"{counted(len(group), noun)} compiled{again} by {after}, {seconds}: "
         if group is not groups[0]:
@@ -131,7 +132,7 @@ def _changed(
         advice = words.computation.get(change.difference.kind)
         field = None if change.difference.kind == "constant" else field
     elif change.part == COMPUTATION:
-        title = "the program; where is not known, as its text was not kept"
+        title = "program; where it differs is not known, as its text was not kept"
     elif change.field in words.options:
         advice = words.options[change.field]
     title = advice.title if advice else title

@@ -35,9 +35,7 @@ class CacheLookup(
     read_ns: Annotated[Duration, "how long reading the cache took"]
     write_ns: Annotated[Duration, "how long writing the entry took"]
     bytes: Annotated[Size | None, "size of the entry, compressed"] = None
-    compile_ns: Annotated[Duration | None, "how long compiling took, which a hit saves, if that is known apart"] = (
-        None
-    )
+    compile_ns: Annotated[Duration | None, "how long compiling took, which a hit saves"] = None
     text_file: Annotated[str | None, "file below the run directory that has its text"] = None
     text_at: Annotated[Size | None, "where in the file its text begins"] = None
     text_bytes: Annotated[Size | None, "bytes of its text there, compressed"] = None
