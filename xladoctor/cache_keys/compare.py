@@ -21,7 +21,7 @@ COMPUTATION = "computation"
 #: folder, cannot be read, or is gone; it has no key; or the first start had no such function.
 Why = Literal["key", "not kept", "folder", "damaged", "gone", "bypass", "new"]
 _FLAG = re.compile(r"(--[^=\s]+)(?:=(.*))?")
-_FIELD = re.compile(r"([\w.]+): (.*)")
+_FIELD = re.compile(r"([^\s:]+): ?(.*)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from ..disguise import hide_frames
 _GRAPH = "gm"
 _LINE = re.compile(r"\[(\w+)\] (\w+)(?:\[([^\]]+)\])?: (.*)", re.DOTALL)
 _LONGEST = 200  # letters of a value
-_MOST_TEXT = 16_000  # of a part of the key
+_MOST_TEXT = 64_000  # of a part of the key
 _HIT, _MISS = "hit", "kept"
 
 _clock = clock.perf_counter_ns
