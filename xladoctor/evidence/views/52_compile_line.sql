@@ -52,10 +52,10 @@ WHERE l.of_operations > 0;
 -- often it is traced, likewise; `lines`: those with most.
 CREATE TABLE heaviest_line AS
 WITH told AS (
-    SELECT *, format('about {:.1f} s of it for {}:{} ({:,} of {:,} equations{})', ns / 1e9,
+    SELECT *, format('about {:.1f} s of compiling belong to {}:{} ({:,} of {:,} equations{})', ns / 1e9,
                      regexp_extract(coalesce(user_file, file), '[^/\\]*$'), coalesce(user_line, line),
                      operations, of_operations, if(complete, '', ' that were counted')) AS words,
-           format(', which it repeats: {} {:,} times', op, copies) AS times
+           format(': {} {:,} times', op, copies) AS times
     FROM compile_line WHERE traced  -- the lines of an optimized graph are fewer than it was made of
 )
 SELECT process, index,

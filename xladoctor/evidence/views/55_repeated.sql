@@ -89,7 +89,7 @@ SELECT
      'trains': w.graph.trains, 'graph_instructions': w.graph.instructions,
      'repeated_share': round(w.graph.part, 4), 'compile_s': round(w.duration_ns / 1e9, 3),
      'share_of_compiling': round(w.duration_ns / c.duration_ns, 4), 'lines': h.lines} AS cause,
-    {'heaviest': if(h.words IS NULL, '', ', ' || h.words)} AS phrases
+    {'heaviest': if(h.words IS NULL, '', ' A' || h.words[2:] || '.')} AS phrases
 FROM worst w
 JOIN compiling_time c USING (process)
 LEFT JOIN heaviest_line h ON h.process = w.process AND h.index = w.graph.index AND len(w.graphs) = 1
@@ -109,7 +109,7 @@ SELECT
      'graph_instructions': r.operations, 'repeated_share': round(r.part, 4),
      'compile_s': round(c.duration_ns / 1e9, 3), 'share_of_compiling': round(c.duration_ns / a.duration_ns, 4),
      'folded': TRUE, 'lines': h.lines} AS cause,
-    {'heaviest': if(h.words IS NULL, '', ', ' || h.words)} AS phrases
+    {'heaviest': if(h.words IS NULL, '', ' A' || h.words[2:] || '.')} AS phrases
 FROM repeated_line r
 JOIN compilation c USING (process, index)
 JOIN compiling_time a USING (process)

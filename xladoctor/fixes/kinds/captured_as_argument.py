@@ -130,7 +130,7 @@ def _needs_no_value(source: Source, node: cst.CSTNode, above: cst.CSTNode) -> bo
         names = source.qualified(above.func)
         is_method = isinstance(above.func, cst.Attribute) and above.func.attr.value in _TRACED
         is_known = bool(names) and all(name.startswith("jax.") for name in names)
-        return is_method or (is_known and not names & _SIZED)
+        return is_method or names == {"builtins.len"} or (is_known and not names & _SIZED)
     return isinstance(above, (*_HERE, cst.Arg, cst.BinaryOperation, cst.UnaryOperation))
 
 
@@ -188,7 +188,7 @@ def _refuse_settings(source: Source, by: cst.BaseExpression) -> None:
         name = keyword(arg)
         if name and name not in _KEPT:
             raise Refused(f"it is compiled with `{name}`, which may be about all arguments")
-        if name.endswith("argnums") and not re.fullmatch(r"[\d(),\[\] ]+", source.code(arg.value)):
+        if name.endswith("argnums") and not re.fullmatch(r"[\d(),\[\] ]*", source.code(arg.value)):
             raise Refused(f"`{source.code(arg)}` may mean another argument then")
 
 
