@@ -11,7 +11,7 @@ import pytest
 
 from xladoctor.recording.bootstrap._xladoctor.call_site import FRAMEWORK, LIBRARY, OURS, USER
 from xladoctor.recording.bootstrap._xladoctor.jax import lines
-from xladoctor.recording.bootstrap._xladoctor.jax.lines import Traced, traced
+from xladoctor.recording.bootstrap._xladoctor.jax.lines import Traced, named_as, traced
 
 TABLE = jnp.ones((600, 1000))
 
@@ -135,3 +135,10 @@ def test_of_the_longest_functions_a_part_is_counted(monkeypatch: pytest.MonkeyPa
 
 def test_a_function_without_equations() -> None:
     assert of(lambda x: x, 1.0) == (0, True, [], None)
+
+
+def test_a_jaxpr_has_the_name_of_its_function() -> None:
+    jaxpr = jax.jit(unrolled).trace(1.0).jaxpr
+    assert named_as(jaxpr, "unrolled")
+    assert not named_as(jaxpr, "rolled")
+    assert named_as(jax.jit(lambda x: x).trace(1.0).jaxpr, "_lambda")

@@ -17,7 +17,7 @@ from .executable import Executable
 from .graphs import kept
 from .key_reader import KeyReader, is_operation
 from .keys import Key, Keys
-from .lines import traced
+from .lines import named_as, traced
 from .modules import Modules
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Compiling(Installer):
                 "function": details.function,
                 **details.described(),
                 **known,
-                **self._lines(miss, spent, phases),
+                **self._lines(miss, details.function, spent, phases),
                 **self._captured(miss, spent),
                 "ordinal": launches - first,
             },
@@ -169,14 +169,19 @@ class Compiling(Installer):
         if graph is not None:
             graphs.add(state, **graph._asdict(), **fields)
 
-    def _lines(self, miss: _Miss | None, spent: int, phases: tuple[int, int] | None) -> Any:
+    def _lines(
+        self, miss: _Miss | None, function: str, spent: int, phases: tuple[int, int] | None
+    ) -> dict[str, Any]:
         """Fields of the step log about the lines that the function comes from, if compiling took
         long: with the nanoseconds of tracing and of lowering it, where they are known.
         """
-        if spent < _SLOW_NS or miss is None or miss.jaxpr is None:
+        jaxpr, kind = None if miss is None else miss.jaxpr, self._calls.sites.kind
+        if miss is None or jaxpr is None or not (miss.open or named_as(jaxpr, function)):
             return {}
-        kind = self._calls.sites.kind
-        found = self._hooks.examine("lines of a function", traced, miss.jaxpr, kind)
+        miss.jaxpr = None
+        if spent < _SLOW_NS:
+            return {}
+        found = self._hooks.examine("lines of a function", traced, jaxpr, kind)
         if found is None:
             return {}
         lines = [[self._made(each.place, None), *each[1:]] for each in found.lines]

@@ -7,6 +7,7 @@ instructions that do not show the loop, but what it was given does.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any, Callable, Iterator, NamedTuple
 
@@ -102,6 +103,15 @@ def traced(closed: Any, kind: Callable[[str], int]) -> Traced:
     lines.sort(key=lambda line: (line.equations, line.constants), reverse=True)
     repeated = _repeated(counts, equations)
     return Traced(equations, visitor.left > 0, lines[:_MOST_LINES], repeated)
+
+
+def named_as(closed: Any, function: str) -> bool:
+    """Whether a jaxpr is of a function of this name: of several that were lowered, another may be
+    compiled first.
+    """
+    name = str(getattr(getattr(closed.jaxpr, "debug_info", None), "func_name", ""))
+    same = {re.sub(r"\W", "_", each).strip("_") for each in (name, function)}
+    return len(same) == 1
 
 
 def _repeated(counts: _Counts, equations: int) -> Repeated | None:
