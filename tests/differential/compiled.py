@@ -287,6 +287,43 @@ _STATIC = {
         w = update(w, x, step - 2)  #!
     """,
 }
+_CAPTURED = {
+    "module": """
+        table = $made
+        order = jnp.array([2, 0, 1])
+
+        def helper():
+            return table[0]
+
+        $decorator
+        def update(w, x$more):
+            $before
+            return w + 0.1 * $read
+    """,
+    "made": """
+        3* jnp.arange(12.0).reshape(3, 4) | jnp.ones((3, 4))[:, ::-1] * 0.5 |
+        np.arange(12.0, dtype=np.float32).reshape(3, 4) | [jnp.arange(4.0)]
+    """,
+    "decorator": """
+        3* @jax.jit | @partial(jax.jit, donate_argnums=()) | @jax.jit(static_argnums=()) |
+        @partial(jax.jit, static_argnames='k') | @partial(jax.jit, static_argnums=-1)
+    """,
+    "more": "5* | , k=2 | , *rest",
+    "before": """
+        4* | half = table * 0.5 | rows = len(table) | if table[0, 0] > 1:\n    w = w + 1 |
+        table = x | row = [each for each in table][0] | print('traced')
+    """,
+    "read": """
+        2* table.sum(0) | table[order[0]] | table[order].mean() * x.mean() | helper() |
+        jnp.take(table, order, axis=0)[1] | float(table[0, 0]) | np.asarray(table).sum() |
+        table.shape[0] | jnp.zeros(4) + table[1] | table[int(order[1])] | (lambda: table[2])()
+    """,
+    "target": """
+        4* w = update(w, x)  #! | w = update(w, x=x)  #! | w = update(*(w, x))  #! |
+        f = update\nw = f(w, x)  #! | w = update(update(w, x), x)  #! | w = [update][0](w, x)  #!
+    """,
+    "extra": "6* | table = None | kept = [*kept]",
+}
 _TYPED = {
     "module": "@jax.jit\ndef mean_of(mean, x):\n    return 0.9 * mean + x.mean()\n",
     "start": """
@@ -328,5 +365,8 @@ KINDS = {
     "jit_loop_body": Kind(_LOOP | _BODY, "jax", _COUNTS, needs={}),
     "value_before_loop": Kind(_LOOP | _VALUE, "jax", _COUNTS, cause=_OF_VALUE, needs={}),
     "argument_not_static": Kind(_LOOP | _STATIC, "jax", _COUNTS, _DIVIDED, _OF_STATIC, {}),
+    "captured_as_argument": Kind(
+        _LOOP | _CAPTURED, "jax", _COUNTS, cause=cause(compiled="update", arguments=["table"])
+    ),
     "typed_state": Kind(_LOOP | _TYPED, "jax", _COUNTS, _ARRAY, cause(argument="mean"), {}),
 }

@@ -43,6 +43,7 @@ TIMELINE = {
 #: vocabulary, and what only a log of the console has.
 ELSEWHERE = TIMELINE | {
     "logged_warning",
+    "logged_constant",
     "region",
     "host_op",
     "eager_op",
@@ -102,7 +103,8 @@ def written(tmp_path: Path) -> Ingested:
         changed = '"against": 1, "changes": [["shape", "x", "float32[1]", "float32[2]"]]'
         again = f'"during": "launch", "end_ns": 9, "duration_ns": 8, {changed}'
         repeated = '"repeated": [0, "add", 800, 900, 0.9], "captured": [[0, "w", "float32[2]", 8]]'
-        log.write(f'{{"event": "compile", {common}, {again}, {repeated}}}\n')
+        traced = '"traced": [9, true, 5, null, [[0, 9, "add", 8, 0], [null, 0, "sin", 0, 4]]]'
+        log.write(f'{{"event": "compile", {common}, {again}, {repeated}, {traced}}}\n')
         took = '"end_ns": 9, "duration_ns": 8, "typical_ns": 1, "traced": true'
         log.write(f'{{"event": "outlier", {common}, {took}}}\n')
         log.write('{"event": "phases", "thread": 1, "number": 1, "phases": {"aot": 5}}\n')

@@ -70,12 +70,33 @@ def test_a_build_without_optimizations_is_named() -> None:
         compilations(text)
 
 
-def test_constants_that_are_folded_are_named_with_their_line() -> None:
+def folded(text: str) -> list[dict[str, object]]:
+    ingested = texts_alone([read_text(io.BytesIO(text.encode()), "out.log")])
+    return rows(ingested.tables["logged_constant"])
+
+
+def test_constants_that_are_folded_have_their_line() -> None:
     text = f"{HEAD}65] {FOLDING}\n{HEAD}133] The operation took 6.5s\n{FOLDING}"
-    with pytest.raises(
-        IngestError, match=r"6\.5 s or more on folding constants at /app/table\.py:13"
-    ):
-        compilations(text)
+    (row,) = folded(text)
+    assert (row["what"], row["compiled"], row["op"]) == ("folded", "f", "reduce")
+    assert (row["shape"], row["file"], row["line"]) == ("f32[200,10]", "/app/table.py", 13)
+    assert (row["duration_ns"], row["ended"]) == (6_500_000_000, True)
+
+
+def test_folding_whose_end_is_not_logged_took_its_limit_at_least() -> None:
+    newer = FOLDING.replace('source_file="/app/table.py" source_line=13', "stack_frame_id=8")
+    (row,) = folded(f"E1129 23:36:14.036543    7032 slow_operation_alarm.cc:73] {newer}")
+    assert (row["compiled"], row["line"]) == ("f", None)
+    assert (row["duration_ns"], row["ended"]) == (2_000_000_000, False)
+
+
+def test_each_instruction_has_its_own_time() -> None:
+    other = FOLDING.replace("reduce.8", "gather.4").replace("> 2s", "> 4s")
+    text = "".join(
+        f"{HEAD}65] {each}\n{HEAD}133] The operation took {took}s\n{each}"
+        for each, took in ((FOLDING, 2.5), (other, 4.5))
+    )
+    assert [row["duration_ns"] for row in folded(text)] == [2_500_000_000, 4_500_000_000]
 
 
 def test_folding_within_a_module() -> None:
@@ -83,6 +104,7 @@ def test_folding_within_a_module() -> None:
         f"{HEAD}65] {FOLDING}{HEAD}73]\n{COMPILING}{HEAD}140] The operation took 3m1s\n{COMPILING}"
     )
     assert compilations(text) == [("jit(step)", 181_000_000_000)]
+    assert len(folded(text)) == 1
 
 
 @given(

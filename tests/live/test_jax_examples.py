@@ -48,6 +48,7 @@ SICK = {
     "counting_argument": Sick("XD104", STEP, AGAIN),
     "function_made_anew": Sick("XD112", "update = jax.jit(lambda p: ", AGAIN),
     "scan_of_a_lambda": Sick("XD112", "total, _ = jax.lax.scan(", AGAIN),
+    "unrolled_pendulum": Sick("XD303", "for _ in range(TURNS)", None),
     "folded_table": Sick("XD121", "mixed = scores[order]", 2, "warning"),
     "number_as_state": Sick("XD113", "mean = 0.0", 1, "info"),
     "eager_update": Sick("XD311", "updates, state = optimizer.update(", None, "info"),

@@ -9,8 +9,9 @@ from xladoctor.pods.kept import KEPT
 _LEFT_OUT = """
 other_name environment tried_patch metric counter cut enclosing_loop processor_use judged_part
 read_origin graph_break split_collective compile_limit key_change repeated_line captured_constant
-logged_warning execution fallback fallback_count host_sync upload state_save optimizer
-idle_optimizer loader empty_pass transfer kept_graph plane line event event_stat host_segment
+traced_line logged_constant logged_warning execution fallback fallback_count host_sync upload
+state_save optimizer idle_optimizer loader empty_pass transfer kept_graph plane line event
+event_stat host_segment
 compiled_part split_call device_execution device_launch kernel_site host_op eager_op
 hlo_instruction hlo_frame hlo_parameter source_file ignore_comment graph_change tpu_graph
 tpu_operation tpu_product tpu_buffer pod_process operator_trait frontend_trait own_counter

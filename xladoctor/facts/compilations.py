@@ -175,10 +175,29 @@ class RepeatedLine(_StepLog, example="SELECT file, line, op, copies FROM repeate
     """
 
     index: Annotated[Number, "number of the compilation"]
-    op: Annotated[str, "operation that it makes most often, as the framework lowers it"]
+    op: Annotated[str, "operation that it makes most often, as the framework names it"]
     copies: Annotated[int, "how many, about"]
     operations: Annotated[int, "operations of the function before optimization"]
     part: Annotated[float, "share of them that is repeated about as often"]
+    site: Site
+
+
+class TracedLine(
+    _StepLog, example="SELECT file, line, equations FROM traced_line ORDER BY equations DESC"
+):
+    """A line that equations of a compiled function come from, where compiling it took long: the
+    innermost of the program; without one, where none led there.
+    """
+
+    index: Annotated[Number, "number of the compilation"]
+    equations: Annotated[Size, "how many, those of inner functions at each of their calls"]
+    op: Annotated[str, "the commonest of them, as the framework names the operation"]
+    copies: Annotated[Size, "how often that makes results of one shape and type"]
+    constant_bytes: Annotated[Size, "large arrays closed over that it uses first"]
+    of_equations: Annotated[Size, "all equations of the function"]
+    complete: Annotated[bool, "whether these are all: of the longest functions a part is counted"]
+    tracing_ns: Annotated[Duration, "what tracing the whole function took, where known"]
+    lowering_ns: Annotated[Duration, "what lowering all of it took, where known"]
     site: Site
 
 
@@ -193,6 +212,23 @@ class CapturedConstant(
     argument: Annotated[str, "variable that holds it, where known"]
     shape: Annotated[str, "its type and shape, as f32[2,3]"]
     bytes: Annotated[Size, "its size"]
+    site: Site
+
+
+class LoggedConstant(
+    Fact,
+    source="console log",
+    example="SELECT what, compiled, shape, duration_ns FROM logged_constant",
+):
+    """A large constant of a compiled function that the framework or its compiler warned of."""
+
+    what: Annotated[str, "captured (closed over), or folded (computed by the compiler)"]
+    compiled: Annotated[str, "name of the function, where known"]
+    op: Annotated[str, "what was computed, of a folded one, where known"]
+    shape: Annotated[str, "type and shape, as f32[2,3], where known"]
+    bytes: Annotated[Size, "size, of a captured one, where known; of all, where none is named"]
+    duration_ns: Annotated[Duration, "what computing it took, of a folded one"]
+    ended: Annotated[bool, "whether that is all; else at least so long"]
     site: Site
 
 

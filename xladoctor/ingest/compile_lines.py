@@ -91,7 +91,27 @@ class CompileLines:
             self._rows.add(
                 "repeated_line", index=number, **repeated, part=min(1.0, part), site=site
             )
+        self._traced(number, line)
         self._captured(number, line)
+
+    def _traced(self, number: int, line: Compile) -> None:
+        if line.traced is None:
+            return
+        all_equations, complete, tracing, lowering, lines = line.traced
+        for site, equations, op, copies, constants in lines:
+            self._rows.add(
+                "traced_line",
+                index=number,
+                equations=equations,
+                op=op,
+                copies=copies,
+                constant_bytes=constants,
+                of_equations=all_equations,
+                complete=complete,
+                tracing_ns=tracing,
+                lowering_ns=lowering,
+                site=site,
+            )
 
     def _captured(self, number: int, line: Compile) -> None:
         if line.captured is not None:

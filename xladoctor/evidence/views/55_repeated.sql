@@ -88,9 +88,11 @@ SELECT
      'compiled': w.graph.called, 'loop': w.graph.body, 'turn': w.graph.turn, 'program': w.graph.program_id,
      'trains': w.graph.trains, 'graph_instructions': w.graph.instructions,
      'repeated_share': round(w.graph.part, 4), 'compile_s': round(w.duration_ns / 1e9, 3),
-     'share_of_compiling': round(w.duration_ns / c.duration_ns, 4)} AS cause
+     'share_of_compiling': round(w.duration_ns / c.duration_ns, 4), 'lines': h.lines} AS cause,
+    {'heaviest': if(h.words IS NULL, '', ' A' || h.words[2:] || '.')} AS phrases
 FROM worst w
 JOIN compiling_time c USING (process)
+LEFT JOIN heaviest_line h ON h.process = w.process AND h.index = w.graph.index AND len(w.graphs) = 1
 LEFT JOIN looping l USING (process)
 WHERE w.saved_ns >= saved_s * 1e9 AND w.saved_ns >= share * c.duration_ns;
 
@@ -106,15 +108,18 @@ SELECT
     {'kind': 'loop', 'op': r.op, 'graphs': 1, 'settled': TRUE, 'compiled': compiled_function(c.cause), 'trains': FALSE,
      'graph_instructions': r.operations, 'repeated_share': round(r.part, 4),
      'compile_s': round(c.duration_ns / 1e9, 3), 'share_of_compiling': round(c.duration_ns / a.duration_ns, 4),
-     'folded': TRUE} AS cause
+     'folded': TRUE, 'lines': h.lines} AS cause,
+    {'heaviest': if(h.words IS NULL, '', ' A' || h.words[2:] || '.')} AS phrases
 FROM repeated_line r
 JOIN compilation c USING (process, index)
 JOIN compiling_time a USING (process)
+LEFT JOIN heaviest_line h USING (process, index)
 WHERE r.part * c.duration_ns >= saved_s * 1e9 AND r.part * c.duration_ns >= share * a.duration_ns
   AND c.index NOT IN (
       SELECT e.index FROM repetition q JOIN hlo_module n USING (process, program_id)
       JOIN compilation e ON e.process = n.process AND e.graph_hash = n.graph_hash WHERE e.process = c.process
-  );
+  )
+  AND (r.part >= 0.5 OR (c.process, c.index) NOT IN (SELECT (process, unnest(compilations)) FROM folded_constant));
 
 -- Internal: Graphs of an inference loop whose turns go over the same layers with ever larger inputs, as sampling that appends
 -- to a sequence does. They are compiled late, and so have no lines; that they give back fewer tensors than the layers

@@ -21,6 +21,7 @@ from xladoctor.fixes.names import (
     varies,
     varying_below,
 )
+from xladoctor.fixes.parameters import more_parameters, passing, place_of, refuse_signature
 from xladoctor.fixes.source import Source
 
 _COMPILERS = frozenset(("jax.jit", "torch.compile"))
@@ -193,7 +194,7 @@ def _arguments(source: Source, made: _Made, within: cst.CSTNode) -> list[str]:
             _refuse_use(source, made, name, uses)
             found.append(name)
     if found:
-        _refuse_signature(made)
+        refuse_signature(made.of)
     return found
 
 
@@ -231,19 +232,6 @@ def _refuse_use(source: Source, made: _Made, name: str, uses: Sequence[cst.Name]
             raise Refused(f"`{source.code(above)}` changes in each iteration")
 
 
-def _refuse_signature(made: _Made) -> None:
-    assert isinstance(made.of, (cst.Lambda, cst.FunctionDef))  # noqa: S101 - see _refuse_use
-    params = made.of.params
-    if (
-        params.star_kwarg
-        or params.kwonly_params
-        or not isinstance(params.star_arg, cst.MaybeSentinel)
-    ):
-        raise Refused("it takes any number of arguments")
-    if any(param.default for param in (*params.params, *params.posonly_params)):
-        raise Refused("its arguments have defaults")
-
-
 # -- the new text ----------------------------------------------------------------------------
 
 
@@ -252,9 +240,9 @@ def _text(source: Source, made: _Made, name: str, arguments: Sequence[str]) -> l
     source.refuse_long_strings(made.node)
     if isinstance(made.node, cst.FunctionDef):
         first = Position(source.first_line(made.node), 0)
-        text = source.between(first, _place(source, made.node))
-        text += _more(made.node, arguments)
-        text += source.between(_place(source, made.node), source.end(made.node))
+        text = source.between(first, place_of(source, made.node))
+        text += more_parameters(made.node, arguments)
+        text += source.between(place_of(source, made.node), source.end(made.node))
     else:
         begin, end = source.begin(made.node), source.end(made.node)
         line = source.lines[begin.line - 1]
@@ -264,8 +252,12 @@ def _text(source: Source, made: _Made, name: str, arguments: Sequence[str]) -> l
             text = source.between(begin, source.begin(made.of)) + plain
             text += source.between(source.end(made.of), end)
         elif arguments:
-            at = _place(source, made.of)
-            text = source.between(begin, at) + _more(made.of, arguments) + source.between(at, end)
+            at = place_of(source, made.of)
+            text = (
+                source.between(begin, at)
+                + more_parameters(made.of, arguments)
+                + source.between(at, end)
+            )
         else:
             text = source.between(begin, end)
         text = f"{indentation}{name} = {text}"
@@ -284,29 +276,6 @@ def _plain(source: Source, of: cst.CSTNode, arguments: Sequence[str]) -> str | N
     if passed == [*names, *arguments] and isinstance(compiled, cst.Name):
         return compiled.value
     return None
-
-
-def _place(source: Source, of: cst.CSTNode) -> Position:
-    """Where further arguments of a function are added."""
-    assert isinstance(of, (cst.Lambda, cst.FunctionDef))  # noqa: S101 - others take none
-    params = [*of.params.posonly_params, *of.params.params]
-    if params:
-        last = params[-1]
-        return source.end(last.annotation.annotation if last.annotation else last.name)
-    if isinstance(of, cst.Lambda):
-        begin = source.begin(of)
-        return Position(begin.line, begin.column + len("lambda"))
-    end = source.end(of.name)
-    return Position(end.line, end.column + 1)
-
-
-def _more(of: cst.CSTNode, arguments: Sequence[str]) -> str:
-    assert isinstance(of, (cst.Lambda, cst.FunctionDef))  # noqa: S101 - others take none
-    if not arguments:
-        return ""
-    if of.params.posonly_params or of.params.params:
-        return f", {', '.join(arguments)}"
-    return f"{' ' * isinstance(of, cst.Lambda)}{', '.join(arguments)}"
 
 
 def _inserted(source: Source, made: _Made, within: cst.CSTNode, text: Sequence[str]) -> Edit:
@@ -338,7 +307,7 @@ def _calls(
     if made.name is None:
         call = source.parent(made.node)
         return (
-            [_passing(source, call, arguments)] if arguments and isinstance(call, cst.Call) else []
+            [passing(source, call, arguments)] if arguments and isinstance(call, cst.Call) else []
         )
     edits = []
     for use in source.names_used(source.owner(made.node), made.name):
@@ -355,19 +324,7 @@ def _calls(
         if within not in source.around(use):
             raise Refused(f"{made.name} is called outside of the loop too")
         if arguments:
-            edits.append(_passing(source, above, arguments))
+            edits.append(passing(source, above, arguments))
         if name != made.name:
             edits.append(source.replace(use, name))
     return edits
-
-
-def _passing(source: Source, call: cst.Call, arguments: Sequence[str]) -> Edit:
-    if any(arg.star or arg.keyword for arg in call.args):
-        raise Refused("it is called with * or with names of arguments")
-    text = ", ".join(arguments)
-    if call.args:
-        at = source.end(call.args[-1].value)
-        return Edit(at, at, f", {text}")
-    end = source.end(call)
-    at = Position(end.line, end.column - 1)
-    return Edit(at, at, text)

@@ -37,8 +37,11 @@ WITH spent AS (
     FROM step s JOIN account a USING (process, thread)
     UNION ALL
     SELECT CASE WHEN c.expected THEN 'warmup_compile' ELSE 'compile' END,
-           coalesce(c.user_file, c.file), coalesce(c.user_line, c.line), c.duration_ns
+           coalesce(l.user_file, l.file, c.user_file, c.file),
+           CASE WHEN l.file IS NULL THEN coalesce(c.user_line, c.line) ELSE coalesce(l.user_line, l.line) END,
+           coalesce(l.ns, c.duration_ns)
     FROM counted_compilation c JOIN account a USING (process)
+    LEFT JOIN compile_line l ON l.process = c.process AND l.index = c.index AND l.traced
     UNION ALL
     SELECT 'upload', coalesce(u.user_file, u.file), coalesce(u.user_line, u.line), u.duration_ns
     FROM upload u JOIN account a USING (process, thread)

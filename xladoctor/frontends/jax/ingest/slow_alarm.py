@@ -5,6 +5,9 @@ Wording: ``xla/service/slow_operation_alarm.cc``, ``compiler.cc`` and ``hlo_cons
     2031-05-06 07:08:09.01: E external/xla/xla/service/slow_operation_alarm.cc:73]
     [Compiling module jit_step] Very slow compile? If you want to file a bug, run with …
     2031-05-06 07:09:09.01: E …/slow_operation_alarm.cc:140] The operation took 2m59.5s
+    … Constant folding an instruction is taking > 4s:
+
+      %gather.4 = s32[2,1]{1,0} gather(…), metadata={op_name="jit(score)/gather" stack_frame_id=8}
 
 Until 2022 the module was on a line of its own below: ``Compiling module jit_step.5``.
 """
@@ -29,6 +32,10 @@ _TOOK = re.compile(
     r"The operation took (?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9}(?:\.\d{1,12})?)s)?"
 )
 _SOURCE = re.compile(r'source_file="([^"]+)" source_line=(\d{1,9})')
+_FOLDED = re.compile(
+    r"^\s*(?:ROOT )?%?[\w.-]{1,200} = (\w{1,20}\[[\d,]{0,200}\])\S* ([\w-]{1,60})\("
+)
+_FUNCTION = re.compile(r'op_name="jit\((.{1,200}?)\)(?:/|")')
 _ALARM_S = 120.0  # seconds after which it goes off for a module
 _MOST_LINES = 12  # lines from an alarm to the instruction
 
@@ -38,13 +45,20 @@ class _Slow:
     """A slow module, or a slow instruction being folded, and the least time that it took.
 
     Attributes:
+        module: the module; None of an instruction.
         ended: whether that is the whole time.
+        shape: type and shape of the instruction.
+        op: its operation.
+        compiled: the function that it is of.
     """
 
     module: str | None
     seconds: float
     ended: bool = False
     site: CallSite = NOWHERE
+    shape: str | None = None
+    op: str | None = None
+    compiled: str | None = None
 
 
 class SlowAlarm(CompilerLog):
@@ -68,23 +82,13 @@ class SlowAlarm(CompilerLog):
 
     @property
     def LACKING(self) -> str:  # type: ignore[override]  # noqa: N802 - as in the base class
-        """What is missing: constant folding alone is reported, but is no basis for findings."""
-        folding = [each for each in self._slow if each.module is None]
-        folded = max(folding, key=lambda each: each.seconds, default=None)
+        """What is missing: an alarm without what it is about is no basis for findings."""
         if self._unoptimized:
             return (
                 "XLA says that it was built without compiler optimizations, so compiling"
                 " takes many times as long: install a release of jaxlib, or build it with -c opt"
             )
-        if folded is None:
-            return "XLA's alarm of a slow operation, which it does not name"
-        place = f" at {folded.site.file}:{folded.site.line}" if folded.site.line else ""
-        return (
-            f"XLA spends {duration(folded.seconds)} or more on folding constants{place}: a"
-            " compiled function computes from constants only, such as an array that it closes over"
-            " or makes itself. Pass the array as an argument, or compute once, outside of the"
-            " function"
-        )
+        return "XLA's alarm of a slow operation, which it does not name"
 
     @property
     def inside(self) -> bool:
@@ -93,8 +97,8 @@ class SlowAlarm(CompilerLog):
 
     @property
     def has_records(self) -> bool:
-        """Whether a module set off the alarm."""
-        return any(each.module for each in self._slow)
+        """Whether a module or a constant set off the alarm."""
+        return bool(self._slow)
 
     def take(self, line: str) -> bool:
         """Take a line; False if it is not part of the log."""
@@ -128,8 +132,14 @@ class SlowAlarm(CompilerLog):
         if not self._below:
             return self.MARKS[0] in line
         self._below -= 1
+        slow = self._slow[-1]
+        if slow.module is None and (folded := _FOLDED.match(line)):
+            slow.shape, slow.op = folded.groups()
+            function = _FUNCTION.search(line)
+            slow.compiled = function and function[1]
+            self._below = 0
         if match := _SOURCE.search(line):
-            self._slow[-1].site = CallSite(match[1], int(match[2]))
+            slow.site = CallSite(match[1], int(match[2]))
             self._below = 0
         return True
 
@@ -153,13 +163,18 @@ class SlowAlarm(CompilerLog):
             self._open = [each for each in self._open if each is not slow]
 
     def add(self, made: Gathered, rows: ProcessRows) -> str | None:
-        """Fill ``compilation``, unless another log has the process's compilations."""
+        """Fill ``logged_constant``; and ``compilation``, unless another log has the process's."""
+        self._end()
+        for each in self._slow:
+            if each.module is None:
+                self._add_folded(each, rows)
+        modules = [(each, each.module) for each in self._slow if each.module]
+        if not modules and self._slow:
+            return FRONTEND
         rows.table("compilation")
         if made.has("compilation"):
             return None
-        self._end()
         earlier: Counter[str] = Counter()
-        modules = [(each, each.module) for each in self._slow if each.module]
         for number, (each, module) in enumerate(modules):
             name = re.sub(r"^jit_|\.\d+$", "", module)
             took = nanoseconds(each.seconds) if each.ended else None
@@ -170,3 +185,16 @@ class SlowAlarm(CompilerLog):
                 add_warning(LoggedWarning("slow compilation", least), rows)
             earlier[name] += 1
         return FRONTEND
+
+    def _add_folded(self, slow: _Slow, rows: ProcessRows) -> None:
+        rows.add(
+            "logged_constant",
+            what="folded",
+            compiled=slow.compiled,
+            op=slow.op,
+            shape=slow.shape,
+            bytes=None,
+            duration_ns=nanoseconds(slow.seconds),
+            ended=slow.ended,
+            **slow.site.columns(),
+        )

@@ -253,6 +253,10 @@ KeyChange = tuple[str, str, str, str]
 #: The site of the line that made an array, its variable, its type and shape, its bytes.
 CapturedArray = tuple[Number | None, str, str, Size]
 
+#: The site of a line, the equations from it, the commonest of them, how often it makes results of
+#: one shape and type, and the bytes of constants that the line uses first.
+LineOfFunction = tuple[Number | None, Size, str, Size, Size]
+
 
 class Compile(Fact, event="compile"):
     """A compilation: in which step, and in what kind of call.
@@ -269,6 +273,9 @@ class Compile(Fact, event="compile"):
         captured: large arrays that the function closes over, so that they are constants of the
             graph: the site of the line that made each, where known, its variable, its type and
             shape, its bytes; None if they were not looked for.
+        traced: if compiling took long, equations of the function as it was traced, and whether that
+            is all; nanoseconds of tracing and of lowering it, where they are known, which are part
+            of the duration; and the lines that most equations come from.
         memory: bytes of the device that the graph takes: ``argument``, ``output``, ``alias`` (which
             is both) and ``temp``.
         callbacks: calls from the graph to the host.
@@ -292,6 +299,9 @@ class Compile(Fact, event="compile"):
     made: tuple[Number | None, ...] = ()
     repeated: tuple[Number | None, str, Size, Size, float] | None = None
     captured: tuple[CapturedArray, ...] | None = None
+    traced: (
+        tuple[Size, bool, Duration | None, Duration | None, tuple[LineOfFunction, ...]] | None
+    ) = None
     memory: dict[str, Size] | None = None
     callbacks: Size = 0
     phases: dict[str, Duration] = {}  # noqa: RUF012 - never changed

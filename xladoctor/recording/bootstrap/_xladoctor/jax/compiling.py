@@ -18,8 +18,8 @@ from .executable import Executable
 from .graphs import kept
 from .key_reader import KeyReader, is_operation
 from .keys import Key, Keys
+from .lines import named_as, traced
 from .modules import Modules
-from .unrolled import repeated
 
 if TYPE_CHECKING:
     from ..event_counters import EventCounters
@@ -37,6 +37,8 @@ class _Miss:
         self.call: tuple[Any, ...] | None = (function, info, args, kwargs)
         self.key: Key | None = None
         self.constants: list[Any] | None = None  # large ones; None if they are unknown
+        self.jaxpr: Any = None  # with its constants, once it is traced
+        self.traced: int | None = None  # when that was, until it is compiled
         self.open = True
         self.tracing = False
 
@@ -122,8 +124,11 @@ class Compiling(Installer):
         miss = self._miss()
         end = _clock()
         spent = end - (begin if miss is None or not miss.open else max(miss.began, 0))
+        phases = None
         if miss is not None:
-            miss.began = end
+            if miss.open and miss.traced is not None:
+                phases = miss.traced - miss.began, begin - miss.traced
+            miss.began, miss.traced = end, None
         self._counters.note(spent)
         state = self._recorder.thread()
         state.compiles = False
@@ -148,7 +153,7 @@ class Compiling(Installer):
                 "function": details.function,
                 **details.described(),
                 **known,
-                **self._repeated(lowered, spent),
+                **self._lines(miss, details.function, spent, phases),
                 **self._captured(miss, spent),
                 "ordinal": launches - first,
                 "cached": cached,
@@ -171,14 +176,26 @@ class Compiling(Installer):
         if graph is not None:
             graphs.add(state, **graph._asdict(), **fields)
 
-    def _repeated(self, lowered: Any, spent: int) -> dict[str, Any]:
-        """Fields of the step log about a line traced many times, if compiling took long."""
-        kind, found = self._calls.sites.kind, None
-        if spent >= _SLOW_NS:
-            found = self._hooks.examine("repeated operations", repeated, lowered, kind)
+    def _lines(
+        self, miss: _Miss | None, function: str, spent: int, phases: tuple[int, int] | None
+    ) -> dict[str, Any]:
+        """Fields of the step log about the lines that the function comes from, if compiling took
+        long: with the nanoseconds of tracing and of lowering it, where they are known.
+        """
+        jaxpr, kind = None if miss is None else miss.jaxpr, self._calls.sites.kind
+        if miss is None or jaxpr is None or not (miss.open or named_as(jaxpr, function)):
+            return {}
+        miss.jaxpr = None
+        if spent < _SLOW_NS:
+            return {}
+        found = self._hooks.examine("lines of a function", traced, jaxpr, kind)
         if found is None:
             return {}
-        return {"repeated": [self._made(found.place, None), *found[1:]]}
+        lines = [[self._made(each.place, None), *each[1:]] for each in found.lines]
+        fields = {"traced": [found.equations, found.complete, *(phases or (None, None)), lines]}
+        if found.repeated is not None:
+            fields["repeated"] = [self._made(found.repeated.place, None), *found.repeated[1:]]
+        return fields
 
     def _captured(self, miss: _Miss | None, spent: int) -> dict[str, Any]:
         """Fields of the step log about large arrays that the function closes over."""
@@ -276,6 +293,7 @@ class Compiling(Installer):
 
     def _keep_constants(self, miss: _Miss, inferred: Any) -> None:
         miss.constants = self._hooks.examine("constants", large_constants, *inferred[:1])
+        miss.jaxpr, miss.traced = inferred[0].params.get("jaxpr"), _clock()
 
     def _keep_key(self, miss: _Miss) -> None:
         miss.key = self._key(miss)

@@ -98,7 +98,7 @@ class DiskCache:
                 raise
             if local.bypass is not None:
                 self._calls.note(self._add, "not kept", "", [], 0, "bypass", local.bypass)
-            elif function is not None and local.autograd and not local.looked:
+            elif _found(function) and local.autograd and not local.looked:
                 self._calls.note(self._add, _HIT, *local.autograd[:2], _clock() - begin)
             return function
 
@@ -133,6 +133,11 @@ class DiskCache:
             write_ns=0,
             site=self._calls.sites.here(4),
         )
+
+
+def _found(loaded: Any) -> bool:
+    """Whether AOTAutograd loaded a function; newer releases return their configuration with it."""
+    return (loaded[0] if isinstance(loaded, tuple) else loaded) is not None
 
 
 def _parts(lines: list[str]) -> tuple[dict[str, tuple[str, str]], str | None]:
