@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -232,3 +233,36 @@ def test_the_gate_starts_a_program_twice(tmp_path: Path) -> None:
     healed = write(tmp_path, "healed.py", stable.replace("os.getpid() % 4093", '"3"'))
     done = python("-m", "xladoctor", *asked, "python", healed, cwd=tmp_path)
     assert done.status == 0, done.stdout + done.stderr
+
+
+RANKS = """
+import subprocess, sys
+import jax
+
+if len(sys.argv) == 2:
+    ranks = [subprocess.Popen([sys.executable, __file__, sys.argv[1], str(r)]) for r in range(2)]
+    sys.exit(max(each.wait() for each in ranks))
+rank = int(sys.argv[2])
+jax.config.update("jax_compilation_cache_dir", "cache")
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+jax.distributed.initialize("localhost:" + sys.argv[1], 2, rank)
+step = jax.jit(lambda x: x * 2 + rank)
+with jax.default_device(jax.local_devices()[0]):
+    for number in range(6):
+        step(jax.numpy.ones(4)).block_until_ready()
+"""
+
+
+def test_ranks_of_a_job_are_compared(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    program = write(tmp_path, "ranks.py", RANKS)
+    assert doctor("-o", "out", program, str(port), cwd=tmp_path).status == 0
+    found = cache(tmp_path, "out", status=1)
+    assert [each["label"] for each in found["starts"]] == ["rank 0", "rank 1"]
+    (miss,) = [each for each in found["misses"] if "lambda" in each["lookup"]["name"]]
+    assert (miss["before"], miss["after"]) == ("rank 0", "rank 1")
+    assert miss["lookup"]["reason"] == "process"
+    kinds = {each["kind"]: each["line"] for each in miss["changes"]}
+    assert kinds["constant"] == line_of(program, "step = jax.jit(")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import RenderableType
@@ -48,8 +48,11 @@ def render(
     parts: list[RenderableType] = [_found(each, style) for each in starts]
     for comparison in comparisons:
         parts += [Text(), *_compared(comparison, limit, style)]
-    for start in starts if not comparisons else [each.after for each in comparisons]:
-        parts += _lost(start, limit, style)
+    for comparison in comparisons:
+        said = {id(each.lookup) for each in comparison.misses if each.why == "not kept"}
+        parts += _lost(comparison.after, said, limit, style)
+    if not comparisons:
+        parts += [part for each in starts for part in _lost(each, set(), limit, style)]
     write(parts, output, style)
 
 
@@ -150,11 +153,11 @@ def _value(value: str | None) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _lost(start: Start, limit: int, style: Style) -> Iterator[RenderableType]:
-    """What the next start compiles once more, as this one did not keep it."""
+def _lost(start: Start, said: Container[int], limit: int, style: Style) -> Iterator[RenderableType]:
+    """What the next start compiles once more, as this one did not keep it; not what was said."""
     words = vocabulary(start.frontend).disk_cache
-    groups = not_kept(start)
-    for group in groups[: limit or None]:
+    groups = [[each for each in of if id(each) not in said] for of in not_kept(start)]
+    for group in [of for of in groups if of][: limit or None]:
         advice = words.reasons.get(group[0].reason or "")
         seconds = sum(each.compile_s or 0.0 for each in group)
         spent = f", {duration(seconds)} of compiling" if seconds else ""
