@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from xladoctor.frontends.vocabulary_file import DiskCacheWords
 
 _LONGEST = 160  # letters of a value
-_CONSTANT = re.compile(r"^%\w+ = stablehlo\.constant (?:dense<(.*)>)(?= : )")
+_CONSTANT = re.compile(r"^%\w+ = stablehlo\.constant (?:dense(?:_resource)?<(.*)>)(?= : )")
 #: What no part of a key says.
 _WHY: dict[Why, str] = {
     "not kept": "{before} compiled it, and did not keep it",
