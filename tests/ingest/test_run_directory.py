@@ -152,6 +152,7 @@ def test_whole_run_fills_every_table_and_leaves_no_note(run: Path) -> None:
         "ignore_comment": 0,
         "empty_pass": 0,
         "kept_graph": 0,
+        "flattening": 0,
         "idle_optimizer": 0,
     }
 

@@ -57,6 +57,13 @@ _ALONE = """
     SELECT max(count) = 1 FROM (
         SELECT count(*) AS count FROM execution UNION ALL SELECT count(*) FROM compilation)
 """
+#: Compiling at which samples end: none of the compilations that ended began as late.
+_COMPILING = """
+    SELECT coalesce(user_file, file) AS file, coalesce(user_line, line) AS line
+    FROM start_up u WHERE what = 'compile' AND duration_ns > (
+        SELECT 2 * coalesce(sum(duration_ns), 0) FROM compilation c WHERE c.process = u.process)
+    ORDER BY duration_ns DESC LIMIT 1
+"""
 _FAILED = "SELECT bool_or(uncaught IS NOT NULL) FROM process"
 _COUNTED = {"compile": ("graph", "graphs"), "execute": ("launch", "launches")}
 _STEPS_OF_LOG = "SELECT i.* FROM lead l JOIN iteration i USING (process, thread)"
@@ -210,6 +217,16 @@ def uncaught(evidence: Evidence) -> str | None:
     """The exception that ended the first process that failed so, and where."""
     text: str | None = evidence.database.scalar("SELECT arg_min(uncaught, process) FROM process")
     return text
+
+
+def compiling_at(evidence: Evidence) -> str | None:
+    """The line whose call was compiling when a program without any step ended; None if none was, as
+    far as samples show.
+    """
+    rows = evidence.database.rows(_COMPILING)
+    if not rows or not without_steps(evidence):
+        return None
+    return f"{evidence.shown(rows[0]['file']) or rows[0]['file']}:{rows[0]['line']}"
 
 
 def without_steps(evidence: Evidence) -> bool:

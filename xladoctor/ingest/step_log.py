@@ -53,6 +53,7 @@ _ALWAYS = (
     "state_save",
     "transfer",
     "optimizer",
+    "flattening",
     "idle_optimizer",
     "empty_pass",
     "fallback_count",

@@ -1,0 +1,92 @@
+"""How long JAX takes, in each call of a compiled function, to flatten its arguments.
+
+The extension module does that without a Python frame of its own, so it is done once more here, by
+itself: with the arguments as they are, and with their leaves in a tuple. JAX also compares the tree
+with that of the call that compiled. A class that the program or a library has registered
+has a flatten function in Python, which is called for each of its objects.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from .. import clock
+from ..facts import Flattening
+
+AT_LAUNCH = 8  # of a line: warm-up is over, and the arguments are as in the steps to come
+_LEAST_NS = 50_000
+_TIMES = 3  # of which the fastest counts
+_MOST_NODES = 512  # that are looked at, to name the class of most
+
+_clock = clock.perf_counter_ns
+
+
+def flattening(
+    tree_util: Any, function: Any, args: Any, kwargs: Any, where: dict[str, Any]
+) -> Flattening | None:
+    """What a call with these arguments takes to flatten them; None if that is little.
+
+    Args:
+        where: the thread and the site.
+    """
+    given = _dynamic(function, args, kwargs)
+    flatten = tree_util.tree_flatten
+    if _spent(flatten, given, 1) < _LEAST_NS:
+        return None
+    leaves, tree = flatten(given)
+    spent = {name: _spent(flatten, value, 1) for name, value in given.items()}
+    most = max(spent, key=lambda name: spent[name])
+    return Flattening(
+        **where,
+        compiled=str(getattr(function, "__name__", "")),
+        leaves=len(leaves),
+        duration_ns=_spent(flatten, given, _TIMES),
+        plain_ns=_spent(flatten, tuple(leaves), _TIMES),
+        argument=most,
+        argument_leaves=len(flatten(given[most])[0]),
+        argument_ns=spent[most],
+        node=_commonest(tree),
+    )
+
+
+def _dynamic(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """The arguments that are flattened, by name: all but static ones."""
+    info = function._jit_info
+    static = {*info.static_argnums}
+    names = [*getattr(info.fun_signature, "parameters", ())]
+    named = {
+        names[number] if number < len(names) else f"argument {number}": value
+        for number, value in enumerate(args)
+        if number not in static and number - len(args) not in static
+    }
+    return {**named, **{k: v for k, v in kwargs.items() if k not in info.static_argnames}}
+
+
+def _spent(flatten: Callable[[Any], Any], value: Any, times: int) -> int:
+    """Nanoseconds of flattening, and of comparing the tree with an equal one."""
+    _, other = flatten(value)
+    fastest = 0
+    for _ in range(times):
+        begin = _clock()
+        _, tree = flatten(value)
+        tree == other  # noqa: B015
+        hash(tree)
+        spent = _clock() - begin
+        fastest = min(fastest or spent, spent)
+    return fastest
+
+
+def _commonest(tree: Any) -> str | None:
+    """The class of most of the tree's first nodes, if that is not one of Python's own."""
+    counts: dict[str, int] = {}
+    waiting = [tree]
+    for _ in range(_MOST_NODES):
+        if not waiting:
+            break
+        node = waiting.pop()
+        data = node.node_data()
+        if data is not None:
+            waiting += node.children()
+            if data[0] not in (dict, list, tuple):
+                counts[data[0].__qualname__] = counts.get(data[0].__qualname__, 0) + 1
+    return max(counts, key=lambda name: counts[name], default=None)
