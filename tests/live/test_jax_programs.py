@@ -269,5 +269,7 @@ def test_program_that_ends_within_its_first_call_says_so(tmp_path: Path) -> None
 
     line = line_of(program, "settle(value)")
     text = " ".join(python("-m", "xladoctor", "analyze", "out", cwd=tmp_path).stdout.split())
-    assert f"before its first step ended, while the call at program.py:{line} was compiling" in text
+    assert (
+        f"before its first step ended. The call at program.py:{line} was still compiling." in text
+    )
     assert "steps in the timeline" not in text

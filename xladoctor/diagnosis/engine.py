@@ -237,11 +237,7 @@ def _basis(
     failed = capture_failed(evidence, judged.steps)
     if facts.is_whole(evidence):
         ended = ending(
-            run,
-            judged.steps,
-            without_steps=without_steps,
-            uncaught=facts.uncaught(evidence),
-            compiling_at=facts.compiling_at(evidence),
+            run, judged.steps, without_steps=without_steps, uncaught=facts.uncaught(evidence)
         )
     return Basis(
         time,
@@ -266,6 +262,7 @@ def _basis(
             text
             for text in (
                 ended,
+                facts.still_compiling(evidence) if ended and without_steps else "",
                 failed,
                 few_recurring(judged.steps),
                 missing_processes(evidence.database),

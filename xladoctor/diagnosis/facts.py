@@ -219,14 +219,11 @@ def uncaught(evidence: Evidence) -> str | None:
     return text
 
 
-def compiling_at(evidence: Evidence) -> str | None:
-    """The line whose call was compiling when a program without any step ended; None if none was, as
-    far as samples show.
-    """
+def still_compiling(evidence: Evidence) -> str:
+    """A sentence on the call that was compiling when a program without steps ended; else empty."""
     rows = evidence.database.rows(_COMPILING)
-    if not rows or not without_steps(evidence):
-        return None
-    return f"{evidence.shown(rows[0]['file']) or rows[0]['file']}:{rows[0]['line']}"
+    at = [f"{evidence.shown(row['file']) or row['file']}:{row['line']}" for row in rows]
+    return f"the call at {at[0]} was still compiling" if at else ""
 
 
 def without_steps(evidence: Evidence) -> bool:

@@ -128,23 +128,16 @@ _INTERRUPTED = 128 + signal.SIGINT
 
 
 def ending(
-    run: RunFacts,
-    steps: Steps | None,
-    *,
-    without_steps: bool = False,
-    uncaught: str | None = None,
-    compiling_at: str | None = None,
+    run: RunFacts, steps: Steps | None, *, without_steps: bool = False, uncaught: str | None = None
 ) -> str:
     """Such as ``the program failed (exit status 1) after 29 steps``; empty if it did not fail.
 
     Args:
         without_steps: whether it is known that it made none.
-        compiling_at: the line whose call was still compiling.
         uncaught: the exception that ended it, and where, if that is known.
     """
     after = f" after {steps.count} step{'s' * (steps.count != 1)}" if steps else ""
     after = " before its first step ended" if without_steps else after
-    after += f", while the call at {compiling_at} was compiling" if compiling_at else ""
     if run.stopped_by:
         return f"the program was ended by {run.stopped_by}{after}"
     if run.signal == signal.SIGINT or run.status == _INTERRUPTED:

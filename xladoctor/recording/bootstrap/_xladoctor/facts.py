@@ -182,7 +182,6 @@ class Flattening(
     plain_ns: Annotated[Duration, "the same, if the leaves were given as a tuple"]
     argument: Annotated[str, "the argument that takes most of it"]
     argument_leaves: Annotated[Size, "leaves of that"]
-    argument_ns: Annotated[Duration, "its part of the time"]
     node: Annotated[str | None, "class of most nodes, if that is not one of Python's own"] = None
     site: Site
 

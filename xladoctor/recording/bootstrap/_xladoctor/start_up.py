@@ -12,6 +12,7 @@ from __future__ import annotations
 import _thread
 import functools
 import gc
+import importlib.util
 import os
 import sys
 from importlib.machinery import ExtensionFileLoader, ModuleSpec, SourceFileLoader
@@ -56,10 +57,7 @@ class Imports:
             return None
         self._looking, begin = True, clock.perf_counter_ns()
         try:
-            spec = _found(self, fullname, path)
-        except BaseException as error:
-            hide_frames(error)
-            raise
+            spec = importlib.util.find_spec(fullname)
         finally:
             self._looking = False
         loader: Any = spec and spec.loader
@@ -85,16 +83,6 @@ class Imports:
 
 
 _LOADERS = (SourceFileLoader, ExtensionFileLoader)  # one for each module, as others may not be
-
-
-def _found(but: Imports, fullname: str, path: Sequence[str] | None) -> ModuleSpec | None:
-    """What the first of the other finders that knows a module says."""
-    for finder in list(sys.meta_path):
-        look = None if finder is but else getattr(finder, "find_spec", None)
-        spec: ModuleSpec | None = look and look(fullname, path, None)
-        if spec is not None:
-            return spec
-    return None
 
 
 class StartUp:

@@ -34,8 +34,7 @@ def flattening(
     if _spent(flatten, given, 1) < _LEAST_NS:
         return None
     leaves, tree = flatten(given)
-    spent = {name: _spent(flatten, value, 1) for name, value in given.items()}
-    most = max(spent, key=lambda name: spent[name])
+    most = max(given, key=lambda name: _spent(flatten, given[name], 1))
     return Flattening(
         **where,
         compiled=str(getattr(function, "__name__", "")),
@@ -44,22 +43,18 @@ def flattening(
         plain_ns=_spent(flatten, tuple(leaves), _TIMES),
         argument=most,
         argument_leaves=len(flatten(given[most])[0]),
-        argument_ns=spent[most],
         node=_commonest(tree),
     )
 
 
 def _dynamic(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     """The arguments that are flattened, by name: all but static ones."""
-    info = function._jit_info
-    static = {*info.static_argnums}
+    info, named = function._jit_info, dict(kwargs)
     names = [*getattr(info.fun_signature, "parameters", ())]
-    named = {
-        names[number] if number < len(names) else f"argument {number}": value
-        for number, value in enumerate(args)
-        if number not in static and number - len(args) not in static
-    }
-    return {**named, **{k: v for k, v in kwargs.items() if k not in info.static_argnames}}
+    for number, value in enumerate(args):
+        if not {number, number - len(args)} & {*info.static_argnums}:
+            named[names[number] if number < len(names) else f"argument {number}"] = value
+    return {name: named[name] for name in named if name not in info.static_argnames}
 
 
 def _spent(flatten: Callable[[Any], Any], value: Any, times: int) -> int:
