@@ -144,6 +144,7 @@ def test_line_that_takes_long_takes_the_time_until_the_first_step(
         time.sleep(0.2)
         assert began.rows(sites) == rows
     finally:
+        began.stop()
         began.leave()
     here = [row for row in rows if row["what"] is None]
     spent = sum(row["duration_ns"] for row in here) / 1e9

@@ -53,7 +53,6 @@ _ALWAYS = (
     "state_save",
     "transfer",
     "optimizer",
-    "flattening",
     "idle_optimizer",
     "empty_pass",
     "fallback_count",

@@ -182,7 +182,7 @@ class Flattening(
     plain_ns: Annotated[Duration, "the same, if the leaves were given as a tuple"]
     argument: Annotated[str, "the argument that takes most of it"]
     argument_leaves: Annotated[Size, "leaves of that"]
-    node: Annotated[str | None, "class of most nodes, if that is not one of Python's own"] = None
+    node: Annotated[str | None, "class of the first node that is none of Python's own"] = None
     site: Site
 
 

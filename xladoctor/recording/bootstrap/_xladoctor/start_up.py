@@ -119,8 +119,7 @@ class StartUp:
             clock.sleep(_MOMENT_S)  # the interpreter's part of it ends after ours
 
     def leave(self) -> None:
-        """Leave the process as it was."""
-        self.stop()
+        """Time no more imports; also called in a forked child, which has no thread to wait for."""
         if self._imports in sys.meta_path:
             sys.meta_path.remove(self._imports)
 

@@ -16,7 +16,6 @@ from ..facts import Flattening
 AT_LAUNCH = 8  # of a line: warm-up is over, and the arguments are as in the steps to come
 _LEAST_NS = 50_000
 _TIMES = 3  # of which the fastest counts
-_MOST_NODES = 512  # that are looked at, to name the class of most
 
 _clock = clock.perf_counter_ns
 
@@ -29,6 +28,8 @@ def flattening(
     Args:
         where: the thread and the site.
     """
+    if type(function).__name__ != "PjitFunction":
+        return None
     given = _dynamic(function, args, kwargs)
     flatten = tree_util.tree_flatten
     if _spent(flatten, given, 1) < _LEAST_NS:
@@ -43,7 +44,7 @@ def flattening(
         plain_ns=_spent(flatten, tuple(leaves), _TIMES),
         argument=most,
         argument_leaves=len(flatten(given[most])[0]),
-        node=_commonest(tree),
+        node=_class(tree),
     )
 
 
@@ -71,17 +72,9 @@ def _spent(flatten: Callable[[Any], Any], value: Any, times: int) -> int:
     return fastest
 
 
-def _commonest(tree: Any) -> str | None:
-    """The class of most of the tree's first nodes, if that is not one of Python's own."""
-    counts: dict[str, int] = {}
-    waiting = [tree]
-    for _ in range(_MOST_NODES):
-        if not waiting:
-            break
-        node = waiting.pop()
-        data = node.node_data()
-        if data is not None:
-            waiting += node.children()
-            if data[0] not in (dict, list, tuple):
-                counts[data[0].__qualname__] = counts.get(data[0].__qualname__, 0) + 1
-    return max(counts, key=lambda name: counts[name], default=None)
+def _class(tree: Any) -> str | None:
+    """The class of the tree's first node that is none of Python's own."""
+    data = tree.node_data()
+    if data is None or data[0] not in (dict, list, tuple):
+        return data and str(data[0].__qualname__)
+    return next(filter(None, map(_class, tree.children())), None)
