@@ -82,8 +82,6 @@ def read_process(
     for table, columns in shown.of_steps:
         rows.append(table, told_apart(table, columns, tracing))
     steps.move(rows)
-    if record.flattening:
-        rows.table("flattening")
     made.move(rows)
     read_run_queue(folder / "processor.jsonl", rows)
     _add_report(formats, folder, record, step_log.logged if step_log else Logged(), shown, rows)
