@@ -57,6 +57,7 @@ ELSEWHERE = TIMELINE | {
     "graph_change",
     "judged_part",
     "host_sample",
+    "start_up",
     *tables(vocabulary),
 }
 SAMPLE = Path(__file__).parents[2] / "sample_traces" / "recompiling"
@@ -99,6 +100,9 @@ def written(tmp_path: Path) -> Ingested:
         batches = '"batch_size": 16, "drop_last": false, "workers": 2, "pinned": true'
         log.write(f'{{"event": "loader", "site": 0, {batches}}}\n')
         log.write('{"event": "idle", "thread": 1, "site": 0}\n')
+        found = '"compiled": "f", "leaves": 900, "duration_ns": 9, "plain_ns": 1, "argument": "x"'
+        most = '"argument_leaves": 800'
+        log.write(f'{{"event": "flattening", "thread": 1, "site": 0, {found}, {most}}}\n')
         log.write('{"event": "empty", "site": 0, "batch_size": 16, "drop_last": true}\n')
         changed = '"against": 1, "changes": [["shape", "x", "float32[1]", "float32[2]"]]'
         again = f'"during": "launch", "end_ns": 9, "duration_ns": 8, {changed}'

@@ -80,6 +80,14 @@ def test_sample_becomes_a_row_with_its_call_site(file: Path) -> None:
     assert set(ingested.tables["host_sample"]) == set(TABLES["host_sample"].columns)
 
 
+def test_what_came_before_the_first_step_has_rows_of_its_own(file: Path) -> None:
+    spent = {"what": "import", "package": "numpy", "duration_ns": 5, "site": 1}
+    file.write_text(json.dumps({"samples": [SAMPLE], "start_up": [spent]}))
+    (row,) = rows(read(file).tables["start_up"])
+    del spent["site"]
+    assert row == {"process": 2, **spent, "read_bytes": None, **BACKWARD.columns()}
+
+
 @pytest.mark.parametrize("site", [None, 2])
 def test_sample_without_a_known_line_is_counted_nowhere(file: Path, site: int | None) -> None:
     (row,) = rows(read(write(file, {**SAMPLE, "site": site})).tables["host_sample"])

@@ -156,6 +156,12 @@ def test_whole_run_fills_every_table_and_leaves_no_note(run: Path) -> None:
     }
 
 
+def test_nothing_is_known_of_flattening_where_no_capture_timed_it(run: Path) -> None:
+    assert "flattening" not in read_run_directory(run)[1].tables
+    add_process(run, 43, flattening=True)
+    assert read_run_directory(run)[1].tables["flattening"] == {}
+
+
 def test_process_with_its_devices_and_settings(run: Path) -> None:
     ingested = read(run)
 

@@ -61,6 +61,7 @@ SICK = {
     "waited_step": Sick("XD211", "loss.block_until_ready()", 60, "warning"),
     "host_callback": Sick("XD313", "inputs = jax.pure_callback(", 60, "warning"),
     "repeated_layers": Sick("XD310", "return hidden + jnp.tanh(", 16, "info"),
+    "many_leaves": Sick("XD318", "state = step(model, state)", None, "info"),
     "debug_print": Sick("XD313", "jax.debug.print(", 60, "warning"),
 }
 

@@ -193,3 +193,83 @@ def test_samples_of_compiling_are_no_tracing_of_later_steps(tmp_path: Path) -> N
     call, sleep = line_of(program, "y = step(x)"), line_of(program, "time.sleep(0.05)")
     most = {row["doing"]: row["line"] for row in reversed(doing)}
     assert most == {"compile": call, "": sleep}
+
+
+SLOW_START = """
+import time
+import numpy as np
+import jax, jax.numpy as jnp
+
+np.save("weights.npy", np.ones(20_000_000, np.float32))
+
+def weights():
+    for _ in range(8):
+        loaded = np.load("weights.npy")
+    return loaded[:8]
+
+@jax.jit
+def step(x):
+    return jnp.tanh(x) * 2
+
+time.sleep(4)
+x = weights()
+for number in range(200):
+    x = step(x)
+    time.sleep(0.001)
+print(float(x.sum()))
+"""
+
+
+def test_what_came_before_the_first_step_is_told_apart(tmp_path: Path) -> None:
+    program = write(tmp_path, "program.py", SLOW_START)
+
+    doctor("-o", "out", program, cwd=tmp_path)
+
+    rows = query(tmp_path, "SELECT * FROM start_up")
+    spent = {
+        (row["what"], row["package"], row["line"]): float(str(row["duration_ns"])) / 1e9
+        for row in rows
+    }
+    assert spent["import", "numpy", line_of(program, "import numpy")] > 0.01
+    assert spent["import", "jax", line_of(program, "import jax")] > 0.1
+    asleep = line_of(program, "time.sleep(4)")
+    assert max(spent, key=lambda key: spent[key]) == (None, None, asleep)
+    assert 3.8 < spent[None, None, asleep] < 4.5
+    load = line_of(program, "loaded = np.load")
+    (read,) = [row["read_bytes"] for row in rows if row["line"] == load and not row["what"]]
+    assert int(str(read)) >= 320_000_000
+    shown = python("-m", "xladoctor", "analyze", "out", "--format", "json", cwd=tmp_path)
+    began = json.loads(shown.stdout)["time"]["start_up"]
+    assert began["stepped"]
+    assert began["seconds"] - 2 < began["seen_s"] <= began["seconds"]
+    assert (began["spent"][0]["what"], began["spent"][0]["line"]) == ("other", asleep)
+
+
+ENDED = """
+import os, signal, threading, time
+import jax, jax.numpy as jnp
+
+@jax.jit
+def settle(x):
+    for _ in range(8000):
+        x = jnp.tanh(x * 1.01)
+    return x
+
+value = jnp.float32(1)
+threading.Timer(14, os.kill, (os.getpid(), signal.SIGTERM)).start()
+settle(value).block_until_ready()
+"""
+
+
+@pytest.mark.thorough
+def test_program_that_ends_within_its_first_call_says_so(tmp_path: Path) -> None:
+    program = write(tmp_path, "program.py", ENDED)
+
+    doctor("-o", "out", program, cwd=tmp_path)
+
+    line = line_of(program, "settle(value)")
+    text = " ".join(python("-m", "xladoctor", "analyze", "out", cwd=tmp_path).stdout.split())
+    assert (
+        f"before its first step ended. The call at program.py:{line} was still compiling." in text
+    )
+    assert "steps in the timeline" not in text

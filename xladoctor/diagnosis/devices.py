@@ -15,6 +15,7 @@ from xladoctor.diagnosis.device_use import (
     Kernels,
     LabelTime,
 )
+from xladoctor.diagnosis.facts import without_steps
 from xladoctor.evidence.interface import Evidence
 from xladoctor.facts.parts import IDLE_FOR
 from xladoctor.frontends.vocabulary import vocabulary
@@ -33,7 +34,8 @@ def device_use(evidence: Evidence) -> list[DeviceUse]:
         JOIN judged_step c ON c.process = u.process AND c.step = u.step
         GROUP BY ALL ORDER BY d.process, d.device
     """)  # noqa: S608  # column names of our own
-    rows = rows or _whole(evidence)
+    if not rows or without_steps(evidence):  # what recurs in compiling is no step
+        rows = _whole(evidence)
     tops, scopes, kernels = _top(evidence), _scopes(evidence), kernels_of(rows, evidence)
     return [
         _use(row, evidence, tops[key], scopes[key], kernels.get(key))

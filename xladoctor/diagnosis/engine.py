@@ -31,6 +31,7 @@ from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
 from xladoctor.diagnosis.selection import Selection
+from xladoctor.diagnosis.start_up import start_up
 from xladoctor.diagnosis.suppression import Suppression
 from xladoctor.diagnosis.tpu_graphs import tpu_counts, tpu_graphs
 from xladoctor.diagnosis.traits import traits
@@ -100,7 +101,7 @@ def diagnose(
 
 def _of_all(diagnosis: Diagnosis) -> Diagnosis:
     """The diagnosis without what is of a single process: the pod's table has all of them."""
-    time = replace(diagnosis.time, parts=None, explained=None, unexplained=[])
+    time = replace(diagnosis.time, parts=None, explained=None, unexplained=[], start_up=None)
     return replace(diagnosis, time=time, steps=None, devices=[], labels=[], step_groups=[])
 
 
@@ -152,6 +153,7 @@ def judge_all(
     known = [*(rule.id for rule in selection.rules), *selection.off]
     applying, others = _by_evidence(selection.rules, evidence)
     time, steps = account.time_spent(evidence), facts.steps(evidence)
+    time = replace(time, start_up=start_up(evidence))
     whatif = WhatIf(evidence.database, vocabulary(evidence.frontend).records_steps)
     savings = Savings(whatif, time, steps, total_steps)
     of_hosts = (hosts or ByHost()).without(others)
@@ -260,6 +262,7 @@ def _basis(
             text
             for text in (
                 ended,
+                facts.still_compiling(evidence) if ended and without_steps else "",
                 failed,
                 few_recurring(judged.steps),
                 missing_processes(evidence.database),

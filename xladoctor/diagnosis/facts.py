@@ -58,6 +58,13 @@ _ALONE = """
     SELECT max(count) = 1 FROM (
         SELECT count(*) AS count FROM execution UNION ALL SELECT count(*) FROM compilation)
 """
+#: Compiling at which samples end: none of the compilations that ended began as late.
+_COMPILING = """
+    SELECT coalesce(user_file, file) AS file, coalesce(user_line, line) AS line
+    FROM start_up u WHERE what = 'compile' AND duration_ns > (
+        SELECT 2 * coalesce(sum(duration_ns), 0) FROM compilation c WHERE c.process = u.process)
+    ORDER BY duration_ns DESC LIMIT 1
+"""
 _FAILED = "SELECT bool_or(uncaught IS NOT NULL) FROM process"
 _COUNTED = {"compile": ("graph", "graphs"), "execute": ("launch", "launches")}
 _STEPS_OF_LOG = "SELECT i.* FROM lead l JOIN iteration i USING (process, thread)"
@@ -206,6 +213,13 @@ def uncaught(evidence: Evidence) -> str | None:
     """The exception that ended the first process that failed so, and where."""
     text: str | None = evidence.database.scalar("SELECT arg_min(uncaught, process) FROM process")
     return text
+
+
+def still_compiling(evidence: Evidence) -> str:
+    """A sentence on the call that was compiling when a program without steps ended; else empty."""
+    rows = evidence.database.rows(_COMPILING)
+    at = [f"{evidence.shown(row['file']) or row['file']}:{row['line']}" for row in rows]
+    return f"the call at {at[0]} was still compiling" if at else ""
 
 
 def without_steps(evidence: Evidence) -> bool:

@@ -173,6 +173,43 @@ class Explained:
 
 
 @dataclass(frozen=True, slots=True)
+class BeforeStep:
+    """What a program did before its first step had ended.
+
+    Attributes:
+        what: import, backend (starting the device's), tracing (lowering included), compile, cache
+            (reading compiled graphs from it), or other.
+        package: the installed package that was imported.
+        seconds: measured for imports, otherwise an estimate.
+        file: of the program's line that it was spent at, if that is known.
+        read_bytes: what the process read meanwhile, of files and whatever else, if that is much.
+    """
+
+    what: str
+    package: str | None
+    seconds: float
+    file: str | None
+    line: int | None
+    read_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartUp:
+    """A program's time until its first step had ended or, without one, until its end.
+
+    Attributes:
+        stepped: whether a step ended.
+        seen_s: the part of it that is known to have been spent as in ``spent`` or in less.
+        spent: each that took at least a twentieth of it, largest first.
+    """
+
+    seconds: float
+    stepped: bool
+    seen_s: float
+    spent: list[BeforeStep]
+
+
+@dataclass(frozen=True, slots=True)
 class TimeSpent:
     """Wall times: of the whole program, and of its loop.
 
@@ -181,6 +218,7 @@ class TimeSpent:
         device_s: the part of the waits (``read_s``, ``barrier_s``) in which the device worked.
         unexplained: parts in which at least a hundredth of the whole is neither device work nor
             explained by a finding, largest first.
+        start_up: what happened until the end of the first step, if that was recorded.
     """
 
     total_s: float | None
@@ -190,6 +228,7 @@ class TimeSpent:
     device_s: float | None = None
     explained: Explained | None = None
     unexplained: list[Unexplained] = field(default_factory=list)
+    start_up: StartUp | None = None
 
     @property
     def whole_s(self) -> float:

@@ -308,3 +308,21 @@ class HostSample(
     ] = False
     count: Annotated[Size, "samples"]
     site: Site
+
+
+class StartUp(
+    Fact,
+    source="host_samples.json",
+    example="SELECT what, package, line, duration_ns / 1e9 AS s FROM start_up ORDER BY s DESC",
+):
+    """What the main thread did from the start of the process until the program's first step had
+    ended, by line of the program; measured for imports, otherwise estimated from its stack.
+    """
+
+    what: Annotated[
+        str | None, "import, backend, tracing, compile, cache (reading it); NULL if none of these"
+    ] = None
+    package: Annotated[str | None, "the installed package that was imported"] = None
+    duration_ns: Annotated[Duration, "how long; of imports, without those inside another"]
+    read_bytes: Annotated[Size | None, "bytes that the process read meanwhile, as of files"] = None
+    site: Site

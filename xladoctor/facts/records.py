@@ -1,6 +1,6 @@
 """Files of a captured process that hold facts of several kinds."""
 
-from xladoctor.facts.activity import HostSample
+from xladoctor.facts.activity import HostSample, StartUp
 from xladoctor.facts.compilations import Fallback, Launch, ReadOrigin
 from xladoctor.facts.graphs import IgnoreComment, SourceFile
 from xladoctor.facts.steps import EnclosingLoop
@@ -49,6 +49,7 @@ class HostSamplesFile(Fact):
 
     samples: tuple[HostSample, ...]
     period_ms: Number = 10
+    start_up: tuple[StartUp, ...] = ()
 
 
 class TpuCheckFile(Fact):

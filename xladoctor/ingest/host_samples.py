@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xladoctor.facts.activity import HostSample
+from xladoctor.facts.activity import HostSample, StartUp
 from xladoctor.facts.records import HostSamplesFile
 from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.fact_decoder import decoded
@@ -42,7 +42,7 @@ class _Sample(NamedTuple):
 def read_host_samples(
     path: Path, sites: CallSites, traced: Set[Line], sending: Set[Line], rows: ProcessRows
 ) -> float | None:
-    """Fill ``host_sample``. Without the file the table stays absent: nothing was sampled.
+    """Fill ``host_sample`` and ``start_up``. Without the file they stay absent: nothing was seen.
 
     Args:
         traced: lines of operations in graphs.
@@ -66,6 +66,12 @@ def read_host_samples(
         columns = row(record, HostSample) | {"tracing": tracing}
         del columns["site"]
         rows.add("host_sample", **columns, **site.columns())
+    if file.start_up:
+        rows.table("start_up")
+    for spent in file.start_up:
+        columns = row(spent, StartUp)
+        del columns["site"]
+        rows.add("start_up", **columns, **sites[spent.site].columns())
     return _share(samples, sending)
 
 

@@ -63,6 +63,8 @@ def add_process(record: Process, folder: Path, stopped: bool, rows: ProcessRows)
     rows.add("process", **columns)
     for package, version in record.versions.items():
         rows.add("version", package=package, version=version)
+    if record.flattening:
+        rows.table("flattening")
     rows.table("environment")
     for name, value in record.settings.items():
         file, line, function = record.settings_lines.get(name, (None, None, None))

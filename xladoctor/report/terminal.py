@@ -31,6 +31,7 @@ from xladoctor.report.words import (
     cost_of,
     program,
     saving_of,
+    start_up,
     steps_of,
     unexplained,
     unexplained_in_short,
@@ -123,6 +124,8 @@ def _evidence(diagnosis: Diagnosis, style: Style) -> Iterator[RenderableType]:
     """
     used = devices.describe(diagnosis.devices)
     if is_brief(style):
+        if began := start_up(diagnosis.time):
+            yield styled(" ".join(text.strip() for text in began[:2]), style, "dim")
         if to_do_first(diagnosis):
             return
         rows = ["; ".join(steps_of(diagnosis.steps))] if diagnosis.steps else []
@@ -131,7 +134,7 @@ def _evidence(diagnosis: Diagnosis, style: Style) -> Iterator[RenderableType]:
         if rows:
             yield Group(*(styled(text, style, "dim") for text in rows))
         return
-    if rest := unexplained(diagnosis.time):
+    for rest in filter(None, (start_up(diagnosis.time), unexplained(diagnosis.time))):
         head, *below = (Text(plain(text, style).strip(), style="dim") for text in rest)
         head.stylize("bold", 0, head.plain.find(":"))
         yield Group(head, *map(Hanging, below))

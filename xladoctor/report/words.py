@@ -65,6 +65,18 @@ _BASIS = {
     "least": "at least ",
     "none": "",
 }
+#: Time until the first step had ended, by what it was spent on; empty for lines of the program.
+_SPENT_ON = {
+    "import": "import of {}",
+    "backend": "start of the backend",
+    "tracing": "tracing",
+    "compile": "compiling",
+    "cache": "reading compiled graphs from the cache",
+    "other": "",
+}
+#: Seconds from which it is shown: as a large share of the run, and in any run.
+_LONG_START_S, _ANY_START_S = 5.0, 30.0
+_MUCH_OF_RUN, _UNSEEN = 0.2, 0.05
 _ONCE = "a one-off cost: a longer run loses no more"
 _LESS = 0.8  # if better fixes leave less than this share of a saving, the report says so
 
@@ -153,6 +165,28 @@ def unexplained_in_short(time: TimeSpent) -> str:
         at = "".join(f" ({spot(line.file, line.line)})" for line in part.lines[:1])
         parts.append(f"{PARTS[part.part].label} {duration(part.seconds)}{at}")
     return f"{_UNEXPLAINED} {', '.join(parts)}"
+
+
+def start_up(time: TimeSpent) -> list[str]:
+    """What happened until the first step had ended, if that took long: a heading, and a line for
+    each.
+    """
+    began = time.start_up
+    share = began.seconds / time.whole_s if began and time.whole_s else 0.0
+    if began is None or began.seconds < (_LONG_START_S if share >= _MUCH_OF_RUN else _ANY_START_S):
+        return []
+    end = "until the end of the first step" if began.stepped else "the run, without any step"
+    rows = [f"{end}, {duration(began.seconds)}:"]
+    for spent in began.spent:
+        at = f"{short(spent.file)}:{spent.line}" if spent.file else "a line that is not known"
+        what = _SPENT_ON[spent.what].format(spent.package)
+        said = f"{what} ({at})" if what else at
+        if spent.read_bytes:
+            said += f", {amount('peak_memory', spent.read_bytes)} read,"
+        rows.append(f"  {said} {duration(spent.seconds)}")
+    if began.seconds - began.seen_s >= _UNSEEN * began.seconds:
+        rows.append(f"  not recorded {duration(began.seconds - began.seen_s)}")
+    return rows
 
 
 def steps_of(steps: Steps) -> list[str]:

@@ -20,6 +20,7 @@ originals.use(__path__)
 
 def install(run_directory: str) -> None:
     """Wait for a framework to be imported; start the capture once it is."""
+    from . import start_up
     from .files import announce
     from .import_hook import Capture
 
@@ -29,6 +30,7 @@ def install(run_directory: str) -> None:
 
         begin()
     Capture(run_directory).install()
+    start_up.watch()
 
 
 def running() -> list[Session]:

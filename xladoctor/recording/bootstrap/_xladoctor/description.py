@@ -58,4 +58,5 @@ class Description:
             "no_graphs": graphs.why_none,
             "graphs_left_out": graphs.left_out,
             "missing": framework.missing,
+            "flattening": "flattening" not in framework.missing,
         }

@@ -167,6 +167,25 @@ class IdleOptimizer(
     site: Site
 
 
+class Flattening(
+    Fact,
+    event="flattening",
+    source="steps.jsonl",
+    example="SELECT leaves, duration_ns - plain_ns AS ns, file, line FROM flattening",
+):
+    """What a call of a compiled function takes to flatten its arguments, timed once beside it."""
+
+    thread: ThreadId
+    compiled: Annotated[str, "the function"]
+    leaves: Annotated[Size, "arrays and numbers in the arguments"]
+    duration_ns: Annotated[Duration, "of a call"]
+    plain_ns: Annotated[Duration, "the same, if the leaves were given as a tuple"]
+    argument: Annotated[str, "the argument that takes most of it"]
+    argument_leaves: Annotated[Size, "leaves of that"]
+    node: Annotated[str | None, "class of the first node that is none of Python's own"] = None
+    site: Site
+
+
 class Loader(
     Fact,
     event="loader",

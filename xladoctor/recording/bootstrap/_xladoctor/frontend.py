@@ -55,6 +55,8 @@ class Frontend:
             are, the most reliable first.
         entries: its functions that do not name a call, and neither does what they call.
         wrappers: its functions that do not name a call, while what they call may.
+        stages: its functions, by name, that start-up is spent in, and what it is then: backend,
+            tracing, compile, or cache, where compiled code is read from a disk.
         logs: whether it can log its compilations.
         replaces: the package that its programs may still name, as they were written for it; None
             if there is none.
@@ -67,6 +69,7 @@ class Frontend:
     ranks: tuple[tuple[str, str], ...]
     entries: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
+    stages: dict[str, str] = {}  # noqa: RUF012 - never changed
     logs: bool = False
     replaces: str | None = None
 

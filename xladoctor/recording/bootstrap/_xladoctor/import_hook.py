@@ -13,7 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
-from . import frontend, settings
+from . import frontend, settings, start_up
 from .disguise import hide_frames
 from .files import announce
 
@@ -145,6 +145,8 @@ class Capture:
             announce(self._run, f"fault {fault!r}")
             return lambda _: None
         self._sessions.append(session)
+        if self._options is None and (began := start_up.watched()) is not None:
+            began.begin(frontend.load(name).stages)
         return session.start
 
     @property

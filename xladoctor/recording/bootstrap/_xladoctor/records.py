@@ -9,7 +9,7 @@ import json
 import os
 from typing import Any, Callable
 
-from . import clock
+from . import clock, start_up
 from .call_site import CallSites
 from .files import replace_file
 from .framework import KeptModules, Probe
@@ -99,10 +99,11 @@ class Records:
 
     def write_samples(self) -> None:
         """Write the samples, after the call sites that they refer to."""
-        samples = self._sampler.rows()
+        samples, seen = self._sampler.rows(), start_up.watched()
+        began = {"start_up": seen.rows(self._sites)} if seen is not None else {}
         if len(self._sites.rows) != self._sites_written:
             self.write_call_sites()
-        self._write("host_samples.json", {"period_ms": PERIOD_MS, "samples": samples})
+        self._write("host_samples.json", {"period_ms": PERIOD_MS, "samples": samples, **began})
         self._samples_written = clock.monotonic()
 
     def write_process(self, ended: bool) -> None:

@@ -26,6 +26,14 @@ class Jax(Frontend):
     )
     entries = settings.ENTRIES
     wrappers = settings.WRAPPERS
+    stages = {  # noqa: RUF012 - never changed
+        "_init_backend": "backend",
+        "infer_params": "tracing",
+        "_infer_params": "tracing",
+        "lower_sharding_computation": "tracing",
+        "compile_or_get_cached": "compile",
+        "_cache_read": "cache",
+    }
 
 
 FRONTEND = Jax()

@@ -18,6 +18,7 @@ from ..step import ThreadState
 from .compiling import Compiling
 from .config_changes import ConfigChanges
 from .executable import function_of
+from .flattening import AT_LAUNCH, flattening
 from .modules import Modules
 from .origins import Origins
 from .reads import Reads
@@ -45,6 +46,7 @@ class Adapter(Installer):
         self._transfers = Transfers(calls)
         self._work = calls.sites.work
         self._annotated = False
+        self._tree = module.tree_util
         sites = calls.sites
         self._origins = Origins(module.tree_util.tree_leaves, sites.launches)
         sites.origins = self._origins.reads
@@ -110,12 +112,7 @@ class Adapter(Installer):
         """
         recorder, events, sites = self._recorder, self._events, self._calls.sites
         counters, thread, here, frame = self._counters, recorder.thread, sites.here, sys._getframe
-        launching, launch, sent, work = (
-            sites.launching,
-            self._launched,
-            self._transfers.sent,
-            self._work,
-        )
+        launching, launch, given, work = sites.launching, self._launched, self._given, self._work
 
         def launched(function: Any, args: Any, kwargs: Any, out: Any) -> None:
             if recorder.off:
@@ -134,9 +131,9 @@ class Adapter(Installer):
                 caller = frame(1)
                 if (id(caller.f_code), caller.f_lasti) not in launching:
                     sites.launches_here(caller)
-                for arg in args:
+                for arg in args or kwargs.values():
                     if type(arg) is not self._array:
-                        sent(site, args)
+                        given(state, site, function, args, kwargs)
                         break
                 launch(state, site, getattr(function, "__name__", ""), out)
                 state.leave_out(_clock() - begin, step)
@@ -144,6 +141,20 @@ class Adapter(Installer):
                 events.fail(fault)
 
         return launched
+
+    def _given(
+        self, state: ThreadState, site: int | None, function: Any, args: Any, kwargs: Any
+    ) -> None:
+        """Called when a call's arguments are not all arrays of a device."""
+        self._transfers.sent(site, args)
+        sites = self._calls.sites
+        if sites.launches.get(site) == AT_LAUNCH and site not in sites.operations:
+            where = {"thread": state.id, "site": site}
+            call = function, args, kwargs
+            look, tree = self._hooks.examine, self._tree
+            found = look("flattening", flattening, tree, *call, where)
+            if found is not None:
+                self._recorder.log_fact(found)
 
     def _execute(self, original: Any) -> Any:
         def execute(executable: Any, *args: Any) -> Any:

@@ -26,6 +26,14 @@ class Torch(Frontend):
     )
     entries = settings.ENTRIES
     wrappers = settings.WRAPPERS
+    stages = {  # noqa: RUF012 - never changed
+        "_lazy_init": "backend",
+        "compile_inner": "tracing",
+        "call_user_compiler": "compile",
+        "compile_fx_inner": "compile",
+        "load_with_key": "cache",
+        "try_load": "cache",
+    }
 
 
 FRONTEND = Torch()

@@ -21,6 +21,7 @@ class TorchXla(Frontend):
         ("PJRT_LOCAL_PROCESS_RANK", "PJRT_LOCAL_PROCESS_COUNT"),
         ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
     )
+    stages = {"device": "backend", "xla_device": "backend"}  # noqa: RUF012 - never changed
     logs = True
 
     def begin_log(self, path: str, users: dict[str, str]) -> str | None:

@@ -1,0 +1,63 @@
+"""Decodes with a model whose weights are a thousand objects, which each call takes apart."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+LAYERS = 500
+WIDTH = 16
+STEPS = 1500
+
+
+class Weight:
+    """An array with a name, as libraries of layers have it."""
+
+    def __init__(self, value, name):
+        self.value = value
+        self.name = name
+
+
+jax.tree_util.register_pytree_node(
+    Weight, lambda weight: ((weight.value,), weight.name), lambda name, value: Weight(*value, name)
+)
+
+
+def make_model():
+    """Two weights for each layer."""
+    weights = 0.1 * np.random.default_rng(0).normal(size=(LAYERS, 2, 1, WIDTH))
+    return [
+        {"scale": Weight(scale, "scale"), "shift": Weight(shift, "shift")}
+        for scale, shift in weights.astype(np.float32)
+    ]
+
+
+def apply(model, state):
+    scales = jnp.concatenate([layer["scale"].value for layer in model])
+    shifts = jnp.concatenate([layer["shift"].value for layer in model])
+
+    def layer(state, weights):
+        scale, shift = weights
+        return jnp.tanh(state * (1 + scale) + shift), None
+
+    return jax.lax.scan(layer, state, (scales, shifts))[0]
+
+
+@jax.jit
+def step(model, state):
+    return apply(model, state)
+
+
+def decode(model):
+    state = jnp.ones(WIDTH)
+    for _ in range(STEPS):
+        state = step(model, state)
+    return state
+
+
+def main():
+    model = jax.device_put(make_model())
+    print(f"final sum {float(decode(model).sum()):.9g}")
+
+
+if __name__ == "__main__":
+    main()
