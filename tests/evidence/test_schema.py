@@ -115,10 +115,12 @@ def written(tmp_path: Path) -> Ingested:
         log.write('{"event": "break", "site": 0, "place": 0, "function": "f", "reason": "r"}\n')
         log.write('{"event": "split", "site": 0, "place": 0, "operator": "all_reduce"}\n')
         log.write(f'{{"event": "graph", {common}, "kept_as": "graph-1.mlirbc.gz", "bytes": 9}}\n')
-        key = '"number": 0, "compilation": 0, "name": "f", "key": "k", "computation": "c"'
-        found = f'{key}, "outcome": "hit", "read_ns": 1, "write_ns": 0'
-        log.write(f'{{"event": "cache", {common}, {found}}}\n')
-        log.write('{"event": "cache key", "lookup": 0, "part": "flags", "digest": "d"}\n')
+        took = (
+            '"number": 0, "compilation": 0, "name": "f", "key": "k", "computation": "c",'
+            ' "outcome": "hit", "read_ns": 1, "write_ns": 0'
+        )
+        part = '{"event": "cache key", "lookup": 0, "part": "flags", "digest": "d"}'
+        log.write(f'{part}\n{{"event": "cache", {common}, {took}}}\n')
         log.write('{"event": "limit", "site": 0, "function": "f", "name": "limit"}\n')
         step = (folder / "steps.jsonl").read_text().splitlines()[0]
         both = '"uploads": [[0, 1, 64, 5]], "saves": [[0, 1, 9]]'

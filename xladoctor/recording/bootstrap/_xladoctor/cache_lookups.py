@@ -5,12 +5,43 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Callable
 
+from . import clock
 from .cache_facts import CacheKeyPart, CacheLookup
 from .calls import Calls
+from .disguise import hide_frames
 from .step import ThreadState
 from .texts import Texts
 
+Wrap = Callable[[Any], Any]
+#: What is called with a call's result, its nanoseconds, and its arguments.
+Returned = Callable[[Any, int, tuple[Any, ...], dict[str, Any]], None]
+Raised = Callable[[BaseException], None]
+
+_HOOK = "cache on disk"
 DIGITS = 16  # of a digest: two parts in 2**64 are taken for equal
+
+
+def watched(calls: Calls, returned: Returned, raised: Raised | None = None) -> Wrap:
+    """Makes wrappers of private functions of a framework, which call ``returned`` or ``raised``."""
+
+    def wrap(original: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            begin = clock.perf_counter_ns()
+            try:
+                result = original(*args, **kwargs)
+            except BaseException as error:
+                if raised is not None:
+                    calls.hooks.examine(_HOOK, raised, error)
+                hide_frames(error)
+                raise
+            if not calls.recorder.off:
+                took = clock.perf_counter_ns() - begin
+                calls.hooks.examine(_HOOK, returned, result, took, args, kwargs)
+            return result
+
+        return call
+
+    return wrap
 
 
 class LookupLog:

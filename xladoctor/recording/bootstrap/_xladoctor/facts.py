@@ -272,8 +272,7 @@ KeyChange = tuple[str, str, str, str]
 #: The site of the line that made an array, its variable, its type and shape, its bytes.
 CapturedArray = tuple[Number | None, str, str, Size]
 
-#: The site of a line, the equations from it, the commonest of them, how often it makes results of
-#: one shape and type, and the bytes of constants that the line uses first.
+#: A line's site, its equations, the commonest, its copies, the bytes of constants it uses first.
 LineOfFunction = tuple[Number | None, Size, str, Size, Size]
 
 

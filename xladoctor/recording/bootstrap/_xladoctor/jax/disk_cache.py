@@ -12,19 +12,16 @@ import threading
 from functools import partial
 from typing import Any, Callable
 
-from .. import clock
-from ..cache_lookups import DIGITS, LookupLog
+from ..cache_lookups import DIGITS, LookupLog, watched
 from ..calls import Calls
-from ..disguise import hide_frames
 from ..step import ThreadState
 from .computations import text_of
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _COMPUTATION = "computation"
 _MOST_TEXT = 16_000  # bytes of a part of the key that are kept as text
+_OF_WRITING = 5  # arguments of ``_cache_write`` before the callbacks, in older releases
 _MOST_ERROR = 300
-
-_clock = clock.perf_counter_ns
 
 
 class _Hash:
@@ -108,14 +105,19 @@ class DiskCache:
         self._compilation_cache = compilation_cache
         #: Options that are no part of a key.
         self._left_out = set(cache_key.env_override_flags_to_exclude_from_cache_key)
-        hooks = self._calls.hooks
+        hooks, note = self._calls.hooks, partial(watched, self._calls)
         hooks.put(cache_key, "hashlib", _Hashlib(self._hash_made))
         hooks.replace(cache_key, "_log_cache_key_hash", self._calls.before(_close_part))
-        hooks.replace(cache_key, "get", self._keyed)
-        hooks.replace(compilation_cache, "get_executable_and_time", self._reading)
-        hooks.replace(compiler, "_cache_write", self._writing)
-        hooks.replace(compilation_cache, "put_executable_and_time", self._storing)
-        hooks.replace(compilation_cache, "compress_executable", self._compressing)
+        hooks.replace(cache_key, "get", self._calls.before(self._key_begins, handed=False))
+        hooks.replace(cache_key, "get", note(self._keyed))
+        hooks.replace(
+            compilation_cache, "get_executable_and_time", note(self._read, self._not_read)
+        )
+        hooks.replace(compiler, "_cache_write", note(self._written))
+        hooks.replace(
+            compilation_cache, "put_executable_and_time", note(_nothing, self._not_stored)
+        )
+        hooks.replace(compilation_cache, "compress_executable", note(self._compressed))
         hooks.replace(lru_cache.LRUCache, "put", self._calls.before(self._put))
 
     def _leave_out_frames(self) -> None:
@@ -143,80 +145,43 @@ class DiskCache:
         if getattr(self._local, "whole", whole) is None:
             self._local.whole = whole  # later ones are made to be logged
 
-    def _keyed(self, original: Any) -> Any:
-        def get(*args: Any, **kwargs: Any) -> Any:
-            self._local.whole = None
-            try:
-                key = original(*args, **kwargs)
-            except BaseException as error:
-                hide_frames(error)
-                raise
-            if not self._recorder.off and len(args) > 2:
-                lookup = _Lookup(key, self._local.whole, args)
-                getattr(self._local, "keyed", {})[key] = self._local.lookup = lookup
-            return key
+    def _key_begins(self) -> None:
+        self._local.whole = None
 
-        return get
+    def _keyed(self, key: str, _: int, args: tuple[Any, ...], __: Any) -> None:
+        lookup = _Lookup(key, self._local.whole, args)
+        getattr(self._local, "keyed", {})[key] = self._local.lookup = lookup
 
-    def _reading(self, original: Any) -> Any:
-        def get_executable_and_time(key: str, *args: Any, **kwargs: Any) -> Any:
-            lookup = getattr(self._local, "keyed", {}).get(key)
-            if lookup is None:
-                return original(key, *args, **kwargs)
-            self._local.lookup, begin = lookup, _clock()
-            try:
-                found = original(key, *args, **kwargs)
-                lookup.hit = found[0] is not None
-            except BaseException as error:
-                lookup.reason = "error" if isinstance(error, OSError) else "damaged"
-                lookup.detail = _text_of(error)
-                hide_frames(error)
-                raise
-            finally:
-                lookup.read_ns = _clock() - begin
-            return found
+    def _read(self, found: Any, took: int, args: tuple[Any, ...], _: Any) -> None:
+        lookup = getattr(self._local, "keyed", {}).get(args[0])
+        if lookup is not None:
+            self._local.lookup = lookup
+            lookup.hit, lookup.read_ns = found[0] is not None, took
 
-        return get_executable_and_time
+    def _not_read(self, error: BaseException) -> None:
+        lookup = self._lookup()
+        if lookup is not None:
+            lookup.reason = "error" if isinstance(error, OSError) else "damaged"
+            lookup.detail = _text_of(error)
 
-    def _writing(self, original: Any) -> Any:
-        def _cache_write(key: str, compile_s: float, *args: Any, **kwargs: Any) -> Any:
-            begin = _clock()
-            try:
-                original(key, compile_s, *args, **kwargs)
-            except BaseException as error:
-                hide_frames(error)
-                raise
-            lookup = self._lookup()
-            if lookup is not None:
-                callbacks = kwargs.get("host_callbacks", args[3] if len(args) > 3 else ())
-                lookup.asked, lookup.write_ns = True, _clock() - begin
-                lookup.compile_ns = int(compile_s * 1e9)
-                self._calls.note(self._explain, lookup, compile_s, bool(callbacks))
+    def _written(self, _: Any, took: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        lookup = self._lookup()
+        if lookup is not None:
+            compile_s = args[1]
+            lookup.asked, lookup.write_ns = True, took
+            lookup.compile_ns = int(compile_s * 1e9)
+            callbacks = kwargs.get("host_callbacks", args[5] if len(args) > _OF_WRITING else ())
+            self._explain(lookup, compile_s, bool(callbacks))
 
-        return _cache_write
+    def _not_stored(self, error: BaseException) -> None:
+        lookup = self._lookup()
+        if lookup is not None:
+            lookup.reason, lookup.detail = "error", _text_of(error)
 
-    def _storing(self, original: Any) -> Any:
-        def put_executable_and_time(*args: Any, **kwargs: Any) -> Any:
-            try:
-                return original(*args, **kwargs)
-            except BaseException as error:
-                lookup = self._lookup()
-                if lookup is not None:
-                    lookup.reason, lookup.detail = "error", _text_of(error)
-                hide_frames(error)
-                raise
-
-        return put_executable_and_time
-
-    def _compressing(self, original: Any) -> Any:
-        def compress_executable(*args: Any, **kwargs: Any) -> Any:
-            packed = original(*args, **kwargs)
-            lookup = self._lookup()
-            if lookup is not None:
-                lookup.entry_bytes = len(packed)
-            return packed
-
-        return compress_executable
+    def _compressed(self, packed: bytes, *_: Any) -> None:
+        lookup = self._lookup()
+        if lookup is not None:
+            lookup.entry_bytes = len(packed)
 
     def _put(self, cache: Any, *entry: Any, **named: Any) -> None:
         """The cache is asked to keep an entry: it refuses one that is larger than all of it."""
@@ -305,6 +270,10 @@ class DiskCache:
 def _close_part(whole: Any, name: str, *_: Any) -> None:
     if isinstance(whole, _Hash):
         whole.close(name)
+
+
+def _nothing(*_: Any) -> None:
+    """Of a call whose errors alone matter."""
 
 
 def _text_of(error: BaseException) -> str:

@@ -12,18 +12,14 @@ import threading
 from functools import partial
 from typing import Any, Callable
 
-from .. import clock
-from ..cache_lookups import DIGITS, LookupLog
+from ..cache_lookups import DIGITS, LookupLog, watched
 from ..calls import Calls
-from ..disguise import hide_frames
 
 _GRAPH = "gm"
 _LINE = re.compile(r"\[(\w+)\] (\w+)(?:\[([^\]]+)\])?: (.*)", re.DOTALL)
 _LONGEST = 200  # letters of a value
 _MOST_TEXT = 64_000  # of a part of the key
 _HIT, _MISS = "hit", "kept"
-
-_clock = clock.perf_counter_ns
 
 
 class DiskCache:
@@ -45,64 +41,43 @@ class DiskCache:
 
     def _inductor(self, module: Any) -> None:
         self._cache_dir: Callable[[], str] = module.cache_dir
-        cache, hooks = module.FxGraphCache, self._calls.hooks
-        hooks.put(cache, "prepare_key", staticmethod(self._preparing(cache.prepare_key)))
-        hooks.put(cache, "load_with_key", staticmethod(self._loading(cache.load_with_key)))
+        cache, note = module.FxGraphCache, partial(watched, self._calls)
+        for name, returned in (("prepare_key", self._prepared), ("load_with_key", self._loaded)):
+            self._calls.hooks.put(cache, name, staticmethod(note(returned)(getattr(cache, name))))
 
     def _autograd(self, module: Any) -> None:
         hooks, cache = self._calls.hooks, module.AOTAutogradCache
-        hooks.replace(module, "autograd_cache_key", self._keying)
-        hooks.put(cache, "try_load", staticmethod(self._trying(cache.try_load)))
+        keying = watched(self._calls, self._keyed, self._bypassed)
+        hooks.replace(module, "autograd_cache_key", keying)
+        trying = watched(self._calls, self._tried)(cache.try_load)
+        hooks.put(cache, "try_load", staticmethod(self._calls.before(self._begin, False)(trying)))
 
-    def _preparing(self, original: Any) -> Any:
-        def prepare_key(*args: Any, **kwargs: Any) -> Any:
-            key, found = original(*args, **kwargs)
-            if key is None:
-                reason = str(found.get("cache_bypass_reason", ""))
-                self._calls.note(self._add, "not kept", "", [], 0, "bypass", reason)
-            return key, found
+    def _prepared(self, prepared: Any, *_: Any) -> None:
+        key, found = prepared
+        if key is None:
+            reason = str(found.get("cache_bypass_reason", ""))
+            self._add("not kept", "", [], 0, "bypass", reason)
 
-        return prepare_key
+    def _loaded(self, loaded: Any, took: int, args: tuple[Any, ...], _: Any) -> None:
+        self._local.looked = True
+        self._add(_MISS if loaded[0] is None else _HIT, args[0], args[1], took)
 
-    def _loading(self, original: Any) -> Any:
-        def load_with_key(key: str, lines: list[str], *args: Any, **kwargs: Any) -> Any:
-            begin = _clock()
-            graph, found = original(key, lines, *args, **kwargs)
-            outcome = _MISS if graph is None else _HIT
-            self._local.looked = True
-            self._calls.note(self._add, outcome, key, lines, _clock() - begin)
-            return graph, found
+    def _begin(self) -> None:
+        local = self._local
+        local.bypass, local.autograd, local.looked = None, None, False
 
-        return load_with_key
+    def _keyed(self, keyed: Any, *_: Any) -> None:
+        self._local.autograd = keyed
 
-    def _keying(self, original: Any) -> Any:
-        def autograd_cache_key(*args: Any, **kwargs: Any) -> Any:
-            try:
-                self._local.autograd = original(*args, **kwargs)
-            except BaseException as error:
-                self._local.bypass = str(error)
-                hide_frames(error)
-                raise
-            return self._local.autograd
+    def _bypassed(self, error: BaseException) -> None:
+        self._local.bypass = str(error)
 
-        return autograd_cache_key
-
-    def _trying(self, original: Any) -> Any:
-        def try_load(*args: Any, **kwargs: Any) -> Any:
-            local, begin = self._local, _clock()
-            local.bypass, local.autograd, local.looked = None, None, False
-            try:
-                function = original(*args, **kwargs)
-            except BaseException as error:
-                hide_frames(error)
-                raise
-            if local.bypass is not None:
-                self._calls.note(self._add, "not kept", "", [], 0, "bypass", local.bypass)
-            elif _found(function) and local.autograd and not local.looked:
-                self._calls.note(self._add, _HIT, *local.autograd[:2], _clock() - begin)
-            return function
-
-        return try_load
+    def _tried(self, loaded: Any, took: int, *_: Any) -> None:
+        local = self._local
+        if local.bypass is not None:
+            self._add("not kept", "", [], 0, "bypass", local.bypass)
+        elif _found(loaded) and local.autograd and not local.looked:
+            self._add(_HIT, local.autograd[0], local.autograd[1], took)
 
     def _add(
         self,
