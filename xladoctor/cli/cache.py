@@ -11,7 +11,6 @@ import typer
 from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import (
     ColorOption,
-    EvidenceArgument,
     PlainFormat,
     PlainOption,
     load_evidence,
@@ -26,10 +25,15 @@ if TYPE_CHECKING:
 @grouped
 def cache(
     *,
-    a: Annotated[str, EvidenceArgument],
+    a: Annotated[
+        str,
+        typer.Argument(metavar="A", help="A run: its directory, name or URL, such as last~1."),
+    ],
     b: Annotated[
         str | None,
-        typer.Argument(metavar="[B]", help="A later run of the same program, or of another host."),
+        typer.Argument(
+            metavar="B", help="A later run of the same program, or that of another host."
+        ),
     ] = None,
     layout: PlainOption = PlainFormat.terminal,
     limit: Annotated[
@@ -37,7 +41,7 @@ def cache(
     ] = 10,
     color: ColorOption = Color.auto,
 ) -> None:
-    """Show why compiled programs were not found in the cache on disk.
+    """Show why the cache of compiled graphs missed.
 
     Of two runs: what the second compiled that the first had compiled or loaded, and which part of
     its key differs. Of one run: what it did not keep; of a job, each rank against the first. Exit
