@@ -81,3 +81,9 @@ def test_what_a_rule_tells_every_frontend_names_none(rule: Rule) -> None:
     texts = yaml.safe_load(file.read_text(encoding="utf-8"))
     told = {key: str(texts.get(key, "")) for key in Texts.model_fields if key != "references"}
     assert {key: found[0] for key, text in told.items() if (found := OF_ONE.search(text))} == {}
+
+
+@pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: rule.id)
+def test_texts_for_one_frontend_name_its_nouns(rule: Rule) -> None:
+    texts = {name: str(own.model_dump()) for name, own in rule.per_frontend.items()}
+    assert [name for name, text in texts.items() if "{{ words." in text] == []  # shown as it is
