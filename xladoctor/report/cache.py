@@ -135,7 +135,7 @@ def _changed(
         advice = words.computation.get(change.difference.kind)
         field = None if change.difference.kind == "constant" else field
     elif change.part == COMPUTATION:
-        title = "program; where it differs is not known, as its text was not kept"
+        title = "program; where it differs is not known, as its text is not there"
     elif change.field in words.options:
         advice = words.options[change.field]
     title = advice.title if advice else title

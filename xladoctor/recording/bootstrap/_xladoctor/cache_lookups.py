@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Mapping
 from typing import Any, Callable
 
@@ -49,6 +51,12 @@ class LookupLog:
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
+        self._lock = threading.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin anew: a forked child has a log of its own."""
+        self._pid = os.getpid()
         self._texts = Texts()
         self._digests: dict[str, str] = {}  # of the parts of the key of the lookup before
         self._described = set[tuple[str, str]]()  # parts and digests whose text is logged
@@ -68,15 +76,19 @@ class LookupLog:
             text: returns the text of its graph.
             fields: of a :class:`.cache_facts.CacheLookup`.
         """
-        log, number = self._calls.recorder.log_fact, self._count
-        self._count += 1
-        for part, (digest, described) in parts.items():
-            if self._digests.get(part) != digest:
-                self._digests[part] = digest
-                new = (part, digest) not in self._described
-                self._described.add((part, digest))
-                shown = described() if new else None
-                log(CacheKeyPart(lookup=number, part=part, digest=digest, text=shown))
+        if self._pid != os.getpid():
+            self._lock = threading.Lock()
+            self._begin()
+        log = self._calls.recorder.log_fact
+        with self._lock:  # each lookup after the parts that are new with it
+            number, self._count = self._count, self._count + 1
+            for part, (digest, described) in parts.items():
+                if self._digests.get(part) != digest:
+                    self._digests[part] = digest
+                    new = (part, digest) not in self._described
+                    self._described.add((part, digest))
+                    shown = described() if new else None
+                    log(CacheKeyPart(lookup=number, part=part, digest=digest, text=shown))
         kept: dict[str, Any] = {}
         if self._texts.room(self._calls.graphs.folder):
             content = text()
