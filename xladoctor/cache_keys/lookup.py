@@ -108,12 +108,14 @@ class Start:
     Attributes:
         frontend: as :mod:`xladoctor.frontends` names it.
         shown: a path as reports show it.
+        began_ns: when the capture began; None if unknown.
     """
 
     label: str
     frontend: str
     lookups: tuple[Lookup, ...]
     shown: Callable[[str], str]
+    began_ns: int | None = None
 
     @property
     def compile_s(self) -> float:
@@ -144,7 +146,8 @@ def starts(evidence: Evidence) -> list[Start]:
     order = sorted(found, key=lambda each: (ranks[each] is None, ranks[each] or 0, each))
     shown = partial(_shown, evidence)
     return [
-        Start(_label(each, ranks), evidence.frontend, tuple(found[each]), shown) for each in order
+        Start(_label(each, ranks), evidence.frontend, tuple(found[each]), shown, evidence.began_ns)
+        for each in order
     ]
 
 

@@ -78,6 +78,8 @@ def _compared(
         return first, [compare(first[0], each, own) for each in first[1:]]
     if len(first) != len(second):
         say(f"note: A has {len(first)} processes and B {len(second)}; the first are compared")
+    if (second[0].began_ns or 0) < (first[0].began_ns or 0):
+        say("note: B began before A; give the run that filled the cache first")
     pairs = list(zip(_named("A", first), _named("B", second), strict=False))
     return [each for pair in pairs for each in pair], [compare(*pair, own) for pair in pairs]
 
