@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 COMPUTATION = "computation"
 
 #: Why a graph was compiled again: a part of its key differs; the entry was not kept, is in another
-#: folder, cannot be read, or is gone; it has no key; or the first start had no such function.
-Why = Literal["key", "not kept", "folder", "damaged", "gone", "bypass", "new"]
+#: folder, was not loaded, or is gone; it has no key; or the first start had no such function.
+Why = Literal["key", "not kept", "folder", "unused", "gone", "bypass", "new"]
+#: Why an entry that is there is not loaded.
+_UNUSED = ("damaged", "checked")
 _FLAG = re.compile(r"(--[^=\s]+)(?:=(.*))?")
 _FIELD = re.compile(r"([^\s:]+): ?(.*)")
 
@@ -138,7 +140,7 @@ def _same_key(lookup: Lookup, earlier: Lookup) -> Miss:
     if earlier.folder != lookup.folder:
         change = Change("folder", None, earlier.folder, lookup.folder)
         return Miss(lookup, "folder", earlier, (change,))
-    return Miss(lookup, "damaged" if lookup.reason == "damaged" else "gone", earlier)
+    return Miss(lookup, "unused" if lookup.reason in _UNUSED else "gone", earlier)
 
 
 def _differing(was: Lookup, now: Lookup) -> list[str]:

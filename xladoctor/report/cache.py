@@ -26,7 +26,7 @@ _CONSTANT = re.compile(r"^%\w+ = stablehlo\.constant (?:dense(?:_resource)?<(.*)
 #: What no part of a key says.
 _WHY: dict[Why, str] = {
     "not kept": "{before} compiled it, and did not keep it",
-    "damaged": "{before} had kept it, and the entry cannot be read",
+    "unused": "{before} had kept it, and the entry was not loaded, as is said below",
     "gone": "{before} had kept it, and the entry was not there",
     "bypass": "it is not cached, as is said below",
     "new": "{before} compiled no such function",

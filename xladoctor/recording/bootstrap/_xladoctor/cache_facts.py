@@ -27,8 +27,8 @@ class CacheLookup(
         str | None,
         "why not kept: folder (none is set), short (quickly compiled), small, large, callbacks (it"
         " calls the host), process (another one writes), shared (another one compiled it), damaged"
-        " (an entry that cannot be read stays), unsupported, bypass (the framework"
-        " does not cache it), error",
+        " (an entry that cannot be read stays), checked (each start compiles all, to compare),"
+        " unsupported, bypass (the framework does not cache it), error",
     ] = None
     detail: Annotated[str | None, "the limit that it did not meet, or the error"] = None
     folder: Annotated[str | None, "the cache's folder"] = None

@@ -226,6 +226,9 @@ class DiskCache:
         self.begin()
         if not lookup.hit and not lookup.asked:
             lookup.reason = "shared"
+        checks = getattr(self._config, "compilation_cache_check_contents", None)
+        if lookup.stored and not lookup.reason and checks is not None and checks.value:
+            lookup.reason = "checked"
         folder = self._config.compilation_cache_dir.value
         parts = {
             name: (digest, partial(self._text, name, content, lookup))
