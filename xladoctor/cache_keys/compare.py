@@ -160,7 +160,9 @@ def _changes(was: Lookup, now: Lookup, own: re.Pattern[str]) -> tuple[Change, ..
             old, new = was.parts.get(name), now.parts.get(name)
             found.extend(_of_part(name, old.text if old else None, new.text if new else None))
     flags = {each.field.lstrip("-") for each in found if each.field and each.field[0] == "-"}
-    return tuple(each for each in found if each.field not in flags)  # a flag sets its option
+    found = [each for each in found if each.field not in flags]  # a flag sets its option
+    shown = [each for each in found if each.part == COMPUTATION or each.was != each.now]
+    return tuple(shown or found)
 
 
 def _of_part(name: str, was: str | None, now: str | None) -> list[Change]:

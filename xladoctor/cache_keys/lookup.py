@@ -109,6 +109,7 @@ class Start:
         frontend: as :mod:`xladoctor.frontends` names it.
         shown: a path as reports show it.
         began_ns: when the capture began; None if unknown.
+        run: the run, where several are named.
     """
 
     label: str
@@ -116,6 +117,7 @@ class Start:
     lookups: tuple[Lookup, ...]
     shown: Callable[[str], str]
     began_ns: int | None = None
+    run: str = ""
 
     @property
     def compile_s(self) -> float:

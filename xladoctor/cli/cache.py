@@ -15,6 +15,7 @@ from xladoctor.cli.output import (
     PlainOption,
     load_evidence,
 )
+from xladoctor.foreign import clean
 from xladoctor.report.output import Color, say, show
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _starts(path: str) -> list[Start]:
     evidence = load_evidence(path, None)
     for note in evidence.notes:
         say(f"note: {note}")
-    return starts(evidence)
+    return [replace(each, run=clean(evidence.path)) for each in starts(evidence)]
 
 
 def _compared(

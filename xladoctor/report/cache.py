@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import RenderableType
@@ -25,12 +26,14 @@ _LONGEST = 160  # letters of a value
 _CONSTANT = re.compile(r"^%\w+ = stablehlo\.constant (?:dense(?:_resource)?<(.*)>)(?= : )")
 #: What no part of a key says.
 _WHY: dict[Why, str] = {
-    "not kept": "{before} compiled it, and did not keep it",
-    "unused": "{before} had kept it, and the entry was not loaded, as is said below",
-    "gone": "{before} had kept it, and the entry was not there",
-    "bypass": "it is not cached, as is said below",
+    "not kept": "{before} did not keep it: {reason}",
+    "unused": "{before} had kept it, but {reason}",
+    "gone": "{before} had kept it, but the entry is gone",
+    "bypass": "{reason}",
     "new": "{before} compiled no such function",
 }
+#: Why a miss that has no key, or no earlier lookup, says that it was not kept.
+_SAID: frozenset[Why] = frozenset(("not kept", "unused", "bypass"))
 
 
 def render(
@@ -49,7 +52,7 @@ def render(
     for comparison in comparisons:
         parts += [Text(), *_compared(comparison, limit, style)]
     for comparison in comparisons:
-        said = {id(each.lookup) for each in comparison.misses if each.why == "not kept"}
+        said = {id(each.lookup) for each in comparison.misses if each.why in _SAID}
         parts += _lost(comparison.after, said, limit, style)
     if not comparisons:
         parts += [part for each in starts for part in _lost(each, set(), limit, style)]
@@ -59,7 +62,8 @@ def render(
 def _found(start: Start, style: Style) -> Text:
     hits = sum(not each.compiled for each in start.lookups)
     looked_up = counted(len(start.lookups), _noun(start))
-    text = styled(f"{start.label}: {looked_up}, {hits} found in the cache", style, "bold")
+    run = f" ({start.run})" if start.run else ""
+    text = styled(f"{start.label}{run}: {looked_up}, {hits} found in the cache", style, "bold")
     if hits < len(start.lookups):
         text.append(f", {len(start.lookups) - hits} compiled in {duration(start.compile_s)}")
     return text
@@ -74,22 +78,23 @@ def _compared(comparison: CacheComparison, limit: int, style: Style) -> Iterator
     if not comparison.misses:
         yield styled(f"{after} compiled nothing that {before} had.", style)
         return
-    groups = comparison.groups
+    groups, given = comparison.groups, set[str]()
     for group in groups[: limit or None]:
-        again = "" if group[0].why in ("new", "bypass") else " again"
         seconds = duration(sum(each.seconds for each in group))
-        title = f"{counted(len(group), noun)} compiled{again} by {after}, {seconds}: "
+        missed = "compiled" if group[0].why == "new" else "missed"
+        title = f"{counted(len(group), noun)} {missed} by {after}, {seconds}: "
         if group is not groups[0]:
             yield Text()
         yield styled(title + _names([each.lookup for each in group]), style, "bold")
-        yield inset(_rows(_explained(group[0], comparison), style))
+        yield inset(_rows(_explained(group[0], comparison), given, style))
     if limit and len(groups) > limit:
         yield styled(f"… {len(groups) - limit} more causes (--limit 0 for all)", style, "dim")
 
 
 def _names(lookups: Sequence[Lookup]) -> str:
-    """The functions, with the line of one that is alone."""
-    names = first_few(list(dict.fromkeys(each.name for each in lookups)))
+    """The functions, with how many of each, or the line of one that is alone."""
+    counts = Counter(each.name for each in lookups)
+    names = first_few([name if n == 1 else f"{name} ({n})" for name, n in counts.items()])
     place = lookups[0].place if len(lookups) == 1 else None
     return names if place is None else f"{names} ({_at(place)})"
 
@@ -98,25 +103,28 @@ def _at(place: tuple[str, int]) -> str:
     return f"{place[0]}:{place[1]}"
 
 
-def _rows(rows: Iterator[tuple[str, str]], style: Style) -> RenderableType:
-    return grid([(Text(name, style="dim"), styled(text, style)) for name, text in rows])
+def _rows(rows: Iterable[tuple[str, str]], given: set[str], style: Style) -> RenderableType:
+    """Names and texts; a cure that has been given is not given again."""
+    shown = []
+    for name, text in rows:
+        repeated = name == "cure" and text in given
+        given.update([text] if name == "cure" else [])
+        shown.append((Text(name, style="dim"), styled("as above" if repeated else text, style)))
+    return grid(shown)
 
 
 def _explained(miss: Miss, comparison: CacheComparison) -> Iterator[tuple[str, str]]:
     """Names and texts: why, the values, the cure."""
     words = vocabulary(comparison.after.frontend).disk_cache
-    before = comparison.before.label
-    why, cure = _WHY.get(miss.why, "").format(before=before), ""
-    if miss.why == "not kept" and miss.earlier is not None:
-        advice = words.reasons.get(miss.earlier.reason or "")
-        why += f": {_reason(miss.earlier, words)}"
-        cure = advice.cure if advice else ""
-    elif miss.why == "gone":
-        cure = words.gone
-    if why:
-        yield "why", why
+    of = miss.earlier if miss.why == "not kept" and miss.earlier else miss.lookup
+    reason = {"before": comparison.before.label, "reason": _reason(of, words)}
+    if miss.why in _WHY:
+        yield "why", _WHY[miss.why].format(**reason)
     for change in miss.changes:
         yield from _changed(change, comparison, words)
+    cure = words.gone if miss.why == "gone" else ""
+    if miss.why in _SAID and (advice := words.reasons.get(of.reason or "")):
+        cure = advice.cure
     if cure:
         yield "cure", cure
 
@@ -140,7 +148,7 @@ def _changed(
         advice = words.options[change.field]
     title = advice.title if advice else title
     where = f", first at {_at(change.place)}" if change.place else ""
-    yield "why", f"another {title}{f': {field}' if field else ''}{where}"
+    yield "why", f"different {title}{f': {field}' if field else ''}{where}"
     if change.was is not None or change.now is not None:
         yield comparison.before.label, _value(change.was)
         yield comparison.after.label, _value(change.now)
@@ -155,19 +163,22 @@ def _value(value: str | None) -> str:
 
 def _lost(start: Start, said: Container[int], limit: int, style: Style) -> Iterator[RenderableType]:
     """What the next start compiles once more, as this one did not keep it; not what was said."""
-    words = vocabulary(start.frontend).disk_cache
+    words, given = vocabulary(start.frontend).disk_cache, set[str]()
     groups = [[each for each in of if id(each) not in said] for of in not_kept(start)]
+    short = next((of[0].detail for of in groups if of and of[0].reason == "short"), None)
     for group in [of for of in groups if of][: limit or None]:
-        advice = words.reasons.get(group[0].reason or "")
         seconds = sum(each.compile_s or 0.0 for each in group)
         spent = f", {duration(seconds)} of compiling" if seconds else ""
         title = f"{counted(len(group), _noun(start))} not kept by {start.label}{spent}: "
         rows = [("why", _reason(group[0], words))]
-        if advice and advice.cure:
+        if (advice := words.reasons.get(group[0].reason or "")) and advice.cure:
             rows.append(("cure", advice.cure))
+        least = min(each.compile_s or 0.0 for each in group)
+        if group[0].reason != "short" and short is not None and 0 < least < float(short):
+            rows.append(("and", f"compiled in less than {short} s, too: both keep it out"))
         yield Text()
         yield styled(title + _names(group), style, "bold")
-        yield inset(_rows(iter(rows), style))
+        yield inset(_rows(rows, given, style))
 
 
 def record(starts: Sequence[Start], comparisons: Sequence[CacheComparison]) -> dict[str, Any]:
