@@ -33,7 +33,7 @@ RULES = load_rules()
 NOT_EVALUATED = {
     "torch_xla": FOR_ACCELERATORS,
     "jax": FOR_ACCELERATORS - {"XD705"},  # a cache of compiled programs works on the CPU too
-    "torch_compile": OF_A_GPU | {"XD501", "XD504", "XD606", "XD608", "XD612", "XD613"},
+    "torch_compile": OF_A_GPU | {"XD501", "XD504", "XD606", "XD608", "XD612", "XD613", "XD709"},
 }
 
 
