@@ -30,8 +30,7 @@ def part(text: str | None) -> Part:
 
 def lookup(name: str = "jit_step", outcome: str = "kept", **changes: object) -> Lookup:
     parts = {each: part(text) for each, text in PARTS.items()}
-    texts = {key.replace("_", " "): value for key, value in changes.items() if key in NAMED}
-    parts |= {NAMED[key.replace(" ", "_")]: part(str(value)) for key, value in texts.items()}
+    parts |= {NAMED[key]: part(str(value)) for key, value in changes.items() if key in NAMED}
     fields = {key: value for key, value in changes.items() if key not in NAMED}
     made = Lookup(
         name=name,

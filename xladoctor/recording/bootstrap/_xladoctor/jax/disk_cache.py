@@ -91,7 +91,6 @@ class DiskCache:
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._recorder = calls.recorder
         self._log = LookupLog(calls)
         self._local = threading.local()
 
@@ -102,7 +101,6 @@ class DiskCache:
         self._calls.hooks.attempt("frames in programs", self._leave_out_frames)
 
         self._config, self._job = config, distributed
-        self._compilation_cache = compilation_cache
         #: Options that are no part of a key.
         self._left_out = set(cache_key.env_override_flags_to_exclude_from_cache_key)
         hooks, note = self._calls.hooks, partial(watched, self._calls)
