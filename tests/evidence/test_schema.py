@@ -36,6 +36,7 @@ TIMELINE = {
     "hlo_instruction",
     "hlo_frame",
     "hlo_parameter",
+    "memory_buffer",
     "host_segment",
     "device_execution",
 }

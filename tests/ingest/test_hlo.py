@@ -37,6 +37,7 @@ def test_module_has_one_row() -> None:
             "donated": [],
             "devices": [],
             "sharding": None,
+            "memory_bytes": None,
         }
     ]
 

@@ -9,6 +9,7 @@ from xladoctor.recording.bootstrap._xladoctor.facts import (
     Position,
     Recorded,
     Site,
+    Size,
     derived,
 )
 
@@ -34,6 +35,35 @@ class HloModule(
         tuple[int, ...], "devices that it was compiled for, where the module says so"
     ]
     sharding: Annotated[str, "digest of the shardings of parameters and results; NULL without any"]
+    memory_bytes: Annotated[Size, "of a device that it takes at its peak, where it says so"]
+
+
+class MemoryBuffer(
+    _Module,
+    example="SELECT role, file, line, sum(bytes) AS bytes FROM memory_buffer GROUP BY ALL"
+    " ORDER BY bytes DESC",
+):
+    """What such a module holds in a device's memory at its peak; of buffers that are much smaller
+    than others, the sum of each role.
+    """
+
+    position: Position = derived()
+    program_id: Annotated[int, "number of the program"]
+    role: Annotated[
+        str,
+        "argument, result, activation (of the forward pass, which the backward pass reads),"
+        " temporary, constant, or unused",
+    ]
+    bytes: Annotated[Size, "that it takes"]
+    count: Annotated[Number, "buffers"]
+    reused: Annotated[bool, "of an argument: whether a result takes its place"]
+    number: Annotated[Number, "position of the argument"]
+    instruction: Annotated[str, "name of the instruction that fills it"]
+    opcode: Annotated[str, "operation of that instruction"]
+    type: Annotated[str, "element type"]
+    shape: Annotated[tuple[int, ...], "dimensions"]
+    op_name: Annotated[str, "the framework's name with scopes; of an argument, its path"]
+    site: Site
 
 
 class HloInstruction(

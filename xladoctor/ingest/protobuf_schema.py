@@ -22,7 +22,18 @@ _MESSAGES = {
     " int64_value 4 int64, str_value 5 string, bytes_value 6 bytes, ref_value 7 uint64",
     "XEventMetadata": "id 1 int64, name 2 string, display_name 4 string, stats 5 XStat*",
     "XStatMetadata": "id 1 int64, name 2 string",
-    "HloProto": "hlo_module 1 HloModuleProto",
+    "HloProto": "hlo_module 1 HloModuleProto, buffer_assignment 3 BufferAssignmentProto",
+    "HloScheduleProto": "sequences 1 ScheduleEntry*",
+    "ScheduleEntry": "key 1 int64, value 2 InstructionSequence",
+    "InstructionSequence": "instruction_ids 1 int64*",
+    "BufferAssignmentProto": "logical_buffers 1 LogicalBufferProto*,"
+    " buffer_allocations 3 BufferAllocationProto*",
+    "LogicalBufferProto": "id 1 int64, size 2 int64, defined_at 3 Location",
+    "Location": "shape_index 3 int64*, instruction_id 4 int64",
+    "BufferAllocationProto": "size 2 int64, is_thread_local 3 bool,"
+    " is_entry_computation_parameter 5 bool, maybe_live_out 7 bool, assigned 9 AssignedBuffer*,"
+    " is_constant 12 bool",
+    "AssignedBuffer": "logical_buffer_id 1 int64, offset 2 int64, size 3 int64",
     "HloModuleProto": "name 1 string, computations 3 HloComputationProto*, id 5 int64,"
     " entry_computation_id 6 int64, schedule 7 bytes, input_output_alias 8 AliasProto,"
     " spmd_output_sharding 12 bytes, spmd_parameters_shardings 14 bytes*,"
@@ -39,8 +50,9 @@ _MESSAGES = {
     " root_id 6 int64",
     "HloInstructionProto": "name 1 string, opcode 2 string, shape 3 ShapeProto,"
     " metadata 7 OpMetadata, literal 8 LiteralProto, parameter_number 9 int32,"
-    " dimensions 14 int64*, window 15 WindowProto, slice_dimensions 17 SliceProto*,"
-    " dynamic_slice_sizes 20 int64*, padding_config 21 PaddingProto, distribution 23 int32,"
+    " tuple_index 13 int64, dimensions 14 int64*, window 15 WindowProto,"
+    " slice_dimensions 17 SliceProto*, dynamic_slice_sizes 20 int64*,"
+    " padding_config 21 PaddingProto, distribution 23 int32,"
     " custom_call_target 28 string, dot_dimension_numbers 30 DotProto,"
     " gather_slice_sizes 34 int64*, id 35 int64, operand_ids 36 int64*,"
     " called_computation_ids 38 int64*, sharding 40 bytes, backend_config 43 bytes,"

@@ -1,4 +1,6 @@
-"""Decodes one compiled module into rows: for it, each instruction, entry parameter and frame."""
+"""Decodes one compiled module into rows: for it, each instruction, entry parameter, frame, and
+buffer at its peak.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from google.protobuf.message import DecodeError
 from xladoctor.facts import TABLES
 from xladoctor.ingest.frames import NOWHERE, Folders, Line
 from xladoctor.ingest.hlo import attributes, literal
+from xladoctor.ingest.hlo.buffers import Held, held_at_peak
 from xladoctor.ingest.hlo.element_types import NAMES
 from xladoctor.ingest.hlo.stacks import Stacks
 from xladoctor.ingest.interface import Columns, ProcessRows
@@ -26,6 +29,11 @@ _COLUMNS = (
 )
 
 
+#: Columns of ``memory_buffer``, and those that are of the instruction that fills it.
+_OF_BUFFER = ("role", "bytes", "count", "reused")
+_OF_INSTRUCTION = ("number", "instruction", "opcode", "type", "shape", "op_name", *_SITE)
+
+
 @dataclass(slots=True)
 class Module:
     """One decoded module.
@@ -37,6 +45,7 @@ class Module:
         frames: columns of ``hlo_frame``.
         inputs: number of parameters of the entry computation.
         outputs: number of its results; None if its root does not list them.
+        buffers: what it holds in memory at its peak.
     """
 
     program: int
@@ -45,6 +54,7 @@ class Module:
     frames: Columns
     inputs: int
     outputs: int | None
+    buffers: tuple[Held, ...] = ()
 
     def add(self, graph_hash: str | None, rows: ProcessRows) -> None:
         """Append it to ``hlo_module``, ``hlo_instruction``, ``hlo_parameter``, ``hlo_frame``."""
@@ -55,6 +65,24 @@ class Module:
         shown = {name: values for name, values in self.instructions.items() if name != "sent"}
         rows.extend("hlo_instruction", _with(hashed, shown))
         rows.extend("hlo_frame", _with(origin, self.frames))
+        if self.buffers:  # else it does not say
+            rows.extend("memory_buffer", _with(origin, self._held()))
+
+    def _held(self) -> Columns:
+        """The columns of ``memory_buffer``; lines are known once the module's are."""
+        columns = self.instructions
+        row_of = {number: row for row, number in enumerate(columns["id"])}
+        held = [(each, row_of.get(each.instruction or -1)) for each in self.buffers]
+        source = {"instruction": "name", "number": "parameter"}
+        return {
+            **{name: [getattr(each, name) for each, _ in held] for name in _OF_BUFFER},
+            **{
+                name: [
+                    None if row is None else columns[source.get(name, name)][row] for _, row in held
+                ]
+                for name in _OF_INSTRUCTION
+            },
+        }
 
     def traced_lines(self) -> set[Line]:
         """Lines of instructions, and of frames that call no other: of the operations themselves."""
@@ -76,15 +104,18 @@ def decode(proto: bytes, program: int, folders: Folders) -> Module:
     Raises:
         DecodeError: it is not an HloProto.
     """
-    module = message("HloProto").FromString(proto).hlo_module
+    whole = message("HloProto").FromString(proto)
+    module = whole.hlo_module
     stacks = Stacks(module.stack_frame_index, folders)
     instructions = _instructions(module, stacks)
+    held = held_at_peak(whole.buffer_assignment, module)
     described = {
         "name": module.name,
         "instructions": len(instructions["id"]),
         "donated": _donated(module),
         "devices": _devices(module.device_assignment),
         "sharding": _sharding(module),
+        "memory_bytes": sum(each.bytes for each in held) or None,
     }
     return Module(
         program,
@@ -93,6 +124,7 @@ def decode(proto: bytes, program: int, folders: Folders) -> Module:
         stacks.columns(),
         _inputs(instructions),
         _outputs(instructions),
+        tuple(held),
     )
 
 

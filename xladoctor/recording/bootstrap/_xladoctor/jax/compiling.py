@@ -161,7 +161,7 @@ class Compiling(Installer):
         )
         module = details.module
         if module is not None:
-            self._modules.add(number, details.name, module)
+            self._modules.add(number, details.name, module, details.assignment)
         if not operation:
             function = str(known.get("function", details.function))
             self._keep(state, lowered, name=function, compilation=number - 1, site=site)

@@ -60,9 +60,19 @@ class Executable:
         """The number of calls of Python on the host: the backend's channels, or custom calls."""
         return max(self._callbacks, len(_CALLBACK.findall(self.module or b"")))
 
+    @functools.cached_property
+    def _memory(self) -> Any:
+        return self._tried(self._executable.get_compiled_memory_stats)
+
+    @property
+    def assignment(self) -> bytes | None:
+        """The serialized BufferAssignmentProto: where each value lies in memory."""
+        proto = getattr(self._memory, "serialized_buffer_assignment_proto", None)
+        return proto if isinstance(proto, bytes) else None
+
     def described(self) -> dict[str, Any]:
         """Sizes in bytes, as in the step log."""
-        memory = self._tried(self._executable.get_compiled_memory_stats)
+        memory = self._memory
         sizes = {
             name: int(getattr(memory, f"{name}_size_in_bytes", 0) or 0)
             for name in ("argument", "output", "alias", "temp")

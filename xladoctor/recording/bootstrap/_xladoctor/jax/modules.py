@@ -33,15 +33,18 @@ class Modules(KeptModules):
             self._folder, self._limit = folder, limit
             self._written, self.files, self.too_large = 0, [], False
 
-    def add(self, number: int, name: str, module: bytes) -> None:
-        """Add a module (HloModuleProto) with the number of its compilation."""
+    def add(self, number: int, name: str, module: bytes, assignment: bytes | None = None) -> None:
+        """Add a module (HloModuleProto) with the number of its compilation, and what it has in
+        memory (BufferAssignmentProto), where that is known.
+        """
         with self._lock:
             if self.too_large or self._folder is None:
                 return
-            if self._written + len(module) > self._limit:
+            whole = _bytes(1, module) + (_bytes(3, assignment) if assignment else b"")
+            if self._written + len(whole) > self._limit:
                 self.too_large = True
                 return
-            plane = _plane(number, f"{name}({number})", module)
+            plane = _plane(number, f"{name}({number})", whole)
             with open(os.path.join(self._folder, _NAME), "ab") as file:
                 file.write(plane)
             self._written += len(plane)
@@ -51,13 +54,13 @@ class Modules(KeptModules):
 
 
 def _plane(number: int, name: str, module: bytes) -> bytes:
-    """A serialized plane that holds a module.
+    """A serialized plane that holds a module (HloProto).
 
     Fields, from XLA's xplane.proto: XSpace.planes (1); XPlane: name (2), event_metadata (4),
-    stat_metadata (5); HloProto.hlo_module (1); XEventMetadata: id (1), name (2), stats (5); XStat:
-    metadata_id (1), bytes_value (6).
+    stat_metadata (5); HloProto: hlo_module (1), buffer_assignment (3); XEventMetadata: id (1), name
+    (2), stats (5); XStat: metadata_id (1), bytes_value (6).
     """
-    statistic = _number(1, _STATISTIC) + _bytes(6, _bytes(1, module))
+    statistic = _number(1, _STATISTIC) + _bytes(6, module)
     entry = _number(1, number) + _bytes(2, name.encode()) + _bytes(5, statistic)
     kind = _number(1, _STATISTIC) + _bytes(2, b"Hlo Proto")
     plane = (
