@@ -9,6 +9,7 @@ from xladoctor import __version__
 from xladoctor.comparison.changes import JudgedBy, count_changes, finding_changes
 from xladoctor.comparison.comparable import broke_off, differences, summary
 from xladoctor.comparison.interface import SCHEMA_VERSION, Comparison, Demand, TpuChange
+from xladoctor.comparison.memory import memory_changes
 from xladoctor.comparison.step_time import step_time
 from xladoctor.comparison.times import gain, time_changes
 from xladoctor.comparison.verdict import Grounds, status, verdict
@@ -67,6 +68,7 @@ def compare(
         _warnings(a, b),
         [*_tpu_changes(a, b)],
         times,
+        memory_changes(a, b),
     )
 
 

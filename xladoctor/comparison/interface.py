@@ -220,6 +220,27 @@ class TpuChange:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldChange:
+    """What takes more or less of a device's memory, as in ``HeldMemory``; 0 where it takes none."""
+
+    role: str
+    what: str
+    location: Location | None
+    a_bytes: int
+    b_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """A program of both runs at its peak, and what differs in it, most first."""
+
+    name: str
+    a_bytes: int
+    b_bytes: int
+    held: list[HeldChange]
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Everything that the output shows.
 
@@ -230,6 +251,7 @@ class Comparison:
             cannot be judged.
         times: what the loop took, as far as both runs have that; never judged.
         tpu_graphs: what the compiler of a TPU decided, where both runs have that.
+        memory: programs at their peaks, where both runs have that; never judged.
     """
 
     schema_version: int
@@ -246,3 +268,4 @@ class Comparison:
     warnings: list[str] = field(default_factory=list)
     tpu_graphs: list[TpuChange] = field(default_factory=list)
     times: list[TimeChange] = field(default_factory=list)
+    memory: list[MemoryChange] = field(default_factory=list)

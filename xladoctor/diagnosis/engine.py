@@ -16,6 +16,7 @@ from xladoctor.diagnosis.device_use import DeviceUse
 from xladoctor.diagnosis.devices import label_times
 from xladoctor.diagnosis.finding import Finding, Ignored, NotChecked
 from xladoctor.diagnosis.interface import Diagnosis, RuleOutcomes, RunFacts, Steps, TimeSpent, Tool
+from xladoctor.diagnosis.memory import memory
 from xladoctor.diagnosis.missing_processes import missing_processes, waiting_share
 from xladoctor.diagnosis.pods import pod
 from xladoctor.diagnosis.reach import (
@@ -92,6 +93,7 @@ def diagnose(
         labels=label_times(evidence),
         step_groups=facts.step_groups(evidence, judged.steps),
         tpu_graphs=graphs,
+        memory=memory(evidence),
         pod=pod(evidence, hosts.left_out if hosts else ()),
         pack=judged.pack,
         traits=traits(evidence),
@@ -102,7 +104,9 @@ def diagnose(
 def _of_all(diagnosis: Diagnosis) -> Diagnosis:
     """The diagnosis without what is of a single process: the pod's table has all of them."""
     time = replace(diagnosis.time, parts=None, explained=None, unexplained=[], start_up=None)
-    return replace(diagnosis, time=time, steps=None, devices=[], labels=[], step_groups=[])
+    return replace(
+        diagnosis, time=time, steps=None, devices=[], labels=[], step_groups=[], memory=None
+    )
 
 
 def _selection(rules: Selection | Sequence[Rule]) -> Selection:

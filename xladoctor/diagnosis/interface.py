@@ -14,6 +14,7 @@ from pydantic import Field
 
 from xladoctor.diagnosis.device_use import DeviceUse, LabelTime
 from xladoctor.diagnosis.finding import Finding, Ignored, Location, NotChecked, SavingBasis
+from xladoctor.diagnosis.memory_use import Memory
 from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.diagnosis.pod import Pod
@@ -354,6 +355,7 @@ class Diagnosis:
     Attributes:
         total_steps: length of the run that savings are projected to, if one was given.
         tpu_graphs: graphs that were compiled for TPUs, without one.
+        memory: what the program holds in the device's memory, where that is known.
         pod: processes whose steps were compared with each other, if there are several.
         pack: all rules that were selected, by id; not part of the JSON report.
         pictures: data for formats that draw, if one was requested, and excerpts; not part of the
@@ -378,6 +380,7 @@ class Diagnosis:
     labels: list[LabelTime] = field(default_factory=list)
     step_groups: list[StepGroup] = field(default_factory=list)
     tpu_graphs: list[TpuGraph] = field(default_factory=list)
+    memory: Memory | None = None
     pod: Pod | None = None
     pack: Annotated[Mapping[str, Rule], Field(exclude=True)] = field(default_factory=dict)
     pictures: Annotated[Pictures | None, Field(exclude=True)] = None

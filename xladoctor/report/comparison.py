@@ -15,6 +15,7 @@ from xladoctor.comparison.interface import (
     CountChange,
     Difference,
     FindingChange,
+    MemoryChange,
     RunSummary,
     TimeName,
     TpuChange,
@@ -22,11 +23,12 @@ from xladoctor.comparison.interface import (
 from xladoctor.comparison.times import factor
 from xladoctor.comparison.verdict import change_text
 from xladoctor.diagnosis.interface import CountName
-from xladoctor.quantities import duration
+from xladoctor.quantities import binary_size, duration
 from xladoctor.report import tpu_graphs
 from xladoctor.report.interface import Style
 from xladoctor.report.text import FOLDED, NUMBERS, grid, inset, plain, styled, write
 from xladoctor.report.words import COUNTS, framework, number, times
+from xladoctor.repository import short
 
 ADVICE = (
     "The runs differ, but perhaps not the programs: on a busy machine, runs of the"
@@ -47,6 +49,7 @@ _TIMES: dict[TimeName, str] = {
     "compiling": "compiling in it",
     "average_step": "average step, with compiling",
 }
+_LINES = 8  # of a program whose memory differs
 _STEP = {"slower": "bold red", "faster": "bold green"}
 
 
@@ -61,6 +64,7 @@ def render(comparison: Comparison, output: TextIO, style: Style) -> None:
         *([_times(comparison, style)] if comparison.times else []),
         *([_step(comparison, style)] if has_steps(comparison) else []),
         *(_tpu_graph(change, style) for change in comparison.tpu_graphs),
+        *(_memory(change, style) for change in comparison.memory if change.held),
     ]
     spaced = [line for part in parts for line in (part, Text())][:-1]
     notes = [styled(f"  note: {w}", style, "yellow") for w in comparison.warnings]
@@ -253,6 +257,33 @@ def _tpu_graph(change: TpuChange, style: Style) -> Group:
     name = change.b.name if change.a.name == change.b.name else f"{change.a.name}, {change.b.name}"
     head = styled(f"{name} on a TPU", style, "bold")
     return Group(head, tpu_graphs.beside([change.a, change.b], style, ["A", "B"]))
+
+
+def _memory(change: MemoryChange, style: Style) -> Table:
+    head = [styled(memory_head(change), style, "bold"), Text("A", "dim"), Text("B", "dim")]
+    rows: list[Sequence[RenderableType]] = [head]
+    for name, *sizes in memory_rows(change):
+        rows.append([inset(styled(name, style)), *map(Text, sizes)])
+    return grid(rows, FOLDED, NUMBERS, NUMBERS)
+
+
+def memory_head(change: MemoryChange) -> str:
+    """What the table of a program's memory is about."""
+    return f"Memory of {change.name} at its peak"
+
+
+def memory_rows(change: MemoryChange) -> list[tuple[str, str, str]]:
+    """The whole peak in A and B, then what differs most: role and line, or argument."""
+    rows = [("all of it", change.a_bytes, change.b_bytes)]
+    for each in change.held[:_LINES]:
+        at = each.location
+        where = f"{short(at.file)}:{at.line}" if at else each.what
+        rows.append((f"{each.role}  {where}".strip(), each.a_bytes, each.b_bytes))
+    return [(name, _size(a), _size(b)) for name, a, b in rows]
+
+
+def _size(held: int) -> str:
+    return binary_size(held) if held else "none"
 
 
 def _step(comparison: Comparison, style: Style) -> Group:

@@ -11,6 +11,8 @@ from xladoctor.report.comparison import (
     counted,
     details,
     facts,
+    memory_head,
+    memory_rows,
     missing,
     step_line,
     step_notes,
@@ -71,6 +73,10 @@ def _lines(comparison: Comparison, style: Style) -> Iterator[str]:
     for change in comparison.tpu_graphs:
         heads, cells = matrix([change.a, change.b], ["A", "B"])
         yield from _table((change.b.name, *heads), [tuple(map(safe, row)) for row in cells])
+    for program in comparison.memory:
+        if program.held:
+            rows = [tuple(map(safe, row)) for row in memory_rows(program)]
+            yield from _table((safe(memory_head(program)), "A", "B"), rows)
     yield from ("", f"**Step time** {safe(step_line(comparison))}")
     if notes := step_notes(comparison):
         yield from ("", f"<sub>{safe(notes)}</sub>")

@@ -72,17 +72,18 @@ class Module:
         """The columns of ``memory_buffer``; lines are known once the module's are."""
         columns = self.instructions
         row_of = {number: row for row, number in enumerate(columns["id"])}
-        held = [(each, row_of.get(each.instruction or -1)) for each in self.buffers]
+        rows = [row_of.get(each.instruction or -1) for each in self.buffers]
         source = {"instruction": "name", "number": "parameter"}
-        return {
-            **{name: [getattr(each, name) for each, _ in held] for name in _OF_BUFFER},
-            **{
-                name: [
-                    None if row is None else columns[source.get(name, name)][row] for _, row in held
-                ]
-                for name in _OF_INSTRUCTION
-            },
-        }
+        found = {name: [getattr(each, name) for each in self.buffers] for name in _OF_BUFFER}
+        for name in _OF_INSTRUCTION:
+            values = columns[source.get(name, name)]
+            found[name] = [None if row is None else values[row] for row in rows]
+        operations = columns["op_type"]  # which some frameworks give arguments in place of a path
+        found["op_name"] = [
+            None if row is not None and role == "argument" and name == operations[row] else name
+            for row, role, name in zip(rows, found["role"], found["op_name"], strict=True)
+        ]
+        return found
 
     def traced_lines(self) -> set[Line]:
         """Lines of instructions, and of frames that call no other: of the operations themselves."""

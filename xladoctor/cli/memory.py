@@ -1,0 +1,56 @@
+"""``xladoctor memory``: what a program holds in the device's memory, by line."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from xladoctor.cli.groups import grouped
+from xladoctor.cli.output import (
+    ColorOption,
+    EvidenceArgument,
+    PlainFormat,
+    PlainOption,
+    SessionOption,
+    load_evidence,
+)
+from xladoctor.errors import XladoctorError
+from xladoctor.report.output import Color, say, show
+
+
+@grouped
+def memory(
+    *,
+    path: Annotated[str, EvidenceArgument],
+    layout: PlainOption = PlainFormat.terminal,
+    limit: Annotated[
+        int, typer.Option(min=0, metavar="N", help="How many lines to show; 0 for all.")
+    ] = 20,
+    session: SessionOption = None,
+    color: ColorOption = Color.auto,
+) -> None:
+    """Show what takes the device's memory, by line.
+
+    At the peak of the largest compiled program: its arguments, what it keeps for the backward
+    pass, temporary values and results, with the lines that make them. Exit status: 0 shown, 2 the
+    run cannot be read or has no record of it.
+    """
+    from xladoctor.diagnosis.memory import memory as held
+    from xladoctor.report import memory as report
+
+    evidence = load_evidence(path, session)
+    for note in evidence.notes:
+        say(f"note: {note}")
+    found = held(evidence)
+    if found is None:
+        raise XladoctorError(
+            f"{evidence.path}: no compiled program that says what it has in memory",
+            "programs of JAX and torch_xla do, captured by `xladoctor run` or a profiler; those"
+            " that a cache on disk gave may not, and torch.compile has no such plan",
+        )
+    if layout is PlainFormat.json:
+        show(partial(report.render_json, found), color)
+    else:
+        show(partial(report.render, found, limit), color)

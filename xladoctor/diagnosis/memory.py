@@ -1,0 +1,154 @@
+"""What programs hold in a device's memory when they hold most: as the compiler planned it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from xladoctor.diagnosis.finding import Location
+from xladoctor.diagnosis.findings import location
+from xladoctor.diagnosis.memory_use import HeldMemory, Memory, ProgramMemory
+from xladoctor.evidence.interface import Evidence
+from xladoctor.frontends.vocabulary import vocabulary
+
+Row = dict[str, Any]
+
+_MOST = 8  # programs, and groups of arguments
+_HELD = """
+    WITH largest AS (
+        FROM program_memory ORDER BY memory_bytes DESC, process, program_id LIMIT $most
+    )
+    SELECT l.*, b.role, b.bytes, b.count, b.reused, b.opcode, b.type, b.shape, b.op_name,
+           coalesce(b.user_file, b.file) AS made_file, coalesce(b.user_line, b.line) AS made_line,
+           coalesce(b.user_function, b.function) AS made_function
+    FROM largest l JOIN memory_buffer b USING (process, program_id)
+    ORDER BY l.memory_bytes DESC, l.process, l.program_id, b.bytes DESC, b.position
+"""
+#: An argument's path as frameworks write it: ``state.params['w']``, ``p[0]``.
+_STEP = re.compile(r"^\w+|\.\w+|\[[^\]]*\]")
+#: By role, names in paths of arguments: fields of optax's and torch's states, and what programs
+#: call them.
+_NAMES = {
+    "optimizer state": re.compile(
+        r"\b(opt|optimizer|\w*opt\w*_states?|mu|nu|momentum\w*|velocity|exp_avg\w*)\b", re.I
+    ),
+    "parameters": re.compile(r"\b(params?|parameters|weights?|kernel)\b", re.I),
+}
+
+
+def memory(evidence: Evidence) -> Memory | None:
+    """What the program holds in the device's memory; None if no compiled program says so."""
+    if "memory_buffer" not in evidence.available:
+        return None
+    rows = evidence.database.rows(_HELD, {"most": _MOST})
+    programs = groupby(rows, lambda row: (row["process"], row["program_id"]))
+    return Memory([_program([*rows], evidence) for _, rows in programs]) if rows else None
+
+
+def _program(rows: Sequence[Row], evidence: Evidence) -> ProgramMemory:
+    first = rows[0]
+    return ProgramMemory(
+        first["name"] or vocabulary(evidence.frontend).words.get("graph", "graph"),
+        _location(first, evidence, ""),
+        first["device_kind"] or "",
+        first["memory_bytes"],
+        first["variants"],
+        grouped(rows, lambda row: _location(row, evidence, "made_")),
+    )
+
+
+def _location(row: Row, evidence: Evidence, of: str) -> Location | None:
+    file, line, function = (row[f"{of}{name}"] for name in ("file", "line", "function"))
+    return None if file is None or line is None else location(evidence, file, line, function)
+
+
+def grouped(buffers: Sequence[Row], place: Callable[[Row], Location | None]) -> list[HeldMemory]:
+    """Buffers by role and line, most bytes first; arguments by what they belong to."""
+    arguments = [each for each in buffers if each["role"] == "argument"]
+    found = list(_arguments(arguments, place))
+    by_line = defaultdict(list)
+    for each in buffers:
+        if each["role"] != "argument":
+            by_line[each["role"], each["made_file"], each["made_line"]].append(each)
+    for (role, *_), rows in by_line.items():
+        largest = rows[0]
+        found.append(
+            HeldMemory(role, _operation(largest), place(largest), _bytes(rows), _count(rows))
+        )
+    return sorted(found, key=lambda each: -each.bytes)
+
+
+def _arguments(
+    rows: Sequence[Row], place: Callable[[Row], Location | None]
+) -> Iterator[HeldMemory]:
+    """Those with a path by the longest beginning of it that leaves a few groups; the others by
+    line.
+    """
+    named = [row for row in rows if _has_path(row)]
+    groups: dict[str, list[Row]] = {}
+    for depth in (4, 3, 2, 1):
+        groups = defaultdict(list)
+        for row in named:
+            groups["".join(_STEP.findall(row["op_name"])[:depth])].append(row)
+        if len(groups) <= _MOST:
+            break
+    for path, members in groups.items():
+        alone = len(members) == 1
+        name = members[0]["op_name"] if alone else path
+        what = f"{name} {_array(members[0])}" if alone else f"{name}…"
+        yield HeldMemory(
+            _role(members), what, None, _bytes(members), _count(members), _reused(members)
+        )
+    unnamed = defaultdict(list)
+    for row in rows:
+        if not _has_path(row):
+            unnamed[row["made_file"], row["made_line"]].append(row)
+    for members in unnamed.values():
+        yield HeldMemory(
+            "argument",
+            _array(members[0]),
+            place(members[0]),
+            _bytes(members),
+            _count(members),
+            _reused(members),
+        )
+
+
+def _has_path(row: Row) -> bool:
+    """Whether the name of an argument is its path, and not an operation's name with scopes."""
+    name = row["op_name"]
+    return bool(name) and "".join(_STEP.findall(name)) == name
+
+
+def _role(rows: Sequence[Row]) -> str:
+    for role, names in _NAMES.items():
+        if all(names.search(row["op_name"]) for row in rows):
+            return role
+    return "argument"
+
+
+def _operation(row: Row) -> str:
+    """The operation as the framework names it, and what it makes."""
+    name = (row["op_name"] or "").rpartition("/")[2] or row["opcode"] or ""
+    return f"{name} {_array(row)}".strip()
+
+
+def _array(row: Row) -> str:
+    if not row["type"] or row["shape"] is None:
+        return ""
+    return f"{row['type']}[{','.join(map(str, row['shape']))}]"
+
+
+def _bytes(rows: Iterable[Row]) -> int:
+    return sum(row["bytes"] for row in rows)
+
+
+def _count(rows: Iterable[Row]) -> int:
+    return sum(row["count"] for row in rows)
+
+
+def _reused(rows: Iterable[Row]) -> bool:
+    return all(row["reused"] for row in rows)

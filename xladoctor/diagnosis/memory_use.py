@@ -1,0 +1,61 @@
+"""What a program holds in a device's memory, as reports show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xladoctor.diagnosis.finding import Location
+
+
+@dataclass(frozen=True, slots=True)
+class HeldMemory:
+    """Buffers of one role and one line, or of arguments that belong together.
+
+    Attributes:
+        role: ``argument``, ``parameters`` or ``optimizer state`` (arguments by their names),
+            ``result``, ``activation`` (of the forward pass, kept for the backward pass),
+            ``temporary``, ``constant``, or ``unused`` (between the others).
+        what: the argument, or the operation that makes the largest, with its type and shape; empty
+            if unknown.
+        location: the line that makes them; None if unknown, and of arguments.
+        reused: of arguments: whether results take the place of all of them.
+    """
+
+    role: str
+    what: str
+    location: Location | None
+    bytes: int
+    arrays: int
+    reused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramMemory:
+    """A compiled program at its peak.
+
+    Attributes:
+        name: of the function, or of the module.
+        location: where it is called; None if unknown.
+        device: what it was compiled for, such as ``CPU``.
+        bytes: all that it takes, arguments and results included.
+        variants: how often the function was compiled; this is the largest.
+        held: what takes it, most first.
+    """
+
+    name: str
+    location: Location | None
+    device: str
+    bytes: int
+    variants: int
+    held: list[HeldMemory]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory of the device.
+
+    Attributes:
+        programs: what compiled programs hold at their peaks, that with most first.
+    """
+
+    programs: list[ProgramMemory]

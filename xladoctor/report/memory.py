@@ -1,0 +1,153 @@
+"""What a program holds in the device's memory: at the peak, by line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import TextIO
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from xladoctor.diagnosis.memory_use import HeldMemory, Memory, ProgramMemory
+from xladoctor.foreign import as_json
+from xladoctor.quantities import binary_size, counted, percent
+from xladoctor.report.interface import Style
+from xladoctor.report.text import (
+    FOLDED,
+    NUMBERS,
+    Hanging,
+    grid,
+    headed,
+    inset,
+    plain,
+    shortened,
+    styled,
+    write,
+)
+from xladoctor.repository import short
+
+#: What roles are called in the plural, in the order of sums.
+ROLES = {
+    "parameters": "parameters",
+    "optimizer state": "optimizer state",
+    "argument": "arguments",
+    "activation": "activations for the backward pass",
+    "temporary": "temporary values",
+    "result": "results",
+    "constant": "constants",
+    "unused": "unused, between others",
+}
+_LEAST = 0.005  # share of the peak; lines are listed from there
+#: Of the largest program; others are listed from there.
+NEXT = 0.01
+
+
+def render(memory: Memory, limit: int, output: TextIO, style: Style) -> None:
+    """Write what the largest program holds, line by line, and the peaks of the others.
+
+    Args:
+        limit: how many lines of it to show; 0 for all.
+    """
+    first, *others = memory.programs
+    parts: list[RenderableType] = [
+        headed(title(first), facts(first), style),
+        inset(styled(sums(first), style)),
+        Text(),
+        inset(_lines(first, limit, style)),
+    ]
+    if others := [each for each in others if each.bytes >= NEXT * first.bytes]:
+        rows = [
+            (Text(binary_size(each.bytes)), styled(each.name, style), styled(place(each), style))
+            for each in others
+        ]
+        parts += [Text(), Text("Other programs", style="bold"), inset(grid(rows, NUMBERS))]
+    if text := caution(first):
+        parts += [Text(), Hanging(styled(text, style, "dim"))]
+    write(parts, output, style)
+
+
+def title(program: ProgramMemory) -> str:
+    """A program and its peak."""
+    return f"{program.name}: {binary_size(program.bytes)} at its peak"
+
+
+def facts(program: ProgramMemory) -> list[str]:
+    """Where a program is called, how often it was compiled, and for what."""
+    variants = f"the largest of {program.variants}" if program.variants > 1 else ""
+    return [fact for fact in (place(program), variants, program.device) if fact]
+
+
+def place(program: ProgramMemory) -> str:
+    """The line that calls a program; empty if unknown."""
+    at = program.location
+    return f"{short(at.file)}:{at.line}" if at else ""
+
+
+def sums(program: ProgramMemory) -> str:
+    """The bytes of each role."""
+    found = Counter[str]()
+    for each in program.held:
+        found[each.role] += each.bytes
+    shown = [
+        f"{name} {binary_size(found[role])}"
+        for role, name in ROLES.items()
+        if found[role] >= _LEAST * program.bytes
+    ]
+    return ", ".join(shown)
+
+
+def caution(program: ProgramMemory) -> str:
+    """What the numbers of a CPU are worth elsewhere; empty for others."""
+    if program.device != "CPU":
+        return ""
+    return (
+        "As planned by the compiler for this CPU. Arguments, results and what the backward pass"
+        " needs take about as much on other devices; temporary values do not. For a TPU, its own"
+        " compiler says it: xladoctor tpu-check."
+    )
+
+
+def shown(program: ProgramMemory) -> list[HeldMemory]:
+    """What takes a noticeable part of the peak."""
+    return [each for each in program.held if each.bytes >= _LEAST * program.bytes]
+
+
+def line(held: HeldMemory) -> str:
+    """Where it is made; empty if unknown."""
+    return f"{short(held.location.file)}:{held.location.line}" if held.location else ""
+
+
+def what(held: HeldMemory) -> str:
+    """The argument or operation, and how many arrays there are."""
+    text = held.what
+    if held.arrays > 1:
+        largest = f"{', largest' * (not text.endswith('…'))} {text}" if text else ""
+        text = f"{counted(held.arrays, 'array')}{largest}"
+    return (
+        f"{text}; results take {'their' if held.arrays > 1 else 'its'} place"
+        if held.reused
+        else text
+    )
+
+
+def _lines(program: ProgramMemory, limit: int, style: Style) -> RenderableType:
+    held = shown(program)
+    rows = [
+        (
+            Text(binary_size(each.bytes)),
+            Text(percent(each.bytes / program.bytes)),
+            styled(each.role, style),
+            Text(shortened(plain(line(each), style), style.width // 3, style), "cyan"),
+            styled(what(each), style),
+        )
+        for each in held[: limit or None]
+    ]
+    if more := len(held) - len(rows):
+        rows.append((Text(""), Text(""), Text(f"{more} more", style="dim"), Text(""), Text("")))
+    return grid(rows, NUMBERS, NUMBERS, {}, {"no_wrap": True}, FOLDED)
+
+
+def render_json(memory: Memory, output: TextIO, style: Style) -> None:
+    """Write all of it, sizes in bytes."""
+    output.write(as_json(asdict(memory), ascii_only=not style.unicode))
