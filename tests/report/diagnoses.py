@@ -23,6 +23,7 @@ from xladoctor.diagnosis.interface import (
     Unexplained,
     Verdict,
 )
+from xladoctor.diagnosis.memory_use import HeldMemory, Memory, ProgramMemory
 from xladoctor.gate.interface import (
     BudgetOutcome,
     GateOutcome,
@@ -33,9 +34,33 @@ from xladoctor.gate.interface import (
 )
 from xladoctor.report.interface import Report
 
+MEMORY = Memory(
+    [
+        ProgramMemory(
+            "train_step",
+            location("train.py", 41),
+            "TPU",
+            150 << 20,
+            3,
+            [
+                HeldMemory(
+                    "activation", "tanh f32[8,2048,512]", location("größe.py", 12), 96 << 20, 3
+                ),
+                HeldMemory("parameters", "state.params…", None, 30 << 20, 24, reused=True),
+                HeldMemory("optimizer state", "state.opt_state…", None, 20 << 20, 48),
+                HeldMemory("temporary", "dot_general f32[512,512]", None, 3 << 20, 1),
+                HeldMemory("unused", "", None, 1 << 20, 1),
+                HeldMemory("constant", "", None, 96, 4),
+            ],
+        ),
+        ProgramMemory("evaluate", None, "TPU", 20 << 20, 1, []),
+        ProgramMemory("add", None, "TPU", 20 << 10, 1, []),
+    ]
+)
 SICK = Diagnosis(
     schema_version=3,
     tool=Tool("xladoctor", "0.1.0"),
+    memory=MEMORY,
     run=RunFacts(
         "run",
         "runs/2026-01-05-train",

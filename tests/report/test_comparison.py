@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from tests.comparison.runs import captured, compared, lasting, told
-from tests.report.diagnoses import SICK
+from tests.report.diagnoses import MEMORY, SICK
 from tests.report.drawn import drawn
 from tests.report.snapshots import assert_as_before
 from tests.report.test_html import Page, assert_safe
@@ -20,6 +20,7 @@ from tests.support import finding, location
 from xladoctor.comparison.interface import Comparison
 from xladoctor.diagnosis.finding import NotChecked
 from xladoctor.diagnosis.interface import Diagnosis, Steps
+from xladoctor.diagnosis.memory_use import Memory
 from xladoctor.report import comparison as terminal
 from xladoctor.report import comparison_json, comparison_markdown
 from xladoctor.report.html import comparison as comparison_html
@@ -46,6 +47,9 @@ def sick(a: Diagnosis, b: Diagnosis) -> Comparison:
     ]
     missing = [NotChecked("XD301", "no step log")]
     b = replace(SICK, run=b.run, traits=b.traits, findings=findings, not_checked=missing)
+    step = MEMORY.programs[0]
+    smaller = [replace(step.held[0], bytes=32 << 20), *step.held[2:]]
+    a = replace(a, memory=Memory([replace(step, bytes=56 << 20, held=smaller)]))
     return compared(a, b)
 
 

@@ -27,6 +27,21 @@ _HELD = """
     FROM largest l JOIN memory_buffer b USING (process, program_id)
     ORDER BY l.memory_bytes DESC, l.process, l.program_id, b.bytes DESC, b.position
 """
+#: The same of graphs that were compiled for TPUs.
+_PLANNED = """
+    WITH largest AS (
+        SELECT 0 AS process, row_number() OVER (ORDER BY position) AS program_id, graph, topology,
+               name, NULL AS file, NULL AS line, NULL AS function, peak_bytes AS memory_bytes,
+               compiled_for AS device_kind, 1 AS variants
+        FROM tpu_graph WHERE peak_bytes IS NOT NULL ORDER BY memory_bytes DESC, position LIMIT $most
+    )
+    SELECT l.*, b.* EXCLUDE (position, graph, topology, file, line, function, user_file, user_line,
+                             user_function),
+           coalesce(b.user_file, b.file) AS made_file, coalesce(b.user_line, b.line) AS made_line,
+           coalesce(b.user_function, b.function) AS made_function
+    FROM largest l JOIN tpu_peak_buffer b USING (graph, topology)
+    ORDER BY l.memory_bytes DESC, l.program_id, b.bytes DESC, b.position
+"""
 #: An argument's path as frameworks write it: ``state.params['w']``, ``p[0]``.
 _STEP = re.compile(r"^\w+|\.\w+|\[[^\]]*\]")
 #: By role, names in paths of arguments: fields of optax's and torch's states, and what programs
@@ -41,9 +56,13 @@ _NAMES = {
 
 def memory(evidence: Evidence) -> Memory | None:
     """What the program holds in the device's memory; None if no compiled program says so."""
-    if "memory_buffer" not in evidence.available:
-        return None
-    rows = evidence.database.rows(_HELD, {"most": _MOST})
+    queries = {"memory_buffer": _HELD, "tpu_peak_buffer": _PLANNED}
+    found = [
+        evidence.database.rows(query, {"most": _MOST})
+        for table, query in queries.items()
+        if table in evidence.available
+    ]
+    rows = [row for each in found for row in each]
     programs = groupby(rows, lambda row: (row["process"], row["program_id"]))
     return Memory([_program([*rows], evidence) for _, rows in programs]) if rows else None
 

@@ -5,7 +5,7 @@ from xladoctor.facts.compilations import Fallback, Launch, ReadOrigin
 from xladoctor.facts.graphs import IgnoreComment, SourceFile
 from xladoctor.facts.steps import EnclosingLoop
 from xladoctor.facts.table import NamedLine
-from xladoctor.facts.tpu import TpuBuffer, TpuGraph, TpuOperation, TpuProduct
+from xladoctor.facts.tpu import TpuBuffer, TpuGraph, TpuOperation, TpuPeakBuffer, TpuProduct
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact, Number, Size
 
 
@@ -66,3 +66,4 @@ class TpuCheckFile(Fact):
     operations: tuple[TpuOperation, ...] = ()
     products: tuple[TpuProduct, ...] = ()
     buffers: tuple[TpuBuffer, ...] = ()
+    peak: tuple[TpuPeakBuffer, ...] = ()

@@ -123,6 +123,36 @@ class TpuProduct(
     user_function: _UserFunction = None
 
 
+class TpuPeakBuffer(
+    _Decided,
+    example="SELECT role, file, line, sum(bytes) AS bytes FROM tpu_peak_buffer GROUP BY ALL"
+    " ORDER BY bytes DESC",
+):
+    """What the graph holds in a device's main memory at its peak, as memory_buffer has it of
+    graphs that ran.
+    """
+
+    position: Position = derived()
+    graph: _Graph
+    topology: _Topology
+    role: Annotated[str, "as in memory_buffer"]
+    bytes: Annotated[Size, "that it takes"]
+    count: Annotated[Number, "buffers"] = 1
+    reused: Annotated[bool, "of an argument: whether a result takes its place"] = False
+    opcode: Annotated[str | None, "operation that fills it"] = None
+    type: Annotated[str | None, "element type"] = None
+    shape: Annotated[tuple[int, ...] | None, "dimensions"] = None
+    op_name: Annotated[str | None, "the framework's name with scopes; of an argument, its path"] = (
+        None
+    )
+    file: _File = None
+    line: _Line = None
+    function: _Function = None
+    user_file: _UserFile = None
+    user_line: _UserLine = None
+    user_function: _UserFunction = None
+
+
 class TpuBuffer(
     _Decided,
     example="SELECT name, bytes, donated FROM tpu_buffer WHERE role = 'argument' ORDER BY bytes"

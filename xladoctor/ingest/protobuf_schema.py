@@ -31,8 +31,8 @@ _MESSAGES = {
     "LogicalBufferProto": "id 1 int64, size 2 int64, defined_at 3 Location",
     "Location": "shape_index 3 int64*, instruction_id 4 int64",
     "BufferAllocationProto": "size 2 int64, is_thread_local 3 bool,"
-    " is_entry_computation_parameter 5 bool, maybe_live_out 7 bool, assigned 9 AssignedBuffer*,"
-    " is_constant 12 bool",
+    " is_entry_computation_parameter 5 bool, maybe_live_out 7 bool, color 8 int64,"
+    " assigned 9 AssignedBuffer*, is_constant 12 bool",
     "AssignedBuffer": "logical_buffer_id 1 int64, offset 2 int64, size 3 int64",
     "HloModuleProto": "name 1 string, computations 3 HloComputationProto*, id 5 int64,"
     " entry_computation_id 6 int64, schedule 7 bytes, input_output_alias 8 AliasProto,"

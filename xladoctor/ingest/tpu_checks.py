@@ -6,7 +6,7 @@ from pathlib import Path
 
 from xladoctor.facts.records import TpuCheckFile
 from xladoctor.facts.table import table_name
-from xladoctor.facts.tpu import TpuBuffer, TpuGraph, TpuOperation, TpuProduct
+from xladoctor.facts.tpu import TpuBuffer, TpuGraph, TpuOperation, TpuPeakBuffer, TpuProduct
 from xladoctor.ingest.compressed import head_of
 from xladoctor.ingest.fact_rows import row
 from xladoctor.ingest.interface import Ingested, IngestError
@@ -49,6 +49,7 @@ def add_tpu_check(check: TpuCheckFile, ingested: Ingested) -> None:
         (TpuOperation, check.operations),
         (TpuProduct, check.products),
         (TpuBuffer, check.buffers),
+        (TpuPeakBuffer, check.peak),
     ):
         ingested.table(table_name(kind))
         for fact in facts:

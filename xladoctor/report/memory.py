@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TextIO
 
@@ -13,6 +14,7 @@ from xladoctor.diagnosis.memory_use import HeldMemory, Memory, ProgramMemory
 from xladoctor.foreign import as_json
 from xladoctor.quantities import binary_size, counted, percent
 from xladoctor.report.interface import Style
+from xladoctor.report.listing import ROOM
 from xladoctor.report.text import (
     FOLDED,
     NUMBERS,
@@ -122,8 +124,8 @@ def what(held: HeldMemory) -> str:
     """The argument or operation, and how many arrays there are."""
     text = held.what
     if held.arrays > 1:
-        largest = f"{', largest' * (not text.endswith('…'))} {text}" if text else ""
-        text = f"{counted(held.arrays, 'array')}{largest}"
+        joined = " of " if text.endswith("…") else ", largest "
+        text = f"{counted(held.arrays, 'array')}{joined if text else ''}{text}"
     return (
         f"{text}; results take {'their' if held.arrays > 1 else 'its'} place"
         if held.reused
@@ -133,19 +135,20 @@ def what(held: HeldMemory) -> str:
 
 def _lines(program: ProgramMemory, limit: int, style: Style) -> RenderableType:
     held = shown(program)
-    rows = [
-        (
-            Text(binary_size(each.bytes)),
-            Text(percent(each.bytes / program.bytes)),
-            styled(each.role, style),
-            Text(shortened(plain(line(each), style), style.width // 3, style), "cyan"),
-            styled(what(each), style),
-        )
-        for each in held[: limit or None]
-    ]
+    rows: list[Sequence[Text]] = []
+    for each in held[: limit or None]:
+        sizes = Text(binary_size(each.bytes)), Text(percent(each.bytes / program.bytes))
+        role = styled(each.role, style)
+        at = Text(shortened(plain(line(each), style), style.width // 3, style), "cyan")
+        words = styled(what(each), style)
+        if style.width < ROOM:
+            text = Text(" ").join(part for part in (role, at, words) if part)
+            rows.append((*sizes, text))
+        else:
+            rows.append((*sizes, role, at, words))
     if more := len(held) - len(rows):
-        rows.append((Text(""), Text(""), Text(f"{more} more", style="dim"), Text(""), Text("")))
-    return grid(rows, NUMBERS, NUMBERS, {}, {"no_wrap": True}, FOLDED)
+        rows.append((Text(""), Text(""), Text(f"{more} more", style="dim")))
+    return grid(rows, NUMBERS, NUMBERS, FOLDED, *[{"no_wrap": True}, FOLDED][: len(rows[0]) - 3])
 
 
 def render_json(memory: Memory, output: TextIO, style: Style) -> None:

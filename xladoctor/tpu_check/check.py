@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,8 +15,9 @@ from google.protobuf.message import DecodeError
 
 from xladoctor.evidence.pod_runs import is_run
 from xladoctor.facts.records import TpuCheckFile
-from xladoctor.facts.tpu import TpuBuffer, TpuGraph, TpuOperation
+from xladoctor.facts.tpu import TpuBuffer, TpuGraph, TpuOperation, TpuPeakBuffer
 from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.ingest import hlo
 from xladoctor.ingest.frames import Folders
 from xladoctor.quantities import nanoseconds
 from xladoctor.tpu_check.compiler.interpreter import Compiler
@@ -76,7 +78,7 @@ def check(path: Path, request: Request, progress: Tell) -> tuple[TpuCheckFile, l
     ]
     facts: dict[str, Any] = {
         name: tuple(fact for part in parts for fact in getattr(part, name))
-        for name in ("graphs", "operations", "products", "buffers")
+        for name in ("graphs", "operations", "products", "buffers", "peak")
     }
     notes = list(found.notes)
     if count := len(found.left_out):
@@ -126,7 +128,21 @@ def _checked(
         operations=_largest(executable.operations),
         products=tuple(executable.products),
         buffers=_with_names(executable.buffers, outcome.buffers),
+        peak=_peak(outcome, of, folders),
     )
+
+
+def _peak(compiled: Compiled, of: dict[str, Any], folders: Folders) -> tuple[TpuPeakBuffer, ...]:
+    """What it holds at its peak; nothing if the compiler has not written that."""
+    if compiled.plan is None:
+        return ()
+    try:
+        held = hlo.decode(gzip.decompress(compiled.plan.read_bytes()), 0, folders).held()
+    except (OSError, EOFError, zlib.error, DecodeError):
+        return ()
+    names = [name for name in TpuPeakBuffer.__annotations__ if name in held]
+    rows = zip(*(held[name] for name in names), strict=True)
+    return tuple(TpuPeakBuffer(**of, **dict(zip(names, row, strict=True))) for row in rows)
 
 
 def _executable(

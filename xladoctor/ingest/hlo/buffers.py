@@ -5,8 +5,8 @@ From ``BufferAssignmentProto`` of ``xla/service/hlo.proto``: *allocations* are b
 device's memory, which a run of the module has from beginning to end, and *logical buffers* are
 values in a part of one, several in the same part one after the other. So the peak is the sum of
 the allocations, and in the block for temporary values counts what is alive when most of it is.
-When a value is alive follows from the schedule (``HloScheduleProto``), with loops and calls at
-their place.
+Only the device's main memory counts (color 0), not smaller ones beside it. When a value is alive
+follows from the schedule (``HloScheduleProto``), with loops and calls at their place.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _HANDS_ON = frozenset(
 #: Instructions that run other computations of the schedule.
 _RUNS = frozenset(("while", "call", "conditional", "async-start"))
 _LEAST, _MOST = 1e-4, 1_000  # of the peak, and buffers, that have a row of their own
+_CONVERTS = frozenset(("bitcast", "reshape", "convert", "copy"))
 _DEEPEST = 50  # calls within calls
 _MOST_PLACES = 10_000  # of one value
 _BACKWARD = "transpose("  # in names with scopes, as JAX's transformation names it
@@ -60,6 +61,7 @@ class _Value(NamedTuple):
     begin: int
     end: int
     definer: int
+    path: tuple[int, ...]
     users: frozenset[int]
 
 
@@ -87,7 +89,7 @@ def held_at_peak(assignment: Any, module: Any) -> list[Held]:
     defined = {buffer.id: buffer.defined_at for buffer in assignment.logical_buffers}
     held: list[Held] = []
     for allocation in assignment.buffer_allocations:
-        if allocation.size and not allocation.is_thread_local:
+        if allocation.size and not (allocation.is_thread_local or allocation.color):
             values = [
                 lives.value(part, defined[part.logical_buffer_id])
                 for part in allocation.assigned
@@ -182,7 +184,7 @@ def _filled_by(chain: _Chain, moment: int, lives: _Lives) -> int | None:
     making = [each for each in chain.values if lives.opcode(each.definer) not in _HANDS_ON]
     before = [each for each in making if each.begin <= moment]
     value = before[-1] if before else (making or chain.values)[0]
-    return lives.source(value.definer)
+    return lives.source(value.definer, value.path)
 
 
 def _is_kept(made: int | None, chain: _Chain, lives: _Lives) -> bool:
@@ -269,7 +271,8 @@ class _Lives:
                 elif (user, further) not in seen and len(seen) < _MOST_PLACES:
                     seen.add((user, further))
                     todo.append((user, further))
-        return _Value(part.offset, part.size, begin, end, definer, frozenset(users))
+        index = (*place.shape_index,)
+        return _Value(part.offset, part.size, begin, end, definer, index, frozenset(users))
 
     def _flows(
         self, instruction: int, index: tuple[int, ...]
@@ -310,27 +313,30 @@ class _Lives:
                 if position in parameters:
                     yield parameters[position], index
 
-    def source(self, instruction: int) -> int:
-        """What is written by a fusion that updates a part of a larger buffer, as loops stack the
-        values of their turns; else the instruction itself.
+    def source(self, instruction: int, index: Sequence[int]) -> int:
+        """What makes an element of a fusion's result: where it updates a part of a larger buffer,
+        as loops stack the values of their turns, what is written there. Else the instruction.
         """
         fusion = self._all.get(instruction)
         if fusion is None or fusion.opcode != "fusion":
             return instruction
         computation = self._computations.get(next(iter(fusion.called_computation_ids), 0))
-        inner = None if computation is None else self._all.get(computation.root_id)
-        if inner is None or inner.opcode != "dynamic-update-slice":
-            return instruction
-        while inner.operand_ids:
-            written = self._all.get(inner.operand_ids[inner.opcode == "dynamic-update-slice"])
-            if written is None:
-                break
-            inner = written
-            if inner.opcode not in ("bitcast", "reshape", "convert", "copy"):
-                break
-        if inner.opcode == "parameter" and inner.parameter_number < len(fusion.operand_ids):
-            inner = self._all.get(fusion.operand_ids[inner.parameter_number], inner)
-        return int(inner.id if inner.metadata.op_name else instruction)
+        made = None if computation is None else self._all.get(computation.root_id)
+        if made is not None and made.opcode == "tuple" and index:
+            made = self._operand(made, index[0])
+        if made is None or made.opcode != "dynamic-update-slice":
+            return int(made.id if made is not None and made.metadata.op_name else instruction)
+        written = self._operand(made, 1)
+        while written is not None and written.opcode in _CONVERTS:
+            written = self._operand(written, 0)
+        if written is not None and written.opcode == "parameter":
+            written = self._operand(fusion, written.parameter_number)
+        return int(written.id if written is not None and written.metadata.op_name else instruction)
+
+    def _operand(self, instruction: Any, nth: int) -> Any:
+        """An operand of an instruction; None if a damaged one has no such operand."""
+        operands = instruction.operand_ids
+        return self._all.get(operands[nth]) if 0 <= nth < len(operands) else None
 
 
 def _orders(module: Any) -> Mapping[int, Sequence[int]]:

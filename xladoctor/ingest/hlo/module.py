@@ -66,9 +66,9 @@ class Module:
         rows.extend("hlo_instruction", _with(hashed, shown))
         rows.extend("hlo_frame", _with(origin, self.frames))
         if self.buffers:  # else it does not say
-            rows.extend("memory_buffer", _with(origin, self._held()))
+            rows.extend("memory_buffer", _with(origin, self.held()))
 
-    def _held(self) -> Columns:
+    def held(self) -> Columns:
         """The columns of ``memory_buffer``; lines are known once the module's are."""
         columns = self.instructions
         row_of = {number: row for row, number in enumerate(columns["id"])}

@@ -23,7 +23,7 @@ from xladoctor.tpu_check.compiler.outcome import (
 )
 from xladoctor.tpu_check.compiler.topology import Topology
 
-RESULT, MODULE = "result.json", "module.pb.gz"
+RESULT, MODULE, PLAN = "result.json", "module.pb.gz", "plan.pb.gz"
 _BEGINS = b"\n"  # of HloModuleProto: its name
 _PART = 1 << 20
 _LONGEST = 300  # characters of a compiler's message
@@ -111,7 +111,13 @@ def outcome_of(
     if result.verdict == "does_not_fit":
         said = _OOM.search(result.detail)
         return DoesNotFit(available=_bytes(said[1], said[2]) if said else None, **found)
-    return Compiled(module=folder / MODULE, memory=_memory(result.memory), **found)
+    plan = folder / PLAN
+    return Compiled(
+        module=folder / MODULE,
+        plan=plan if plan.is_file() else None,
+        memory=_memory(result.memory),
+        **found,
+    )
 
 
 def _memory(numbers: Mapping[str, int]) -> Memory:

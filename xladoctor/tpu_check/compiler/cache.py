@@ -1,7 +1,8 @@
 """Keeps verdicts and modules: compiling is deterministic, and takes minutes.
 
 An entry is a folder, moved into place as a whole, with the child's ``result.json``, perhaps its
-``module.pb.gz``, and checksums of both. Its name is a hash of all that the compiler was given.
+``module.pb.gz`` and ``plan.pb.gz``, and checksums of all. Its name is a hash of all that the
+compiler was given.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from pathlib import Path
 
 from xladoctor.cache_folder import cache_folder, oldest_beyond
 from xladoctor.regular_files import checksum, read_json
-from xladoctor.tpu_check.compiler.answer import MODULE, RESULT, Result, read_result
+from xladoctor.tpu_check.compiler.answer import MODULE, PLAN, RESULT, Result, read_result
 from xladoctor.tpu_check.compiler.interpreter import FLAGS, Compiler
 from xladoctor.tpu_check.compiler.topology import Topology
 from xladoctor.tpu_check.graphs import Graph
 
-_FORM = 4  # raised when entries, or what they were compiled with, change their meaning
+_FORM = 5  # raised when entries, or what they were compiled with, change their meaning
 _MOST = 1 << 30  # bytes
 _WORK = "work-"
-_KEPT = (RESULT, MODULE)
+_KEPT = (RESULT, MODULE, PLAN)
 _SUMS = "checksums.json"
 _PAUSE_S = 0.2
 

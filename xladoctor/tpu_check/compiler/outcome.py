@@ -98,10 +98,12 @@ class Compiled(Verdict):
 
     Attributes:
         module: the file of the module after optimization, an HloModuleProto packed by gzip.
+        plan: likewise an HloProto with the plan of memory, if the compiler wrote that.
         memory: of one device.
     """
 
     module: Path
+    plan: Path | None
     memory: Memory
 
 

@@ -2,9 +2,9 @@
 
 It imports only what lies beside it, and runs on Python 3.10. Given a request, it writes into the
 request's folder ``progress.json`` before it compiles, ``module.pb.gz`` (the module after
-optimization, as text), and at the very end ``result.json``. Whoever finds no result knows that the
-process died. Of JAX it uses names that are not public: no public function compiles a graph that
-something else made.
+optimization), ``plan.pb.gz`` (its plan of memory, if there is one), and at the very end
+``result.json``. Whoever finds no result knows that the process died. Of JAX it uses names that are
+not public: no public function compiles a graph that something else made.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ def main(path: str) -> None:
     _end_with(request["parent"])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is reported, not dumped
     result: dict[str, Any] = {}
+    dumped = folder / "dump"
+    asked = f"--xla_dump_to={dumped} --xla_dump_hlo_as_proto"
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {asked}".strip()
     try:
         _compile(request, folder, result)
     except graph.RefusalError as refusal:
@@ -98,7 +101,17 @@ def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> N
     optimized = executable.hlo_modules()[0].as_serialized_hlo_module_proto()
     with gzip.open(folder / "module.pb.gz", "wb", 5) as file:
         file.write(optimized)
+    _keep_plan(folder)
     result["verdict"] = "compiled"
+
+
+def _keep_plan(folder: Path) -> None:
+    """Keep what the compiler has planned in memory (HloProto), which its executable does not say;
+    nothing if it has not written that.
+    """
+    for dumped in (folder / "dump").glob("*.after_optimizations.hlo.pb"):
+        with gzip.open(folder / "plan.pb.gz", "wb", 5) as file:
+            file.write(dumped.read_bytes())
 
 
 def _described(request: dict[str, Any], needed: int) -> tuple[str, list[Any]]:
