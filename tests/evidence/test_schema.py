@@ -91,6 +91,7 @@ def written(tmp_path: Path) -> Ingested:
         "operations": [{**operation, "stored": [2], "layout": "", "memory": "hbm"}],
         "products": [{**kept, "float32": True}],
         "buffers": [{**kept, "role": "result", "number": 0, "bytes": 8}],
+        "peak": [{**kept, "role": "result", "bytes": 8}],
     }
     (tmp_path / "tpu-check.json").write_text(json.dumps(check))
     (folder / "processor.jsonl").write_text("[1, 10, 20, 30]\n")

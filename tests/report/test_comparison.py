@@ -151,6 +151,7 @@ def test_json_is_valid_and_whole(name: str) -> None:
         "warnings",
         "tpu_graphs",
         "times",
+        "memory",
     ]
 
 

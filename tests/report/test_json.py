@@ -89,6 +89,7 @@ def test_core_of_the_contract() -> None:
         "labels",
         "step_groups",
         "tpu_graphs",
+        "memory",
         "pod",
     ]
     assert list(first) == [

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.command import ROOT
+from tests.cli.forked import called
 from tests.report.diagnoses import MEMORY
 from tests.report.snapshots import assert_as_before
 from tests.report.test_terminal import columns
@@ -103,3 +105,9 @@ def test_roles_of_arguments_follow_their_names(name: str, role: str) -> None:
 
 def test_an_argument_without_a_path_is_known_by_its_line() -> None:
     assert roles(argument(None, 8), argument("jit(f)/a/b", 16)) == [("argument", "f32[2]", 2)]
+
+
+def test_a_run_without_a_plan_of_memory_says_so() -> None:
+    done = called("memory", ROOT / "sample_traces" / "graph_breaks")
+    assert done.returncode == 2
+    assert "no compiled program that says what it has in memory" in done.stderr
