@@ -81,7 +81,10 @@ def test_a_scanned_step_of_jax(tmp_path: Path) -> None:
     assert of_role(step, "parameters") == of_role(step, "optimizer state") == {None: weights}
     kept = of_role(step, "activation")
     assert kept[line_of(program, "hidden = jnp.tanh")] >= stacked
-    assert set(kept) <= {line_of(program, "hidden = jnp.tanh"), line_of(program, "hidden, _ = lax.scan")}
+    assert set(kept) <= {
+        line_of(program, "hidden = jnp.tanh"),
+        line_of(program, "hidden, _ = lax.scan"),
+    }
     assert sum(each["bytes"] for each in step["held"]) == step["bytes"]
 
     healed = write(
@@ -118,4 +121,3 @@ def test_what_came_from_a_cache_on_disk_says_as_much(tmp_path: Path) -> None:
     first, second = memory(tmp_path, "first"), memory(tmp_path, "second")
     assert second["bytes"] == first["bytes"]
     assert of_role(second, "activation") == of_role(first, "activation")
-

@@ -18,7 +18,9 @@ request = json.loads(Path(sys.argv[2]).read_bytes())
 folder = Path(request["folder"])
 MEMORY = {{"peak_memory_in_bytes": 300, "argument_size_in_bytes": 100, "temp_size_in_bytes": 0,
           "output_size_in_bytes": -1, "generated_code_size_in_bytes": 0}}
-def answer(verdict="compiled", text={MODULE!r}, recorded="", **more):
+def answer(verdict="compiled", text={MODULE!r}, recorded="", plan="", **more):
+    if plan:
+        (folder / "plan.pb.gz").write_bytes((Path({str(RECORDED)!r}) / plan).read_bytes())
     if recorded:
         (folder / "module.pb.gz").write_bytes((Path({str(RECORDED)!r}) / recorded).read_bytes())
     elif text:

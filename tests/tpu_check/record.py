@@ -10,10 +10,13 @@ from __future__ import annotations
 import gzip
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
-os.environ.update(JAX_PLATFORMS="cpu", TPU_SKIP_MDS_QUERY="1")
+DUMPED = Path(tempfile.mkdtemp())
+FLAGS = f"--xla_dump_to={DUMPED} --xla_dump_hlo_as_proto --xla_dump_hlo_module_re=layers"
+os.environ.update(JAX_PLATFORMS="cpu", TPU_SKIP_MDS_QUERY="1", XLA_FLAGS=FLAGS)
 
 import jax
 import jax.numpy as jnp
@@ -77,6 +80,31 @@ def record_mesh() -> None:
     write("mesh", jax.jit(mixing_step, donate_argnums=0).lower(*arrays).compile())
 
 
+def record_plan() -> None:
+    """Write what the compiler plans in memory for layers in a loop, whose activations are kept."""
+    device = topologies.get_topology_desc(topology_name="v5e:1x1", platform="tpu").devices[0]
+
+    def layer(hidden: jax.Array, weight: jax.Array) -> tuple[jax.Array, None]:
+        return jnp.tanh(hidden @ weight), None
+
+    def layers(state: dict[str, jax.Array], batch: jax.Array) -> dict[str, jax.Array]:
+        def loss(weights: jax.Array) -> jax.Array:
+            return (jax.lax.scan(layer, batch, weights)[0] ** 2).mean()
+
+        mu = 0.9 * state["mu"] + jax.grad(loss)(state["params"])
+        return {"params": state["params"] - 0.1 * mu, "mu": mu}
+
+    def array(*shape: int) -> Any:
+        return jax.ShapeDtypeStruct(shape, jnp.float32, sharding=SingleDeviceSharding(device))
+
+    stacked = array(12, 1024, 1024)
+    given = {"params": stacked, "mu": stacked}, array(4096, 1024)
+    jax.jit(layers, donate_argnums=0).lower(*given).compile()
+    (planned,) = DUMPED.glob("*.after_optimizations.hlo.pb")
+    content = gzip.compress(planned.read_bytes(), 9, mtime=0)
+    (FOLDER / "layers.plan.pb.gz").write_bytes(content)
+
+
 def write(name: str, compiled: Any) -> None:
     """Write an executable, and what the compiler says of it."""
     (module,) = compiled.runtime_executable().hlo_modules()
@@ -87,5 +115,6 @@ def write(name: str, compiled: Any) -> None:
 
 if __name__ == "__main__":
     record_mesh()
+    record_plan()
     record("multiples", 256, 512, jnp.bfloat16)
     record("odd_sizes", 130, 515, jnp.float32)

@@ -10,6 +10,7 @@ import pytest
 from tests.report.snapshots import assert_as_before
 from tests.tpu_check import fakes
 from xladoctor.cli.main import app
+from xladoctor.errors import XladoctorError
 from xladoctor.evidence.load import load
 from xladoctor.ingest.interface import IngestError
 from xladoctor.tpu_check.compiler import interpreter
@@ -116,6 +117,22 @@ def test_reports(name: str, body: str, options: list[str], command: Command) -> 
     _, printed = command(body, *options)
 
     assert_as_before(SNAPSHOTS / f"{name}.txt", printed)
+
+
+def test_memory_is_what_the_compiler_plans(command: Command) -> None:
+    planned = {"peak_memory_in_bytes": 495_326_208}
+    command(f"answer(plan='layers.plan.pb.gz', memory={planned!r})", "--keep", "a.json")
+
+    _, printed = command.other("memory", "a.json")
+    assert_as_before(SNAPSHOTS / "memory.txt", printed)
+
+
+def test_a_damaged_plan_is_left_out(command: Command) -> None:
+    damaged = "(folder / 'plan.pb.gz').write_bytes(b'no')"
+    command(f"answer(); {damaged}", "--keep", "a.json")
+
+    with pytest.raises(XladoctorError, match="no compiled program that says"):
+        command.other("memory", "a.json")
 
 
 def test_two_checks_are_compared(command: Command, tmp_path: Path) -> None:
