@@ -14,9 +14,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-DUMPED = Path(tempfile.mkdtemp())
-FLAGS = f"--xla_dump_to={DUMPED} --xla_dump_hlo_as_proto --xla_dump_hlo_module_re=layers"
-os.environ.update(JAX_PLATFORMS="cpu", TPU_SKIP_MDS_QUERY="1", XLA_FLAGS=FLAGS)
+os.environ.update(JAX_PLATFORMS="cpu", TPU_SKIP_MDS_QUERY="1", DUMPED=tempfile.mkdtemp())
+os.environ["XLA_FLAGS"] = (
+    f"--xla_dump_to={os.environ['DUMPED']} --xla_dump_hlo_as_proto --xla_dump_hlo_module_re=layers"
+)
 
 import jax
 import jax.numpy as jnp
@@ -100,7 +101,7 @@ def record_plan() -> None:
     stacked = array(12, 1024, 1024)
     given = {"params": stacked, "mu": stacked}, array(4096, 1024)
     jax.jit(layers, donate_argnums=0).lower(*given).compile()
-    (planned,) = DUMPED.glob("*.after_optimizations.hlo.pb")
+    (planned,) = Path(os.environ["DUMPED"]).glob("*.after_optimizations.hlo.pb")
     content = gzip.compress(planned.read_bytes(), 9, mtime=0)
     (FOLDER / "layers.plan.pb.gz").write_bytes(content)
 
