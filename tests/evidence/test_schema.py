@@ -64,6 +64,10 @@ ELSEWHERE = TIMELINE | {
 SAMPLE = Path(__file__).parents[2] / "sample_traces" / "recompiling"
 #: Written where samples of the host tell tracing from other Python.
 SAMPLED = {"tracing_ns", "idle_tracing_ns"}
+MEMORY_ERROR = (
+    *("Out of memory allocating 8 bytes.\nBuffer 1:\nSize: 8B\nShape: f32[2]",),
+    *("/home/ada/train.py", 7, "train"),
+)
 #: Given by the database.
 NUMBERED = {"position"}
 
@@ -72,7 +76,7 @@ NUMBERED = {"position"}
 def written(tmp_path: Path) -> Ingested:
     """What is read from a run directory that has a line of every kind."""
     write(tmp_path / "run.json", MANIFEST)
-    folder = add_process(tmp_path, 42, windows=[WINDOW])
+    folder = add_process(tmp_path, 42, windows=[WINDOW], memory_error=MEMORY_ERROR)
     write(folder / "faults.log", FAULT)
     write(tmp_path / "python.log", "42 1 uses torch_xla.sync 9 main /home/ada/train.py\n")
     patch = {
@@ -105,10 +109,16 @@ def written(tmp_path: Path) -> Ingested:
         found = '"compiled": "f", "leaves": 900, "duration_ns": 9, "plain_ns": 1, "argument": "x"'
         most = '"argument_leaves": 800'
         log.write(f'{{"event": "flattening", "thread": 1, "site": 0, {found}, {most}}}\n')
-        log.write('{"event": "empty", "site": 0, "batch_size": 16, "drop_last": true}\n')
+        log.write(
+            '{"event": "use", "thread": 1, "site": 0, "compiled": "f", "number": 0}\n'
+            '{"event": "empty", "site": 0, "batch_size": 16, "drop_last": true}\n'
+        )
         changed = '"against": 1, "changes": [["shape", "x", "float32[1]", "float32[2]"]]'
         again = f'"during": "launch", "end_ns": 9, "duration_ns": 8, {changed}'
-        repeated = '"repeated": [0, "add", 800, 900, 0.9], "captured": [[0, "w", "float32[2]", 8]]'
+        repeated = (
+            '"repeated": [0, "add", 800, 900, 0.9], "captured": [[0, "w", "float32[2]", 8]]'
+            ', "arrays": [["argument", 0, "x", "float32[2]", 8, true]], "defined": 0'
+        )
         traced = '"traced": [9, true, 5, null, [[0, 9, "add", 8, 0], [null, 0, "sin", 0, 4]]]'
         log.write(f'{{"event": "compile", {common}, {again}, {repeated}, {traced}}}\n')
         took = '"end_ns": 9, "duration_ns": 8, "typical_ns": 1, "traced": true'

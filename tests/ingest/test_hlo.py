@@ -35,6 +35,7 @@ def test_module_has_one_row() -> None:
             "graph_hash": "cafe",
             "instructions": 4,
             "donated": [],
+            "aliased": [],
             "devices": [],
             "sharding": None,
             "memory_bytes": None,

@@ -753,7 +753,7 @@ STEPS = {
 
 
 #: Rules for accelerators, which a CPU cannot break.
-FOR_ACCELERATORS = ["XD505", "XD602", "XD603", "XD604", "XD605", "XD606", "XD705"]
+FOR_ACCELERATORS = ["XD505", "XD602", "XD603", "XD605", "XD606", "XD705"]
 #: Share of the wall time that is device work, overhead, a finding's, or named by its lines.
 EXPLAINED = 0.95
 FEW_SAMPLES_S = 0.25  # of Python give too few of them to name a line, above all on a busy machine

@@ -26,7 +26,7 @@ PACK = load_rules()
 #: What they find depends on what else the machine does; each is tested on made evidence.
 BY_TIME = {rule.id for rule in PACK if rule.judged_by == "time"}
 #: Rules for accelerators, which a CPU cannot break.
-FOR_ACCELERATORS = {"XD505", "XD602", "XD603", "XD604", "XD605", "XD606", "XD705"}
+FOR_ACCELERATORS = {"XD505", "XD602", "XD603", "XD605", "XD606", "XD705"}
 #: Compiled after warm-up: three of a line's launches are warm-up.
 AGAIN = 57
 
@@ -62,6 +62,9 @@ SICK = {
     "host_callback": Sick("XD313", "inputs = jax.pure_callback(", 60, "warning"),
     "repeated_layers": Sick("XD310", "return hidden + jnp.tanh(", 16, "info"),
     "many_leaves": Sick("XD318", "state = step(model, state)", None, "info"),
+    "donation_refused": Sick("XD632", "@partial(jax.jit, donate_argnums=0)", 1, "info"),
+    "state_not_donated": Sick("XD604", "@jax.jit", 2, "info"),
+    "out_of_memory": Sick("XD633", 'print(f"mean distance', 1),
     "debug_print": Sick("XD313", "jax.debug.print(", 60, "warning"),
 }
 

@@ -10,6 +10,7 @@ from xladoctor.facts import (
     calls,
     compilations,
     graphs,
+    memory,
     pod,
     run,
     steps,
@@ -18,7 +19,7 @@ from xladoctor.facts import (
     vocabulary,
 )
 from xladoctor.facts.table import Table, tables
-from xladoctor.recording.bootstrap._xladoctor import cache_facts, facts
+from xladoctor.recording.bootstrap._xladoctor import argument_facts, cache_facts, facts
 
 TABLES: dict[str, Table] = tables(
     run,
@@ -27,10 +28,12 @@ TABLES: dict[str, Table] = tables(
     calls,
     facts,
     cache_facts,
+    argument_facts,
     timeline,
     activity,
     graphs,
     tpu,
+    memory,
     pod,
     vocabulary,
 )

@@ -215,6 +215,19 @@ class CapturedConstant(
     site: Site
 
 
+class CallArray(_StepLog, example="SELECT argument, shape, bytes FROM call_array WHERE donated"):
+    """A large array that a compiled function takes or returns."""
+
+    index: Annotated[Number, "number of the compilation"]
+    role: Annotated[str, "argument or result"]
+    number: Annotated[Number, "which of these, from 0"]
+    argument: Annotated[str, "its path, as state['w'] or result[0]['w']"]
+    shape: Annotated[str, "its type and shape, as f32[2,3], of all devices"]
+    bytes: Annotated[Size, "its size, of all devices"]
+    donated: Annotated[bool, "of an argument: whether the program donates it"]
+    site: Annotated[Site, "the line that defines the function"]
+
+
 class LoggedConstant(
     Fact,
     source="console log",

@@ -31,6 +31,7 @@ class HloModule(
     graph_hash: Annotated[str, "hash of its graph, where it could be joined"]
     instructions: Annotated[Number, "instructions in all computations, after optimization"]
     donated: Annotated[tuple[int, ...], "parameters whose memory the results may reuse"]
+    aliased: Annotated[tuple[int, ...], "of these, those whose memory a result does take"]
     devices: Annotated[
         tuple[int, ...], "devices that it was compiled for, where the module says so"
     ]

@@ -72,6 +72,11 @@ class Process(_Process, example="SELECT process, rank, device_kind, ended FROM p
     uncaught: Annotated[
         str | None, "uncaught exception that ended it, if any: its type, and the program's line"
     ] = None
+    memory_error: Annotated[
+        tuple[str, str, Number, str] | None,
+        ONLY_RECORDED,
+        "what that exception says, if memory did not suffice; the program's file, line, function",
+    ] = None
     parent: Annotated[Identity | None, ONLY_RECORDED, "process id of its parent"] = None
     argv: Annotated[tuple[str, ...], ONLY_RECORDED] = ()
     used_device: Annotated[bool, ONLY_RECORDED]

@@ -93,6 +93,7 @@ class CompileLines:
             )
         self._traced(number, line)
         self._captured(number, line)
+        self._arrays(number, line)
 
     def _traced(self, number: int, line: Compile) -> None:
         if line.traced is None:
@@ -124,6 +125,15 @@ class CompileLines:
                 shape=as_hlo(shape),
                 bytes=size,
                 site=site,
+            )
+
+    def _arrays(self, number: int, line: Compile) -> None:
+        if line.arrays is not None:
+            self._rows.table("call_array")
+        for role, nth, path, shape, size, donated in line.arrays or ():
+            array = {"role": role, "number": nth, "argument": path or None, "shape": as_hlo(shape)}
+            self._rows.add(
+                "call_array", index=number, **array, bytes=size, donated=donated, site=line.defined
             )
 
     def _changes(self, number: int, line: Compile, against: int) -> None:

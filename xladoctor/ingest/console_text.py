@@ -13,6 +13,7 @@ from xladoctor.ingest.compiler_log import CompilerLog
 from xladoctor.ingest.compressed import SPOILT, Unpacked, is_spoilt
 from xladoctor.ingest.formats import all_formats
 from xladoctor.ingest.interface import IngestError
+from xladoctor.ingest.memory_errors import MemoryErrors
 from xladoctor.ingest.other_formats import described
 from xladoctor.ingest.plain_text import as_utf8, plain_lines
 from xladoctor.ingest.text_reader import TextPart, source_of
@@ -117,7 +118,8 @@ class _CompilerLogs:
     """Passes lines to the compilers' logs of the process that they name."""
 
     def __init__(self) -> None:
-        self._kinds = tuple(kind for each in all_formats() for kind in each.logs)
+        logs = [kind for each in all_formats() for kind in each.logs]
+        self._kinds: tuple[type[CompilerLog], ...] = (*logs, MemoryErrors)
         self._logs: dict[str, dict[type[CompilerLog], CompilerLog]] = defaultdict(dict)
         self._opened: CompilerLog | None = None  # the log with an open record
 

@@ -11,8 +11,10 @@ from xladoctor.facts.timeline import CaptureWindow
 from xladoctor.foreign import quoted
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.fact_rows import row
+from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import Notes, ProcessRows
 from xladoctor.ingest.inventory import tables_of
+from xladoctor.ingest.memory_errors import add_shortage, shortage
 from xladoctor.ingest.regular import defect, read_text
 from xladoctor.ingest.run_records import DamagedRecord, read_record
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact_text
@@ -48,6 +50,16 @@ def read_process_record(path: Path, noted: Notes) -> Process | None:
     return None
 
 
+def _add_shortage(record: Process, rows: ProcessRows) -> None:
+    if record.memory_error is None:
+        return
+    text, file, line, function = record.memory_error
+    said = shortage(text)
+    if said is not None:
+        said.site = CallSite(file, line, function) if file else NOWHERE
+        add_shortage(said, 0, rows.add)
+
+
 def add_process(record: Process, folder: Path, stopped: bool, rows: ProcessRows) -> None:
     """Fill the tables of the process itself.
 
@@ -63,6 +75,7 @@ def add_process(record: Process, folder: Path, stopped: bool, rows: ProcessRows)
     rows.add("process", **columns)
     for package, version in record.versions.items():
         rows.add("version", package=package, version=version)
+    _add_shortage(record, rows)
     if record.flattening:
         rows.table("flattening")
     rows.table("environment")

@@ -26,7 +26,8 @@ from xladoctor.evidence.schema import TABLES
 #: Tables that are cut or added up, by the query that does so.
 _REDUCED = {
     "hlo_module": """
-        SELECT * REPLACE (NULL AS donated) FROM hlo_module QUALIFY row_number() OVER (
+        SELECT * REPLACE (NULL AS donated, NULL AS aliased) FROM hlo_module
+        QUALIFY row_number() OVER (
             PARTITION BY process ORDER BY instructions DESC, name, program_id
         ) <= 200
     """,

@@ -31,3 +31,11 @@ CREATE TABLE tpu_held AS
 SELECT graph, topology, role, type, shape, count(*) AS count, any_value(bytes) AS bytes,
        count(*) FILTER (donated) AS donated, list(name ORDER BY number) AS names
 FROM tpu_buffer GROUP BY ALL;
+
+-- Internal: Arguments of which results take the memory, or could, by type and shape: `updated_bytes` of both, and `count`
+-- arguments of `bytes` each that no result takes the memory of.
+CREATE TABLE tpu_twice AS
+SELECT a.graph, a.topology, a.type, a.shape, a.names, a.bytes, least(a.count, r.count) * a.bytes AS updated_bytes,
+       least(a.count - a.donated, r.count - least(r.count, a.donated)) AS count
+FROM tpu_held a JOIN tpu_held r USING (graph, topology, type, shape)
+WHERE a.role = 'argument' AND r.role = 'result';

@@ -113,7 +113,8 @@ def decode(proto: bytes, program: int, folders: Folders) -> Module:
     described = {
         "name": module.name,
         "instructions": len(instructions["id"]),
-        "donated": _donated(module),
+        "donated": _numbers(*module.input_output_alias.entries, *module.buffer_donor.entries),
+        "aliased": _numbers(*module.input_output_alias.entries),
         "devices": _devices(module.device_assignment),
         "sharding": _sharding(module),
         "memory_bytes": sum(each.bytes for each in held) or None,
@@ -207,9 +208,8 @@ def _row(
     )
 
 
-def _donated(module: Any) -> list[int]:
-    """The parameters whose memory the results may reuse."""
-    entries = [*module.input_output_alias.entries, *module.buffer_donor.entries]
+def _numbers(*entries: Any) -> list[int]:
+    """The parameters that entries are about."""
     return sorted({entry.parameter_number for entry in entries})
 
 

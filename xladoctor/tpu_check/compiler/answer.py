@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from xladoctor.ingest.memory_errors import shortage
 from xladoctor.tpu_check.compiler.interpreter import Compiler
 from xladoctor.tpu_check.compiler.outcome import (
     Buffer,
@@ -27,12 +28,9 @@ RESULT, MODULE, PLAN = "result.json", "module.pb.gz", "plan.pb.gz"
 _BEGINS = b"\n"  # of HloModuleProto: its name
 _PART = 1 << 20
 _LONGEST = 300  # characters of a compiler's message
+_OOM = re.compile("Oom|Ran out of memory in memory space hbm")
 _CUSTOM_CALL = re.compile(r"(?:Custom emitter for|custom call target:?) ['\"]?([\w.$@-]+)")
 _OPTIMIZED = re.compile(r"failed to legalize operation 'mhlo\.(\w+)'")
-_OOM = re.compile(
-    r"memory required for .*? \([\d.]+[KMGT]?\) exceeds available HBM \(([\d.]+)([KMGT]?)\)"
-)
-_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 #: The field -> the compiler's name.
 _MEMORY = {
     "peak": "peak_memory_in_bytes",
@@ -65,7 +63,7 @@ class Result(msgspec.Struct):
         if self.verdict != "raised":
             return
         self.verdict = "refused"
-        if "RESOURCE_EXHAUSTED" in self.detail and "Oom" in self.detail:
+        if "RESOURCE_EXHAUSTED" in self.detail and _OOM.search(self.detail):
             self.verdict = "does_not_fit"
         elif unknown := _CUSTOM_CALL.search(self.detail):
             self.kind = "host_callback" if "callback" in unknown[1] else "custom_call"
@@ -109,8 +107,8 @@ def outcome_of(
     found: dict[str, Any] = {name: getattr(result, name) for name in _SAME}
     found |= {"versions": {**result.versions, "libtpu": compiler.libtpu}, "cached": cached}
     if result.verdict == "does_not_fit":
-        said = _OOM.search(result.detail)
-        return DoesNotFit(available=_bytes(said[1], said[2]) if said else None, **found)
+        said = shortage(result.detail)
+        return DoesNotFit(available=said.sizes.get("available_bytes") if said else None, **found)
     plan = folder / PLAN
     return Compiled(
         module=folder / MODULE,
@@ -133,13 +131,6 @@ def _memory(numbers: Mapping[str, int]) -> Memory:
         if 0 < lasting <= whole:
             found["temporaries"] = whole - lasting
     return Memory(**found)
-
-
-def _bytes(number: str, unit: str) -> int | None:
-    try:
-        return round(float(number) * (1 << _UNITS[unit]))
-    except ValueError:  # several points
-        return None
 
 
 def refused(kind: Kind, topology: Topology, compiler: Compiler, detail: str = "") -> Refused:

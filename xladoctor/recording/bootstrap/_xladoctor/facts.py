@@ -167,25 +167,6 @@ class IdleOptimizer(
     site: Site
 
 
-class Flattening(
-    Fact,
-    event="flattening",
-    source="steps.jsonl",
-    example="SELECT leaves, duration_ns - plain_ns AS ns, file, line FROM flattening",
-):
-    """What a call of a compiled function takes to flatten its arguments, timed once beside it."""
-
-    thread: ThreadId
-    compiled: Annotated[str, "the function"]
-    leaves: Annotated[Size, "arrays and numbers in the arguments"]
-    duration_ns: Annotated[Duration, "of a call"]
-    plain_ns: Annotated[Duration, "the same, if the leaves were given as a tuple"]
-    argument: Annotated[str, "the argument that takes most of it"]
-    argument_leaves: Annotated[Size, "leaves of that"]
-    node: Annotated[str | None, "class of the first node that is none of Python's own"] = None
-    site: Site
-
-
 class Loader(
     Fact,
     event="loader",
@@ -272,6 +253,10 @@ KeyChange = tuple[str, str, str, str]
 #: The site of the line that made an array, its variable, its type and shape, its bytes.
 CapturedArray = tuple[Number | None, str, str, Size]
 
+#: Whether it is an argument or a result, its number, its path, its type and shape, its bytes, and
+#: whether it is donated.
+CallArray = tuple[str, Number, str, str, Size, bool]
+
 #: A line's site, its equations, the commonest, its copies, the bytes of constants it uses first.
 LineOfFunction = tuple[Number | None, Size, str, Size, Size]
 
@@ -291,6 +276,7 @@ class Compile(Fact, event="compile"):
         captured: large arrays that the function closes over, so that they are constants of the
             graph: the site of the line that made each, where known, its variable, its type and
             shape, its bytes; None if they were not looked for.
+        arrays: large arguments and results of the function; None if they were not looked for.
         traced: if compiling took long, equations of the function as it was traced, and whether that
             is all; nanoseconds of tracing and of lowering it, where they are known, which are part
             of the duration; and the lines that most equations come from.
@@ -317,6 +303,7 @@ class Compile(Fact, event="compile"):
     made: tuple[Number | None, ...] = ()
     repeated: tuple[Number | None, str, Size, Size, float] | None = None
     captured: tuple[CapturedArray, ...] | None = None
+    arrays: tuple[CallArray, ...] | None = None
     traced: (
         tuple[Size, bool, Duration | None, Duration | None, tuple[LineOfFunction, ...]] | None
     ) = None

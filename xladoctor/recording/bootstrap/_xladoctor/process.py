@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from . import settings
 from .call_site import USER, CallSites
+from .disguise import pass_on
+from .redaction import redact_text
 
 if TYPE_CHECKING:
     from .frontend import InJob
@@ -59,6 +61,9 @@ def at_exit(action: Callable[[], None]) -> None:
         util.Finalize(None, action, exitpriority=-100)
 
 
+#: What exceptions say if memory did not suffice, of a device or the host.
+_OF_MEMORY = ("RESOURCE_EXHAUSTED", "ut of memory", "allocate memory", "Unable to allocate")
+_LONGEST = 1 << 15  # characters of what they say
 #: Holds the number of the slice, where a job has several.
 _SLICE = "MEGASCALE_SLICE_ID"
 
@@ -82,25 +87,37 @@ def describe(in_job: InJob, ranks: Iterable[tuple[str, str]], sites: CallSites) 
         "cwd": _working_directory(),
         "host": socket.gethostname(),
         "processors": _processors(),
-        "uncaught": _uncaught(sites),
+        **_uncaught(sites),
     }
 
 
-def _uncaught(sites: CallSites) -> str | None:
+def _uncaught(sites: CallSites) -> dict[str, Any]:
     """The exception that ended the program, if it was printed, and the line of the program that it
-    came through last, such as ``ValueError at train.py:12``.
+    came through last, such as ``ValueError at train.py:12``; what it says, if that is of memory.
     """
     kind, frame = getattr(sys, "last_type", None), getattr(sys, "last_traceback", None)
     if kind is None:
-        return None
-    here, place = (_working_directory() or "") + os.sep, ""
+        return {"uncaught": None}
+    here, place = (_working_directory() or "") + os.sep, ("", 0, "")
     while frame is not None:
-        file = frame.tb_frame.f_code.co_filename
-        if sites.kind(file) == USER:
-            shown = file[len(here) :] if file.startswith(here) else file
-            place = f" at {shown}:{frame.tb_lineno}"
+        code = frame.tb_frame.f_code
+        if sites.kind(code.co_filename) == USER:
+            place = code.co_filename, frame.tb_lineno, code.co_name
         frame = frame.tb_next
-    return f"{getattr(kind, '__name__', kind)}{place}"
+    file = place[0][len(here) :] if place[0].startswith(here) else place[0]
+    said = _said()
+    of_memory = any(words in said for words in _OF_MEMORY)
+    named = getattr(kind, "__name__", kind), " (out of memory)" * of_memory
+    uncaught = f"{''.join(map(str, named))}{f' at {file}:{place[1]}' if file else ''}"
+    return {"uncaught": uncaught, **({"memory_error": (said, *place)} if of_memory else {})}
+
+
+def _said() -> str:
+    try:
+        return redact_text(str(getattr(sys, "last_value", ""))[:_LONGEST])
+    except Exception as error:  # the program's own class
+        pass_on(error)
+        return ""
 
 
 def _processors() -> int | None:

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from .. import clock
 from ..anchors import Anchors
+from ..argument_facts import ArgumentUse
 from ..calls import Calls, Installer
 from ..disguise import hide_frames
 from ..step import ThreadState
+from .argument_use import LOOKS, Uses
 from .compiling import Compiling
 from .config_changes import ConfigChanges
 from .executable import function_of
@@ -50,9 +52,10 @@ class Adapter(Installer):
         sites = calls.sites
         self._origins = Origins(module.tree_util.tree_leaves, sites.launches)
         sites.origins = self._origins.reads
-        calls.looks = self._origins.read
+        self._uses = Uses(module.tree_util.tree_leaves, sites.operations)
+        calls.looks = self._read
         self._results = begin(module.tree_util.tree_leaves)
-        self._array: Any = None  # the class of arrays on a device
+        self._arrays: set[Any] = set()  # the class of arrays on a device
 
     def install(self) -> None:
         """Install all hooks."""
@@ -77,7 +80,7 @@ class Adapter(Installer):
         from jax._src.array import ArrayImpl
         from jax._src.interpreters import pxla
 
-        self._array = ArrayImpl
+        self._arrays = {ArrayImpl}
         self._hooks.replace(pxla.ExecuteReplicated, "__call__", self._execute)
         hooks, check = api._post_hook_state, api._nan_check_posthook
         launched = self._hook()
@@ -113,6 +116,7 @@ class Adapter(Installer):
         recorder, events, sites = self._recorder, self._events, self._calls.sites
         counters, thread, here, frame = self._counters, recorder.thread, sites.here, sys._getframe
         launching, launch, given, work = sites.launching, self._launched, self._given, self._work
+        launches, pending, use, arrays = sites.launches, self._uses.pending, self._use, self._arrays
 
         def launched(function: Any, args: Any, kwargs: Any, out: Any) -> None:
             if recorder.off:
@@ -131,10 +135,10 @@ class Adapter(Installer):
                 caller = frame(1)
                 if (id(caller.f_code), caller.f_lasti) not in launching:
                     sites.launches_here(caller)
-                for arg in args or kwargs.values():
-                    if type(arg) is not self._array:
-                        given(state, site, function, args, kwargs)
-                        break
+                if pending or launches.get(site) in LOOKS:
+                    use(state, site, function, args, kwargs)
+                if {*map(type, args or kwargs.values())} - arrays:
+                    given(state, site, function, args, kwargs)
                 launch(state, site, getattr(function, "__name__", ""), out)
                 state.leave_out(_clock() - begin, step)
             except Exception as fault:
@@ -156,6 +160,19 @@ class Adapter(Installer):
             if found is not None:
                 self._recorder.log_fact(found)
 
+    def _use(self, state: ThreadState, site: int | None, *call: Any) -> None:
+        """Called when a call that is looked at has returned, or one after it."""
+        launches = self._calls.sites.launches.get(site, 0)
+        for use in (
+            self._hooks.examine("uses of arguments", self._uses.called, launches, site, *call) or ()
+        ):
+            self._recorder.log_fact(ArgumentUse(thread=state.id, **use))
+
+    def _read(self, site: int | None, values: Any) -> None:
+        self._origins.read(site, values)
+        if self._uses.pending:
+            self._hooks.examine("uses of arguments", self._uses.note, "read", values)
+
     def _execute(self, original: Any) -> Any:
         def execute(executable: Any, *args: Any) -> Any:
             state = None if self._recorder.off else self._calls.note(self._compiling.miss_is_over)
@@ -165,7 +182,7 @@ class Adapter(Installer):
             try:
                 result = original(executable, *args)
                 if state.inside in ("", "callback") and not self._recorder.off:
-                    self._calls.note(self._executed, state, begin, executable, result)
+                    self._calls.note(self._executed, state, begin, executable, args, result)
             except BaseException as error:
                 hide_frames(error)
                 raise
@@ -173,8 +190,12 @@ class Adapter(Installer):
 
         return execute
 
-    def _executed(self, state: ThreadState, begin: int, executable: Any, out: Any) -> None:
+    def _executed(
+        self, state: ThreadState, begin: int, executable: Any, args: Any, out: Any
+    ) -> None:
         self._events.used()
+        if self._uses.pending:
+            self._hooks.examine("uses of arguments", self._uses.note, "launch", args)
         site = self._calls.sites.here(4)
         if site not in self._work:
             self._compiling.launched_elsewhere(site, getattr(executable, "xla_executable", None))

@@ -12,6 +12,7 @@ from ..calls import Calls, Installer
 from ..disguise import hide_frames, origin, pass_on
 from ..step import ThreadState
 from .assignments import Assignments, Place
+from .call_arrays import call_arrays
 from .constants import large_constants, size_of, text_of, variables
 from .disk_cache import DiskCache
 from .executable import Executable
@@ -38,6 +39,7 @@ class _Miss:
         self.key: Key | None = None
         self.constants: list[Any] | None = None  # large ones; None if they are unknown
         self.jaxpr: Any = None  # with its constants, once it is traced
+        self.arrays: list[list[Any]] | None = None  # large arguments and results, if known
         self.traced: int | None = None  # when that was, until it is compiled
         self.open = True
         self.tracing = False
@@ -141,6 +143,7 @@ class Compiling(Installer):
         launches = self._calls.sites.launches.get(site, 0)
         known = self._changed(miss, site)
         first = self._first.setdefault((site, known.get("function", details.name)), launches)
+        arrays = self._arrays(miss, details.function)
         cached = self.disk_cache.finish(
             state, lowered, details.name, self._recorder.compilations.count, site
         )
@@ -155,6 +158,7 @@ class Compiling(Installer):
                 **known,
                 **self._lines(miss, details.function, spent, phases),
                 **self._captured(miss, spent),
+                **({} if arrays is None or operation else {"arrays": arrays}),
                 "ordinal": launches - first,
                 "cached": cached,
             },
@@ -196,6 +200,14 @@ class Compiling(Installer):
         if found.repeated is not None:
             fields["repeated"] = [self._made(found.repeated.place, None), *found.repeated[1:]]
         return fields
+
+    def _arrays(self, miss: _Miss | None, function: str) -> list[list[Any]] | None:
+        """The large arrays of the call, if it is the one that was compiled."""
+        jaxpr = None if miss is None else miss.jaxpr
+        if miss is None or jaxpr is None or not (miss.open or named_as(jaxpr, function)):
+            return None
+        arrays, miss.arrays = miss.arrays, None
+        return arrays
 
     def _captured(self, miss: _Miss | None, spent: int) -> dict[str, Any]:
         """Fields of the step log about large arrays that the function closes over."""
@@ -293,6 +305,7 @@ class Compiling(Installer):
 
     def _keep_constants(self, miss: _Miss, inferred: Any) -> None:
         miss.constants = self._hooks.examine("constants", large_constants, *inferred[:1])
+        miss.arrays = self._hooks.examine("arrays of calls", call_arrays, *inferred[:1])
         miss.jaxpr, miss.traced = inferred[0].params.get("jaxpr"), _clock()
 
     def _keep_key(self, miss: _Miss) -> None:

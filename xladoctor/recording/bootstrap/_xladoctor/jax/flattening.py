@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from .. import clock
-from ..facts import Flattening
+from ..argument_facts import Flattening
 
 AT_LAUNCH = 8  # of a line: warm-up is over, and the arguments are as in the steps to come
 _LEAST_NS = 50_000
