@@ -18,7 +18,7 @@ from xladoctor.facts import (
     vocabulary,
 )
 from xladoctor.facts.table import Table, tables
-from xladoctor.recording.bootstrap._xladoctor import cache_facts, facts
+from xladoctor.recording.bootstrap._xladoctor import cache_facts, facts, memory_facts
 
 TABLES: dict[str, Table] = tables(
     run,
@@ -27,6 +27,7 @@ TABLES: dict[str, Table] = tables(
     calls,
     facts,
     cache_facts,
+    memory_facts,
     timeline,
     activity,
     graphs,

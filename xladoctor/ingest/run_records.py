@@ -28,7 +28,7 @@ from xladoctor.facts.table import facts_in
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.interface import Notes
 from xladoctor.ingest.regular import defect, read_text
-from xladoctor.recording.bootstrap._xladoctor import cache_facts, facts
+from xladoctor.recording.bootstrap._xladoctor import cache_facts, facts, memory_facts
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact
 
 Instant = Annotated[int, Meta(ge=0, le=2**62)]  # ns since 1970: the year 2116
@@ -124,7 +124,8 @@ class RemoteManifest(Record, frozen=True, kw_only=True, omit_defaults=True):
     own_crc32: Size | None = None
 
 
-_LINES: tuple[type[Fact], ...] = (Step, Tail, CutStep, *facts_in(facts), *facts_in(cache_facts))
+_MADE = (fact for made in (facts, cache_facts, memory_facts) for fact in facts_in(made))
+_LINES: tuple[type[Fact], ...] = (Step, Tail, CutStep, *_MADE)
 _STEP_LINE: Any = Union[tuple(map(decoded, _LINES))]  # noqa: UP007 - of types made here
 #: Every file of records by the pattern of its name, with the type of the file or of a line of it.
 FILES: dict[str, Any] = {

@@ -28,7 +28,7 @@ from xladoctor.ingest.interface import Notes
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.run_records import DamagedRecord, step_line_decoder
 from xladoctor.ingest.step_period import barriers_a_step
-from xladoctor.recording.bootstrap._xladoctor import cache_facts, facts
+from xladoctor.recording.bootstrap._xladoctor import cache_facts, facts, memory_facts
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact
 
 STEP, TAIL, CUT = decoded(Step), decoded(Tail), decoded(CutStep)
@@ -37,6 +37,7 @@ _ENDED_BY = {STEP: "barrier", TAIL: "end", CUT: "read"}
 _FACTS: tuple[type[Fact], ...] = (
     *facts_in(facts),
     *facts_in(cache_facts),
+    *facts_in(memory_facts),
     HostSync,
     Upload,
     StateSave,

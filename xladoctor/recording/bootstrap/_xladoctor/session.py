@@ -167,7 +167,7 @@ class Session:
             self._recorder.forget_the_past()
             self._modules.collect_earlier()
         disguise.install()
-        self._events.listen(self._timeline, self._probe, self._options.stop_after, asked)
+        self._events.listen(self._timeline, self._probe, self._options, asked)
         self.awake_once = True
         self._records.write_process(ended=False)
         asked.listen(self._recorder.threads)
@@ -236,6 +236,7 @@ class Session:
         if not self._options.counts_only:
             self._modules.tick()
             self._graphs.write()
+            self._events.memory.write()
         self._run_queue.tick()
         self._records.tick()
         self._obey()
@@ -345,6 +346,7 @@ class Session:
             self._modules.collect,
             self._graphs.before_end,
             self._graphs.write,
+            self._events.memory.write,
             lambda: self._recorder.tails() if self._has_used_device() else None,
             self._timeline.write,
             self._writer.close,
