@@ -20,7 +20,7 @@ from types import (
     GetSetDescriptorType,
     ModuleType,
 )
-from typing import Any, Callable, Iterable, Iterator, NamedTuple
+from typing import Any, Callable, Iterator, NamedTuple
 
 from . import clock
 from .call_site import USER, CallSites, line_of
@@ -54,6 +54,10 @@ class Variable(NamedTuple):
     parameter: bool = False
 
 
+#: Variables, with their values.
+Found = Iterator[tuple[Variable, Any]]
+
+
 class Node:
     """An object that was found.
 
@@ -72,7 +76,7 @@ class Node:
         self.label = label
         self.of = of
         self.variable = variable
-        self.depth = 0 if of is None else of.depth + 1
+        self.depth: int = 0 if of is None else of.depth + 1
         self.entries: list[Any] = []
         self.arrays = 0.0
         self.whole = 1.0
@@ -99,12 +103,7 @@ class Census:
         complete: whether all was looked at before ``until``, an instant of ``thread_time_ns``.
     """
 
-    def __init__(
-        self,
-        variables: Iterable[tuple[Variable, Any]],
-        is_array: Callable[[Any], bool],
-        until: int,
-    ) -> None:
+    def __init__(self, variables: Found, is_array: Callable[[Any], bool], until: int) -> None:
         self.nodes: list[Node] = []
         self._is_array = is_array
         self._seen: set[int] = set()
@@ -177,12 +176,12 @@ class Census:
             if growth >= 1:
                 more.setdefault(id(node.of), []).append((growth, node))
         found = []
-        for growth, node in sorted(more.get(id(None), []), key=lambda each: -each[0]):
-            below = [(growth, node)]
-            while below and below[0][0] >= _NEARLY * growth:
-                growth, node = below[0]
-                below = sorted(more.get(id(node), []), key=lambda each: -each[0])
-            found.append(node)
+        for top in sorted(more.get(id(None), []), key=lambda each: -each[0]):
+            most: tuple[float, Node] | None = top
+            while most is not None and most[0] >= _NEARLY * top[0]:
+                nearest = most[1]
+                most = max(more.get(id(nearest), []), key=lambda each: each[0], default=None)
+            found.append(nearest)
         return found
 
 
@@ -239,7 +238,7 @@ def variables_of(frame: FrameType) -> list[tuple[str, Any]]:
     return variables
 
 
-def variables(frame: FrameType | None, sites: CallSites) -> Iterator[tuple[Variable, Any]]:
+def variables(frame: FrameType | None, sites: CallSites) -> Found:
     """The program's variables with their values: of the frames on a stack, the outermost first, and
     of its other modules that the capture has met on a stack.
     """
@@ -248,7 +247,8 @@ def variables(frame: FrameType | None, sites: CallSites) -> Iterator[tuple[Varia
         if sites.kind(frame.f_code.co_filename) == USER:
             frames.append(frame)
         frame = frame.f_back
-    stack = tuple(_line(each) for each in frames)
+    lines = [each.f_lineno or each.f_code.co_firstlineno for each in frames]
+    stack = tuple(line_of(each.f_code, line) for each, line in zip(frames, lines))
     known = set()
     for depth, frame in reversed([*enumerate(frames)]):
         code = frame.f_code
@@ -263,7 +263,3 @@ def variables(frame: FrameType | None, sites: CallSites) -> Iterator[tuple[Varia
         if (file := names.get("__file__")) in files:
             for name, value in [*names.items()]:
                 yield Variable(name, ((file, 1, "<module>"),)), value
-
-
-def _line(frame: FrameType) -> tuple[str, int, str]:
-    return line_of(frame.f_code, frame.f_lineno or frame.f_code.co_firstlineno)

@@ -55,20 +55,14 @@ class Events:
         self._outliers = 0
         self._quiet = 0  # barriers since the last compilation
 
-    def listen(
-        self,
-        timeline: Timeline,
-        probe: Probe,
-        given: Options,
-        requests: Requests,
-    ) -> None:
+    def listen(self, timeline: Timeline, probe: Probe, given: Options, asked: Requests) -> None:
         """Have these follow the program's steps from now on."""
         self._timeline = timeline
         self._probe = probe
         arrays = Arrays() if given.counts_only else self._framework.arrays()
         self.memory = MemoryLooks(arrays, self._recorder, self._sites)
         self._stop_after = given.stop_after
-        self._requests = requests
+        self._requests = asked
         self.awake = True
 
     def used(self) -> None:

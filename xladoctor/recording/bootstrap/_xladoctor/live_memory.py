@@ -27,7 +27,7 @@ _LINES = 64  # of a look: those with most bytes
 _HOLDERS = 4  # of a look
 _SEARCHED = 2  # the look at which variables are searched though nothing has grown
 _LARGE = 0.1  # of the bytes in all variables: a copy that is worth a finding
-_ALONE = 2  # references to an array that nothing but one object has: that object's, a list's here
+_REFERENCES = 4  # to an array in one object: that, the census, a list, the count's argument
 _NEVER = 2**63
 
 _began_ns = clock.perf_counter_ns()
@@ -61,22 +61,9 @@ class Arrays:
         """Bytes that an array takes on all devices together."""
         return 0
 
-    def kind(self, array: Any) -> Any:
-        """What is equal for arrays of one shape and type."""
-        return None
-
     def keeps_graph(self, array: Any) -> bool:
         """Whether an array keeps alive what computing its gradient needs."""
         return False
-
-
-class _Found(NamedTuple):
-    """A holder whose use in the source is not known yet; see :class:`MemoryHolder`."""
-
-    variable: Variable
-    path: Path
-    files: list[str]
-    fields: dict[str, Any]
 
 
 class MemoryLooks:
@@ -94,7 +81,9 @@ class MemoryLooks:
         self._spent_ns = 0
         self._expected_ns = _LEAST_NS
         self._thread: ThreadState | None = None
-        self._found: list[_Found] = []
+        #: Holders, and the files in which to look what the program does with them; unread copies
+        #: have no path.
+        self._found: list[tuple[Variable, Path, list[str], dict[str, Any]]] = []
         self.begin_anew(0)
 
     def begin_anew(self, step: int) -> None:
@@ -127,8 +116,9 @@ class MemoryLooks:
         self._made = made = self._arrays.made(self._sites)
         most = sorted(made, key=lambda site: -(made[site].bytes or made[site].arrays))
         for site in most[:_LINES]:
-            where = {"thread": state.id, "step": state.index, "site": site}
-            self._recorder.log_fact(LiveMemory(**made[site]._asdict(), **where))
+            arrays, size = made[site]
+            where: dict[str, Any] = {"thread": state.id, "step": state.index, "site": site}
+            self._recorder.log_fact(LiveMemory(arrays=arrays, bytes=size, **where))
         grown = any(made[site].arrays > was.arrays for site, was in before.items() if site in made)
         self._looks += 1
         if grown or self._counts is not None or self._looks == _SEARCHED:
@@ -142,20 +132,23 @@ class MemoryLooks:
         if not census.complete:
             return
         for node in census.grown(counts)[:_HOLDERS]:
-            fields = {**self._fields(state, node, census.below(node)), "before": counts[node.path]}
-            self._found.append(_Found(node.variable, node.path[2:], _files(node), fields))
+            fields = self._fields(state, node, census.below(node), round(counts[node.path]))
+            self._found.append((node.variable, node.path[2:], _files(node), fields))
         if self._looks == _SEARCHED:
             self._note_copies(state, census)
 
-    def _fields(self, state: ThreadState, node: Node, arrays: list[Any]) -> dict[str, Any]:
+    def _fields(
+        self, state: ThreadState, node: Node, arrays: list[Any], before: int
+    ) -> dict[str, Any]:
         count, size = round(node.arrays), sum(map(self._arrays.size, arrays))
         return {
             "thread": state.id,
             "step": state.index,
             "name": node.name,
             "owner": node.variable.stack[0][2],
-            "kind": type(node.value or arrays[0]).__name__,
+            "kind": type(arrays[0] if node.value is None else node.value).__name__,
             "arrays": count,
+            "before": before,
             "bytes": round(size * count / max(1, len(arrays))),
             "graphs": sum(map(self._arrays.keeps_graph, arrays)),
             "most": node.value.maxlen if type(node.value) is deque else None,
@@ -167,23 +160,17 @@ class MemoryLooks:
         below = {node: arrays for node in census.roots if (arrays := census.below(node))}
         sizes = {node: sum(map(self._arrays.size, arrays)) for node, arrays in below.items()}
         for node, arrays in below.items():
-            if sizes[node] < _LARGE * sum(sizes.values()) or not self._only_here(arrays, census):
+            if sizes[node] < _LARGE * sum(sizes.values()) or _held_elsewhere(arrays, census):
                 continue
-            fields = self._fields(state, node, arrays)
-            kinds = Counter(map(self._arrays.kind, arrays))
+            fields = self._fields(state, node, arrays, len(arrays))
+            kinds = Counter(map(_kind, arrays))
             for other, others in below.items():
                 made = self._arrays.site(others[0], self._sites)
                 apart = other is not node and (made is None or made != fields["site"])
-                if apart and not kinds - Counter(map(self._arrays.kind, others)):
-                    fields |= {"before": node.arrays, "twin": other.name, "unread": True}
-                    self._found.append(_Found(node.variable, (), [], fields))
+                if apart and not kinds - Counter(map(_kind, others)):
+                    fields |= {"twin": other.name, "unread": True}
+                    self._found.append((node.variable, (), [], fields))
                     break
-
-    def _only_here(self, arrays: list[Any], census: Census) -> bool:
-        return not any(
-            id(arrays[at]) in census.shared or sys.getrefcount(arrays[at]) > _ALONE + 2
-            for at in range(len(arrays))
-        )
 
     def write(self) -> None:
         """Log the holders found since, with what the source does with them. Called on the
@@ -198,14 +185,25 @@ class MemoryLooks:
             else:
                 released = None
             site = None if added is None else self._sites.intern((*added, None, None, None, ""))
-            fields["before"] = round(fields["before"])
             self._recorder.log_fact(MemoryHolder(**fields, added=site, released=released))
 
+
+def _held_elsewhere(arrays: list[Any], census: Census) -> bool:
+    """Whether anything holds one of these arrays, except the object that the census found it in."""
+    counts = (sys.getrefcount(arrays[at]) for at in range(len(arrays)))
+    return not census.shared.isdisjoint(map(id, arrays)) or max(counts) > _REFERENCES
+
+
+def _kind(array: Any) -> tuple[Any, Any]:
+    return array.shape, array.dtype
+
+
 def _files(node: Node | None) -> list[str]:
-    """The files of a variable, and of the classes of the objects on the way to what holds arrays."""
-    files: list[str] = []
+    """The files of a variable, and of the classes whose attributes lead from it to an object."""
+    files = [] if node is None else [node.variable.stack[0][0]]
     while node is not None:
-        module = sys.modules.get(type(node.value).__module__)
-        files += [node.variable.stack[0][0], getattr(module, "__file__", None) or ""]
+        if node.of is not None and node.label.startswith("."):
+            module = sys.modules.get(type(node.of.value).__module__)
+            files.append(getattr(module, "__file__", None) or files[0])
         node = node.of
-    return [file for file in dict.fromkeys(files) if file.endswith(".py") or "<" in file]
+    return [*dict.fromkeys(files)]

@@ -201,9 +201,9 @@ class Session:
         profiles = os.path.join(self._run, "plugins", "profile")
         name = f"{socket.gethostname()}_{os.path.basename(self._folder)[8:]}"
         name += framework.profiles.suffix
-        tracing = self._options
-        if framework.profiles.open is None:
-            tracing = replace(tracing, trace_steps=0)
+        tracing = (
+            self._options if framework.profiles.open else replace(self._options, trace_steps=0)
+        )
         self._timeline = Timeline(self._profiler, tracing, profiles, name)
         self._modules = framework.modules(
             self._profiler, recorder, self._folder, self._options.trace_bytes

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import linecache
-from typing import Iterator, NamedTuple
+from typing import Any, Iterator, NamedTuple
 
 from .census import Variable
 from .loops import Loops
@@ -16,6 +16,7 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _ADDS = frozenset(("append", "appendleft", "extend", "add", "insert", "update", "setdefault"))
 _TAKES = frozenset(("clear", "pop", "popleft", "popitem", "remove", "discard"))
+_ONCE = ("__init__", "__post_init__", "<module>")  # run once for each object
 #: Calls that may read any variable.
 _READS_ALL = frozenset(("locals", "globals", "vars", "eval", "exec"))
 
@@ -23,27 +24,21 @@ _READS_ALL = frozenset(("locals", "globals", "vars", "eval", "exec"))
 Line = tuple[str, int, str]
 
 
-class Use(NamedTuple):
-    """What the source does with a variable, attribute or entry.
+class _Spot(NamedTuple):
+    """A node of a file's syntax tree.
 
     Attributes:
-        added: the line that adds to it, if there is one such line.
-        released: whether it takes entries out, limits them, or makes the object anew in the loop;
-            None if the source is not known.
-    """
-
-    added: Line | None = None
-    released: bool | None = None
-
-
-class _Spot(NamedTuple):
-    """A node of a file's syntax tree, with the names of the functions around it, the outermost
-    first, and whether a loop is around it in the innermost of these.
+        functions: the names of those around it, the outermost first.
+        looping: whether a loop is around it in the innermost of these.
     """
 
     node: ast.AST
     functions: tuple[str, ...]
     looping: bool
+
+    @property
+    def inner(self) -> str:
+        return self.functions[-1] if self.functions else "<module>"
 
 
 class Sources:
@@ -53,74 +48,68 @@ class Sources:
         self._files: dict[str, list[_Spot] | None] = {}
         self._loops = Loops()
 
-    def use(self, variable: Variable, path: tuple[str, ...], files: list[str]) -> Use:
-        """
+    def use(
+        self, variable: Variable, path: tuple[str, ...], files: list[str]
+    ) -> tuple[Line | None, bool | None]:
+        """The line that adds to an object, if there is one such line; and whether any line takes
+        entries out, looks at how many there are, or makes the object again in the loop, which is
+        None if no source is known.
+
         Args:
-            path: labels from the variable to what holds the arrays.
+            path: labels from the variable to the object.
             files: of the variable, and of the classes of objects on the path.
         """
         labels = [label for label in path if label and not label.startswith("[")]
-        name = labels[-1].lstrip(".")
+        name, scope = labels[-1].lstrip("."), _last(variable.stack[0][2])
+        running = [_last(function) for _, _, function in variable.stack]
         known = [(file, spots) for file in files if (spots := self._spots(file)) is not None]
-        if not known:
-            return Use()
-        running = [function.rpartition(".")[2] for _, _, function in variable.stack]
-        adds: list[tuple[bool, Line]] = []
-        released = False
+        adds, released = set[Line](), False
         for file, spots in known:
+            shared = {spot.inner for spot in spots if _declares(spot.node, name)}
             for spot in spots:
-                inner = spot.functions[-1] if spot.functions else "<module>"
-                if _adds(spot.node, name):
-                    line = (file, getattr(spot.node, "lineno", 1), inner)
-                    adds.append((inner in running, line))
-                elif _takes(spot.node, name):
+                effect = _effect(spot.node, name)
+                if not effect or (len(labels) == 1 and not _sees(spot, scope, effect, shared)):
+                    continue
+                if effect == "adds":
+                    adds.add((file, getattr(spot.node, "lineno", 1), spot.inner))
+                elif effect == "takes" or self._is_again(spot, running, variable):
                     released = True
-                elif _assigns(spot.node, name):
-                    released = released or self._is_anew(spot, inner, running, variable)
-        lines = {line for _, line in adds}
-        if len(lines) > 1:
-            lines = {line for runs, line in adds if runs}
-        return Use(lines.pop() if len(lines) == 1 else None, released)
+        if len(adds) > 1:
+            adds = {line for line in adds if line[2] in running}
+        return (adds.pop() if len(adds) == 1 else None), (released if known else None)
 
-    def _is_anew(self, spot: _Spot, inner: str, running: list[str], variable: Variable) -> bool:
-        """Whether an assignment is one of a loop that goes on, so that the object is made anew."""
-        if spot.looping:
+    def _is_again(self, spot: _Spot, running: list[str], variable: Variable) -> bool:
+        """Whether an assignment is part of a loop that goes on, or may be."""
+        if spot.looping or spot.inner in _ONCE:
+            return spot.looping
+        if spot.inner not in running:
             return True
-        if inner in ("__init__", "__post_init__", "<module>"):
-            return False
-        if inner not in running:
-            return True
-        callers = variable.stack[running.index(inner) + 1 :]
-        return bool(self._loops.around(callers))
+        return bool(self._loops.around(variable.stack[running.index(spot.inner) + 1 :]))
 
     def unread(self, variable: Variable) -> Line | None:
         """The line that last assigned a variable that nothing reads any more; None if something
         may read it.
         """
         file, now, function = variable.stack[0]
-        scope = function.rpartition(".")[2]
-        spots = None if "<" in file else self._spots(file)
-        if spots is None or variable.parameter:
-            return None
-        loops = [first for _, first, _, _ in self._loops.around(variable.stack[:1])]
-        again = min([now, *loops])  # lines from there on run later, or now
-        assigned = []
-        for spot in spots:
-            inner = spot.functions[-1] if spot.functions else "<module>"
-            if isinstance(spot.node, ast.Call) and _name(spot.node.func) in _READS_ALL:
+        spots = None if "<" in file or variable.parameter else self._spots(file)
+        around = self._loops.around(variable.stack[:1])
+        again = min([now, *(first for _, first, _, _ in around)])  # lines from there on still run
+        scope, assigned = _last(function), 0
+        for node, functions, _ in spots or ():
+            if isinstance(node, ast.Call) and _name(node.func) in _READS_ALL:
                 return None
-            if isinstance(spot.node, ast.Global | ast.Nonlocal) and variable.name in spot.node.names:
+            if _declares(node, variable.name):
                 return None
-            if not (isinstance(spot.node, ast.Name) and spot.node.id == variable.name):
+            if not (isinstance(node, ast.Name) and node.id == variable.name):
                 continue
-            if inner != scope:
-                if scope == "<module>" or scope in spot.functions:
+            if (functions or ("<module>",))[-1] != scope:
+                if scope == "<module>" or scope in functions:
                     return None  # a function within reads it, or has one of its own by this name
-            elif isinstance(spot.node.ctx, ast.Store) and spot.node.lineno < again:
-                assigned.append(spot.node.lineno)
-            elif spot.node.lineno >= again:
+            elif node.lineno >= again:
                 return None
-        return (file, max(assigned), function) if assigned else None
+            elif isinstance(node.ctx, ast.Store):
+                assigned = max(assigned, node.lineno)
+        return (file, assigned, function) if assigned else None
 
     def _spots(self, file: str) -> list[_Spot] | None:
         if file not in self._files:
@@ -143,6 +132,21 @@ def _below(node: ast.AST, functions: tuple[str, ...], looping: bool) -> Iterator
             yield from _below(child, functions, looping or isinstance(child, _LOOPS))
 
 
+def _last(function: str) -> str:
+    return function.rpartition(".")[2]
+
+
+def _declares(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Global | ast.Nonlocal) and name in node.names
+
+
+def _sees(spot: _Spot, scope: str, effect: str, shared: set[str]) -> bool:
+    """Whether a name at a spot is the variable of this name in a scope."""
+    if scope == "<module>":
+        return effect != "makes" or spot.inner == scope or spot.inner in shared
+    return scope in spot.functions
+
+
 def _name(node: ast.AST | None) -> str | None:
     """The last name of what an expression stands for: of ``self.history['loss']``, ``history``."""
     while isinstance(node, ast.Subscript):
@@ -150,43 +154,31 @@ def _name(node: ast.AST | None) -> str | None:
     return getattr(node, "id", None) or getattr(node, "attr", None)
 
 
-def _adds(node: ast.AST, name: str) -> bool:
-    """Whether a statement or call adds to it: ``x.append(…)``, ``x[key] = …``, ``x += …``."""
+def _effect(node: ast.AST, name: str) -> str:
+    """What a statement or an expression does to an object: adds, takes, makes, or nothing."""
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        return _of_assignment(node, name)
+    takes: list[Any] = []
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in _ADDS and _name(node.func.value) == name
+        method = node.func.attr if _name(node.func.value) == name else ""
+        return "adds" if method in _ADDS else "takes" if method in _TAKES else ""
     if isinstance(node, ast.AugAssign):
-        return _name(node.target) == name
-    if isinstance(node, ast.Assign):
-        entry = [each for each in node.targets if isinstance(each, ast.Subscript)]
-        if any(_name(each) == name and not isinstance(each.slice, ast.Slice) for each in entry):
-            return True
-        again = any(_name(each) == name for each in node.targets)
-        return again and isinstance(node.value, ast.BinOp) and _name(node.value.left) == name
-    return False
-
-
-def _takes(node: ast.AST, name: str) -> bool:
-    """Whether it takes entries out, or looks at how many there are."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in _TAKES and _name(node.func.value) == name
+        return "adds" if _name(node.target) == name else ""
     if isinstance(node, ast.Delete):
-        return any(isinstance(each, ast.Subscript) and _name(each) == name for each in node.targets)
-    if isinstance(node, ast.Compare):
-        sizes = [each for each in (node.left, *node.comparators) if isinstance(each, ast.Call)]
-        return any(
-            _name(each.func) == "len" and any(_name(given) == name for given in each.args)
-            for each in sizes
-        )
-    return False
+        takes = [each for each in node.targets if isinstance(each, ast.Subscript)]
+    elif isinstance(node, ast.Compare):
+        sides = [each for each in (node.left, *node.comparators) if isinstance(each, ast.Call)]
+        takes = [each.args[0] for each in sides if _name(each.func) == "len" and each.args]
+    return "takes" if name in map(_name, takes) else ""
 
 
-def _assigns(node: ast.AST, name: str) -> bool:
-    """Whether it makes the object anew: ``x = …``, ``x[:] = …``."""
-    targets = node.targets if isinstance(node, ast.Assign) else []
-    if isinstance(node, ast.AnnAssign) and node.value is not None:
-        targets = [node.target]
-    flat = [each for top in targets for each in (getattr(top, "elts", None) or [top])]
-    return any(
-        _name(each) == name and (not isinstance(each, ast.Subscript) or isinstance(each.slice, ast.Slice))
-        for each in flat
-    )
+def _of_assignment(node: ast.Assign | ast.AnnAssign, name: str) -> str:
+    if node.value is None:
+        return ""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    for target in [each for top in targets for each in (getattr(top, "elts", None) or [top])]:
+        if _name(target) == name:
+            entry = isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice)
+            longer = isinstance(node.value, ast.BinOp) and _name(node.value.left) == name
+            return "adds" if entry or longer else "makes"
+    return ""

@@ -18,17 +18,12 @@ class JaxArrays(Arrays):
 
         self._alive = module.live_arrays
         self._class = ArrayImpl
-        self._places: dict[tuple[int, int], tuple[Any, int | None]] = {}
 
     def made(self, sites: CallSites) -> dict[int | None, Made]:
         alike: dict[Any, list[Any]] = {}
         for array in self._alive():
             key = array.traceback, array.shape, array.dtype
-            known = alike.get(key)
-            if known is None:
-                alike[key] = [array, 1]
-            else:
-                known[1] += 1
+            alike.setdefault(key, [array, 0])[1] += 1
         made: dict[int | None, Made] = {}
         for array, count in alike.values():
             site, size = self.site(array, sites), self.size(array)
@@ -43,18 +38,10 @@ class JaxArrays(Arrays):
         traceback = array.traceback
         codes, offsets = ((), ()) if traceback is None else traceback.raw_frames()
         for code, offset in zip(codes, offsets):
-            if sites.kind(code.co_filename) != USER:
-                continue
-            key = id(code), int(offset)
-            if key not in self._places:
+            if sites.kind(code.co_filename) == USER:
                 line = line_of(code, traceback.code_addr2line(code, offset))
-                # holding the code keeps its id from being reused
-                self._places[key] = code, sites.intern((*line, None, None, None, ""))
-            return self._places[key][1]
+                return sites.intern((*line, None, None, None, ""))
         return None
 
     def size(self, array: Any) -> int:
         return sum(shard.data.nbytes for shard in array.addressable_shards)
-
-    def kind(self, array: Any) -> Any:
-        return array.shape, array.dtype

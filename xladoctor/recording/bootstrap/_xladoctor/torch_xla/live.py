@@ -28,8 +28,5 @@ class XlaTensors(Arrays):
     def size(self, array: Any) -> int:
         return int(array.numel() * array.element_size())
 
-    def kind(self, array: Any) -> Any:
-        return array.shape, array.dtype
-
     def keeps_graph(self, array: Any) -> bool:
         return array.grad_fn is not None
