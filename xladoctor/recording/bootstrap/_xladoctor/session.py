@@ -201,13 +201,11 @@ class Session:
         profiles = os.path.join(self._run, "plugins", "profile")
         name = f"{socket.gethostname()}_{os.path.basename(self._folder)[8:]}"
         name += framework.profiles.suffix
-        tracing = (
-            self._options if framework.profiles.open else replace(self._options, trace_steps=0)
-        )
+        steps = self._options.trace_steps if framework.profiles.open else 0
+        tracing = replace(self._options, trace_steps=steps)
         self._timeline = Timeline(self._profiler, tracing, profiles, name)
-        self._modules = framework.modules(
-            self._profiler, recorder, self._folder, self._options.trace_bytes
-        )
+        most = self._options.trace_bytes
+        self._modules = framework.modules(self._profiler, recorder, self._folder, most)
         if not self._options.counts_only:
             self._graphs.keep(self._folder, self._options.graph_bytes)
         self._probe = framework.probe(recorder, sites, self.fail)
