@@ -26,7 +26,7 @@ class Known(Arrays):
     alive: int = 0
 
     def made(self, sites: CallSites) -> dict[int | None, Made]:
-        return {7: Made(self.alive, 16 * self.alive)}
+        return {7: (self.alive, 16 * self.alive)}
 
     def is_one(self, value: Any) -> bool:
         return type(value) is Array

@@ -192,15 +192,16 @@ def _below(node: Node) -> list[tuple[str, Any]]:
     try:
         if issubclass(kind, dict):
             node.whole = max(1.0, dict.__len__(value) / _NEWEST)
-            newest = islice(dict.__reversed__(value), _NEWEST)
-            return [(f"[{_shown(key)}]", dict.__getitem__(value, key)) for key in newest]
+            newest = [*islice(dict.__reversed__(value), _NEWEST)]
+            labels = [f"[{key!r}]" if type(key) in (str, int) else "[…]" for key in newest]
+            return [(label, dict.__getitem__(value, key)) for label, key in zip(labels, newest)]
         for ordered in _ORDERED:
             if issubclass(kind, ordered):
                 length, names = ordered.__len__(value), getattr(kind, "_fields", ())
                 node.whole = max(1.0, length / _NEWEST)
                 at = range(length - 1, max(-1, length - 1 - _NEWEST), -1)
-                labels = {n: f".{name}" for n, name in enumerate(names)}
-                return [(labels.get(n, f"[{n}]"), ordered.__getitem__(value, n)) for n in at]
+                of = [f".{names[n]}" if n < len(names) else f"[{n}]" for n in at]
+                return [(label, ordered.__getitem__(value, n)) for label, n in zip(of, at)]
         if kind is FunctionType:
             return [*zip(value.__code__.co_freevars, value.__closure__ or ())]
         attributes = _attributes(kind, value)
@@ -208,10 +209,6 @@ def _below(node: Node) -> list[tuple[str, Any]]:
         return [(f".{name}", each) for name, each in [*attributes.items()][:_NEWEST]] + others
     except (IndexError, KeyError, RuntimeError):  # another thread has changed it meanwhile
         return []
-
-
-def _shown(key: Any) -> str:
-    return repr(key) if type(key) in (str, int) else "…"
 
 
 def _attributes(kind: Any, value: Any) -> dict[str, Any]:

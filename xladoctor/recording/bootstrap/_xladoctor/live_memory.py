@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, deque
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import clock
 from .call_site import CallSites
@@ -33,11 +33,8 @@ _NEVER = 2**63
 _began_ns = clock.perf_counter_ns()
 
 
-class Made(NamedTuple):
-    """The arrays that a line made; ``bytes`` is None if that is not known."""
-
-    arrays: int
-    bytes: int | None
+#: The number of arrays that a line made, and their bytes, if known.
+Made = tuple[int, int | None]
 
 
 class Arrays:
@@ -46,7 +43,7 @@ class Arrays:
     known = False
 
     def made(self, sites: CallSites) -> dict[int | None, Made]:
-        """The arrays alive now by the site of the line that made them, None for all others."""
+        """Arrays alive now, by the site of the line that made them; None for others."""
         return {}
 
     def is_one(self, value: Any) -> bool:
@@ -67,11 +64,7 @@ class Arrays:
 
 
 class MemoryLooks:
-    """Looks at the memory of a process, on the thread that first gets to the first look's step.
-
-    Attributes:
-        due: the step of the next look.
-    """
+    """Looks at the memory of a process, on one of its threads, when a step is ``due``."""
 
     def __init__(self, arrays: Arrays, recorder: Recorder, sites: CallSites) -> None:
         self._arrays = arrays
@@ -114,12 +107,12 @@ class MemoryLooks:
     def _look(self, state: ThreadState, until: int) -> None:
         before = self._made
         self._made = made = self._arrays.made(self._sites)
-        most = sorted(made, key=lambda site: -(made[site].bytes or made[site].arrays))
+        most = sorted(made, key=lambda site: -(made[site][1] or made[site][0]))
         for site in most[:_LINES]:
             arrays, size = made[site]
             where: dict[str, Any] = {"thread": state.id, "step": state.index, "site": site}
             self._recorder.log_fact(LiveMemory(arrays=arrays, bytes=size, **where))
-        grown = any(made[site].arrays > was.arrays for site, was in before.items() if site in made)
+        grown = any(made[site][0] > was[0] for site, was in before.items() if site in made)
         self._looks += 1
         if grown or self._counts is not None or self._looks == _SEARCHED:
             self._search(state, until)
@@ -137,9 +130,7 @@ class MemoryLooks:
         if self._looks == _SEARCHED:
             self._note_copies(state, census)
 
-    def _fields(
-        self, state: ThreadState, node: Node, arrays: list[Any], before: int
-    ) -> dict[str, Any]:
+    def _fields(self, state: ThreadState, node: Node, arrays: list[Any], before: int) -> Any:
         count, size = round(node.arrays), sum(map(self._arrays.size, arrays))
         return {
             "thread": state.id,
@@ -163,19 +154,17 @@ class MemoryLooks:
             if sizes[node] < _LARGE * sum(sizes.values()) or _held_elsewhere(arrays, census):
                 continue
             fields = self._fields(state, node, arrays, len(arrays))
-            kinds = Counter(map(_kind, arrays))
+            kinds = Counter((each.shape, each.dtype) for each in arrays)
             for other, others in below.items():
                 made = self._arrays.site(others[0], self._sites)
                 apart = other is not node and (made is None or made != fields["site"])
-                if apart and not kinds - Counter(map(_kind, others)):
+                if apart and not kinds - Counter((each.shape, each.dtype) for each in others):
                     fields |= {"twin": other.name, "unread": True}
                     self._found.append((node.variable, (), [], fields))
                     break
 
     def write(self) -> None:
-        """Log the holders found since, with what the source does with them. Called on the
-        background thread.
-        """
+        """Log the holders found since, and their use in the source, on the background thread."""
         found, self._found = self._found, []
         for variable, path, files, fields in found:
             if path:
@@ -192,10 +181,6 @@ def _held_elsewhere(arrays: list[Any], census: Census) -> bool:
     """Whether anything holds one of these arrays, except the object that the census found it in."""
     counts = (sys.getrefcount(arrays[at]) for at in range(len(arrays)))
     return not census.shared.isdisjoint(map(id, arrays)) or max(counts) > _REFERENCES
-
-
-def _kind(array: Any) -> tuple[Any, Any]:
-    return array.shape, array.dtype
 
 
 def _files(node: Node | None) -> list[str]:

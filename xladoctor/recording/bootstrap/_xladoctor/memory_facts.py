@@ -29,7 +29,7 @@ class MemoryHolder(
     Fact,
     event="holder",
     source="steps.jsonl",
-    example="SELECT name, class, step, arrays, most, released FROM memory_holder",
+    example="SELECT name, kind, step, arrays, most, released FROM memory_holder",
 ):
     """An object of the program that held more arrays at a look than at the one before, by the name
     that leads to it; or a variable that no line reads any more while it holds arrays.

@@ -25,12 +25,7 @@ Line = tuple[str, int, str]
 
 
 class _Spot(NamedTuple):
-    """A node of a file's syntax tree.
-
-    Attributes:
-        functions: the names of those around it, the outermost first.
-        looping: whether a loop is around it in the innermost of these.
-    """
+    """A node of a syntax tree, the functions around it, and whether a loop is, in the innermost."""
 
     node: ast.AST
     functions: tuple[str, ...]
@@ -53,11 +48,7 @@ class Sources:
     ) -> tuple[Line | None, bool | None]:
         """The line that adds to an object, if there is one such line; and whether any line takes
         entries out, looks at how many there are, or makes the object again in the loop, which is
-        None if no source is known.
-
-        Args:
-            path: labels from the variable to the object.
-            files: of the variable, and of the classes of objects on the path.
+        None if no source is known. ``files``: of the variable, and of the classes on the path.
         """
         labels = [label for label in path if label and not label.startswith("[")]
         name, scope = labels[-1].lstrip("."), _last(variable.stack[0][2])
@@ -87,9 +78,7 @@ class Sources:
         return bool(self._loops.around(variable.stack[running.index(spot.inner) + 1 :]))
 
     def unread(self, variable: Variable) -> Line | None:
-        """The line that last assigned a variable that nothing reads any more; None if something
-        may read it.
-        """
+        """The line that last assigned a variable; None if something may still read it."""
         file, now, function = variable.stack[0]
         spots = None if "<" in file or variable.parameter else self._spots(file)
         around = self._loops.around(variable.stack[:1])
@@ -141,10 +130,9 @@ def _declares(node: ast.AST, name: str) -> bool:
 
 
 def _sees(spot: _Spot, scope: str, effect: str, shared: set[str]) -> bool:
-    """Whether a name at a spot is the variable of this name in a scope."""
-    if scope == "<module>":
-        return effect != "makes" or spot.inner == scope or spot.inner in shared
-    return scope in spot.functions
+    if scope != "<module>":
+        return scope in spot.functions
+    return effect != "makes" or spot.inner in (scope, *shared)
 
 
 def _name(node: ast.AST | None) -> str | None:
@@ -173,9 +161,7 @@ def _effect(node: ast.AST, name: str) -> str:
 
 
 def _of_assignment(node: ast.Assign | ast.AnnAssign, name: str) -> str:
-    if node.value is None:
-        return ""
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] * bool(node.value)
     for target in [each for top in targets for each in (getattr(top, "elts", None) or [top])]:
         if _name(target) == name:
             entry = isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice)

@@ -28,7 +28,7 @@ class JaxArrays(Arrays):
         for array, count in alike.values():
             site, size = self.site(array, sites), self.size(array)
             arrays, total = made.get(site, (0, 0))
-            made[site] = Made(arrays + count, (total or 0) + count * size)
+            made[site] = arrays + count, (total or 0) + count * size
         return made
 
     def is_one(self, value: Any) -> bool:

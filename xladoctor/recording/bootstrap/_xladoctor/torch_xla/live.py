@@ -20,7 +20,7 @@ class XlaTensors(Arrays):
     def made(self, sites: CallSites) -> dict[int | None, Made]:
         """By the counters of the extension, which include what only autograd holds."""
         alive = (self._value("CreateXlaTensor") or 0) - (self._value("DestroyXlaTensor") or 0)
-        return {None: Made(max(0, alive), None)}
+        return {None: (max(0, alive), None)}
 
     def is_one(self, value: Any) -> bool:
         return type(value) in self._classes and bool(value.is_xla)
