@@ -39,7 +39,7 @@ HAVING bool_and(more > 0) AND count(more) = 3 AND max(more) FILTER (back = 1) >=
 -- * bytes: their size
 -- * arrays_per_step: how many more a step, between the last two looks
 -- * bytes_per_step: their size; NULL where it is not known
--- * hidden_per_step: arrays a step that the object does not hold, but which grow with it
+-- * hidden_per_step: arrays a step that no object was found to hold, if the object's keep their graph
 -- * keeps_graph: whether arrays in it keep what computing their gradient needs
 -- * most: entries that the object can have at most, if it has a limit
 -- * released: whether the source takes entries out, or makes the object again; NULL where it is not known
@@ -54,11 +54,14 @@ WITH held AS (
     WHERE NOT h.unread
     WINDOW same AS (PARTITION BY h.process, h.name, h.owner)
 )
-SELECT l.process, unnest(l.site), h.name, h.owner, h.kind AS class, h.added_file, h.added_line, h.added_function,
-       l.to_step AS step, h.arrays, h.bytes, coalesce(h.more, l.more) AS arrays_per_step,
-       coalesce(h.more * h.bytes / h.arrays, l.more_bytes) AS bytes_per_step,
-       CASE WHEN h.name IS NOT NULL AND l.more > h.more / most() THEN l.more - h.more ELSE 0 END AS hidden_per_step,
-       coalesce(h.graphs > 0, FALSE) AS keeps_graph, h.most, h.released
-FROM growing_line l
-LEFT JOIN held h ON h.process = l.process AND h.file IS NOT DISTINCT FROM l.file AND h.line IS NOT DISTINCT FROM l.line
-    AND h.last AND h.times >= 2 AND h.more >= most() * h.more_before;
+SELECT * EXCLUDE (hidden) FROM (
+    SELECT l.process, unnest(l.site), h.name, h.owner, h.kind AS class, h.added_file, h.added_line, h.added_function,
+           l.to_step AS step, h.arrays, h.bytes, coalesce(h.more, l.more) AS arrays_per_step,
+           coalesce(h.more * h.bytes / h.arrays, l.more_bytes) AS bytes_per_step,
+           l.more - sum(h.more) OVER (PARTITION BY l.process, l.file, l.line) AS hidden,
+           CASE WHEN h.graphs > 0 AND hidden >= most() THEN hidden ELSE 0 END AS hidden_per_step,
+           coalesce(h.graphs > 0, FALSE) AS keeps_graph, h.most, h.released
+    FROM growing_line l
+    LEFT JOIN held h ON h.process = l.process AND h.file IS NOT DISTINCT FROM l.file
+        AND h.line IS NOT DISTINCT FROM l.line AND h.last AND h.times >= 2 AND h.more >= most() * h.more_before
+);
