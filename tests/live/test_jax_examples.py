@@ -27,6 +27,8 @@ PACK = load_rules()
 BY_TIME = {rule.id for rule in PACK if rule.judged_by == "time"}
 #: Rules for accelerators, which a CPU cannot break.
 FOR_ACCELERATORS = {"XD505", "XD602", "XD603", "XD605", "XD606", "XD705"}
+#: They take four looks at memory, which a busy machine puts off.
+BY_LOOKS = {"XD630", "XD631"}
 #: Compiled after warm-up: three of a line's launches are warm-up.
 AGAIN = 57
 
@@ -54,6 +56,8 @@ SICK = {
     "eager_update": Sick("XD311", "updates, state = optimizer.update(", None, "info"),
     "several_calls": Sick("XD312", "params = learn(", None, "info"),
     "loss_read": Sick("XD201", "total += float(loss)", 60, "warning"),
+    "errors_kept": Sick("XD630", "errors.append(error)", None, "info"),
+    "first_state_kept": Sick("XD631", "params = start()", 1, "info"),
     "loss_printed": Sick("XD202", 'print("loss", loss)', 60, "warning"),
     "outputs_read": Sick("XD203", "right += (np.sign(np.asarray(outputs))", 60, "warning"),
     "growing_list": Sick("XD106", "mean = average(losses)", AGAIN),
@@ -118,4 +122,5 @@ def test_healthy_program_has_nothing_to_fix_and_every_rule_looked(example: Captu
 
     serious = {f["rule"] for f in report["findings"] if f["severity"] != "info"}
     assert serious - BY_TIME == set()
-    assert set(report["rules"]["not_evaluated"]) - BY_TIME == FOR_ACCELERATORS - BY_TIME
+    not_evaluated = set(report["rules"]["not_evaluated"]) - BY_TIME - BY_LOOKS
+    assert not_evaluated == FOR_ACCELERATORS - BY_TIME

@@ -137,6 +137,10 @@ class Budgets(BaseModel):
     max_peak_memory: Size | None = Field(
         default=None, description="Memory that the largest graph needs: bytes, or 800MB, 2GiB."
     )
+    max_live_growth_per_step: Size | None = Field(
+        default=None,
+        description="Memory that arrays held by the program grow by: bytes a step, or 4kB.",
+    )
     max_hbm_share: Share | None = Field(
         default=None,
         description="Peak as a share of a TPU's memory, 0 to 1 (needs --tpu-check).",

@@ -21,14 +21,17 @@ _COUNTED: dict[CountName, tuple[tuple[str, ...], Any]] = {
     "barriers_per_step": (("step",), sum),
     "cache_misses": (("cache_lookup",), sum),
     "peak_memory": (("compilation",), max),
+    "live_growth_per_step": (("live_memory",), sum),
 }
 _CACHED = "SELECT 1 FROM cache_lookup WHERE folder IS NOT NULL LIMIT 1"
+_LOOKED = "SELECT 1 FROM memory_look LIMIT 1"
 _ABSENT = {
     "compilation": "no record of compilations (analysis log or step log)",
     "host_sync": "no record of reads",
     "step": "no steps",
     "counter": "no counters",
     "cache_lookup": "no record of a cache of compiled graphs on disk",
+    "live_memory": "no record of what memory the program holds between steps",
 }
 
 
@@ -57,6 +60,8 @@ def _count(name: CountName, evidence: Evidence) -> Count:
             return Count(name, None, f"{_log(evidence)} does not say how much memory graphs take")
         if name == "cache_misses" and not evidence.database.rows(_CACHED):
             return Count(name, None, "no folder was set for a cache of compiled graphs")
+        if name == "live_growth_per_step" and not evidence.database.rows(_LOOKED):
+            return Count(name, None, "too few looks at what memory the program holds")
         return Count(name, 0.0)
     values = {loop: whole(row["value"] for row in rows) for loop, rows in loops.items()}
     most = max(values, key=lambda loop: values[loop])  # the first of equals

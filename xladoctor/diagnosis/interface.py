@@ -56,6 +56,7 @@ CountName = Literal[
     "step_ms",
     "cache_misses",
     "peak_memory",
+    "live_growth_per_step",
     "hbm_share",
     "padding_share",
     "graphs_too_large",

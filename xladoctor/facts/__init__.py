@@ -12,6 +12,7 @@ from xladoctor.facts import (
     graphs,
     memory,
     pod,
+    recorded,
     run,
     steps,
     timeline,
@@ -19,16 +20,13 @@ from xladoctor.facts import (
     vocabulary,
 )
 from xladoctor.facts.table import Table, tables
-from xladoctor.recording.bootstrap._xladoctor import argument_facts, cache_facts, facts
 
 TABLES: dict[str, Table] = tables(
     run,
     steps,
     compilations,
     calls,
-    facts,
-    cache_facts,
-    argument_facts,
+    *recorded.MODULES,
     timeline,
     activity,
     graphs,

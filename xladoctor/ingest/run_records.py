@@ -21,14 +21,13 @@ import msgspec
 from msgspec import Meta, Struct
 
 from xladoctor.facts.graphs import SourceLine
+from xladoctor.facts.recorded import RECORDED
 from xladoctor.facts.records import CallSitesFile, HostSamplesFile, TpuCheckFile
 from xladoctor.facts.run import Process, TriedPatch
 from xladoctor.facts.steps import CutStep, ProcessorUse, Step, Tail
-from xladoctor.facts.table import facts_in
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.interface import Notes
 from xladoctor.ingest.regular import defect, read_text
-from xladoctor.recording.bootstrap._xladoctor import argument_facts, cache_facts, facts
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact
 
 Instant = Annotated[int, Meta(ge=0, le=2**62)]  # ns since 1970: the year 2116
@@ -124,10 +123,7 @@ class RemoteManifest(Record, frozen=True, kw_only=True, omit_defaults=True):
     own_crc32: Size | None = None
 
 
-_LINES: tuple[type[Fact], ...] = (
-    *(Step, Tail, CutStep),
-    *(fact for module in (facts, cache_facts, argument_facts) for fact in facts_in(module)),
-)
+_LINES: tuple[type[Fact], ...] = (Step, Tail, CutStep, *RECORDED)
 _STEP_LINE: Any = Union[tuple(map(decoded, _LINES))]  # noqa: UP007 - of types made here
 #: Every file of records by the pattern of its name, with the type of the file or of a line of it.
 FILES: dict[str, Any] = {

@@ -15,8 +15,9 @@ import msgspec
 import numpy as np
 
 from xladoctor.facts.calls import DataWait, HostSync, StateSave, Upload
+from xladoctor.facts.recorded import RECORDED
 from xladoctor.facts.steps import CutStep, Step, Tail
-from xladoctor.facts.table import facts_in, table_name
+from xladoctor.facts.table import table_name
 from xladoctor.ingest.call_sites import CallSites
 from xladoctor.ingest.compilations import Timed
 from xladoctor.ingest.compile_lines import CompileLines
@@ -28,16 +29,14 @@ from xladoctor.ingest.interface import Notes
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.run_records import DamagedRecord, step_line_decoder
 from xladoctor.ingest.step_period import barriers_a_step
-from xladoctor.recording.bootstrap._xladoctor import argument_facts, cache_facts, facts
+from xladoctor.recording.bootstrap._xladoctor import facts
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact
 
 STEP, TAIL, CUT = decoded(Step), decoded(Tail), decoded(CutStep)
 _ENDED_BY = {STEP: "barrier", TAIL: "end", CUT: "read"}
 #: Facts whose records are rows as they are, and what a step's line has a list of.
 _FACTS: tuple[type[Fact], ...] = (
-    *facts_in(facts),
-    *facts_in(cache_facts),
-    *facts_in(argument_facts),
+    *RECORDED,
     HostSync,
     Upload,
     StateSave,

@@ -51,6 +51,7 @@ COUNTS: dict[CountName, tuple[str, str]] = {
     "step_ms": ("median step", " ms"),
     "cache_misses": ("graphs not found in the cache on disk", ""),
     "peak_memory": ("peak memory of a graph", ""),
+    "live_growth_per_step": ("growth of live memory", " a step"),
     "hbm_share": ("peak of a TPU's memory", ""),
     "padding_share": ("padding on a TPU", ""),
     "graphs_too_large": ("graphs too large for a TPU", ""),
@@ -95,7 +96,7 @@ def amount(name: CountName, value: float | None) -> str:
 
 def number(name: CountName, value: float) -> str:
     """The same without a step's or a time's unit: ``1,024``, ``0.425``, ``310 MB``."""
-    if name == "peak_memory":
+    if name in ("peak_memory", "live_growth_per_step"):
         for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
             if value >= size:
                 return f"{value / size:.4g} {unit}"

@@ -22,7 +22,7 @@ _SLOWER = 0.95  # times as fast: what is slower in a few runs by no more than th
 #: Counts of what keeps the device waiting.
 _COSTLY = ("compilations_after_warmup", "host_syncs_per_step", "fallbacks_per_step")
 #: Counts that depend on the machine.
-_UNEVEN = ("step_ms", "peak_memory")
+_UNEVEN = ("step_ms", "peak_memory", "live_growth_per_step")
 
 
 def judged(

@@ -1,14 +1,14 @@
 -- What adds to the counts that budgets limit, one row per line: compilations after warm-up; reads of
 -- device values (outside step closures), operators run on the CPU, and barriers, all three per
--- iteration; graphs that a cache on disk did not have; the bytes of a line's largest graph. `value` is the line's part; a count is the sum or,
--- for memory, the maximum. Reads and barriers are those of a `thread`, each with its own loop; the
+-- iteration; graphs that a cache on disk did not have; the bytes of a line's largest graph; those that live arrays grow
+-- by in a step. `value` is the line's part; a count is the sum or, for a graph's memory, the maximum. Reads and barriers are those of a `thread`, each with its own loop; the
 -- others those of the process (0).
 -- * name: the count: compilations_after_warmup, host_syncs_per_step, …
 -- * thread: thread of the loop; 0 for counts of the process
 -- * file: path of the line
 -- * line: the line, from 1
 -- * function: function that it is in
--- * value: what the line contributes to the count; bytes for peak_memory
+-- * value: what the line contributes to the count; bytes for peak_memory and live_growth_per_step
 -- * times: how often it occurred
 -- * what: kinds of compilations or reads, or the operator
 -- > SELECT name, file, line, value FROM consumer ORDER BY name, value DESC
@@ -74,4 +74,9 @@ FROM cache_lookup WHERE outcome <> 'hit' AND folder IS NOT NULL GROUP BY process
 UNION ALL BY NAME
 SELECT 'peak_memory' AS name, process, 0 AS thread, file, line, any_value(function) AS function,
        max(memory_bytes)::DOUBLE AS value, count(*) AS times, arg_max(cause, memory_bytes) AS what
-FROM compilation WHERE memory_bytes IS NOT NULL GROUP BY process, file, line;
+FROM compilation WHERE memory_bytes IS NOT NULL GROUP BY process, file, line
+UNION ALL BY NAME
+SELECT 'live_growth_per_step' AS name, process, 0 AS thread, coalesce(added_file, file) AS file,
+       coalesce(added_line, line) AS line, CASE WHEN added_line IS NULL THEN function ELSE added_function END AS function,
+       bytes_per_step AS value, coalesce(arrays, 1) AS times, coalesce(name, 'arrays') AS what
+FROM memory_growth WHERE bytes_per_step > 0 AND most IS NULL AND NOT coalesce(released, FALSE);

@@ -102,6 +102,10 @@ class CallSites:
             known = self._kinds[filename] = self._classify(filename)
         return known
 
+    def known_files(self, kind: int) -> set[str]:
+        """The files that were classified so until now, as they were met on a stack."""
+        return {file for file, found in self._kinds.copy().items() if found == kind}
+
     def _classify(self, filename: str) -> int:
         if filename.startswith("<") and not filename.startswith("<ipython"):
             return MACHINERY

@@ -6,7 +6,7 @@ clock while the program runs does not change durations between them.
 
 from __future__ import annotations
 
-from time import monotonic, perf_counter, perf_counter_ns, sleep
+from time import monotonic, perf_counter, perf_counter_ns, sleep, thread_time_ns
 from time import time_ns as wall_ns
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "perf_counter",
     "perf_counter_ns",
     "sleep",
+    "thread_time_ns",
     "time_ns",
     "wall_ns",
 ]

@@ -14,6 +14,8 @@ from .asked import Requests
 from .call_site import CallSites
 from .facts import Outlier
 from .framework import Framework, Probe, SourceLines
+from .live_memory import Arrays, MemoryLooks
+from .options import Options
 from .recorder import Recorder
 from .step import ThreadState
 from .timeline import Timeline
@@ -40,6 +42,7 @@ class Events:
         self.wake: Callable[[], None]
         self.leave_worker: Callable[[], None]
         self.lines: SourceLines
+        self.memory: MemoryLooks
         self._timeline: Timeline
         self._probe: Probe
         self._stop_after = 0
@@ -52,12 +55,14 @@ class Events:
         self._outliers = 0
         self._quiet = 0  # barriers since the last compilation
 
-    def listen(self, timeline: Timeline, probe: Probe, stop_after: int, requests: Requests) -> None:
-        """Have the timeline and the probe follow the program's steps from now on."""
+    def listen(self, timeline: Timeline, probe: Probe, given: Options, asked: Requests) -> None:
+        """Have these follow the program's steps from now on."""
         self._timeline = timeline
         self._probe = probe
-        self._stop_after = stop_after
-        self._requests = requests
+        arrays = Arrays() if given.counts_only else self._framework.arrays()
+        self.memory = MemoryLooks(arrays, self._recorder, self._sites)
+        self._stop_after = given.stop_after
+        self._requests = asked
         self.awake = True
 
     def used(self) -> None:
@@ -123,6 +128,7 @@ class Events:
         """Called when the main loop is found: earlier steps were set-up, not steps of the loop."""
         if self.awake:
             self._timeline.begin_anew()
+            self.memory.begin_anew(self._recorder.thread().index)
 
     def step_launched(self, state: ThreadState, site: int | None, launched: bool = True) -> None:
         """Called when a step ends, in a framework without barriers.
@@ -162,6 +168,8 @@ class Events:
         state.saved = False
         if self._probe.is_due(state):
             self._probe.at_barrier(state)
+        if state.index >= self.memory.due:
+            self._framework.hooks.examine("memory", self.memory.look, state)
 
     def _outlier(self, state: ThreadState, duration: int) -> None:
         """Record a step that took far too long for no known reason."""

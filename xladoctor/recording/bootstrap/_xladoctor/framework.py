@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from .frontend import Counters, InJob, ProfilerSession, Setting
 from .hooks import Hooks
+from .live_memory import Arrays
 
 if TYPE_CHECKING:
     from .call_site import CallSites
@@ -197,6 +198,10 @@ class Framework:
     def missing(self) -> dict[str, str]:
         """Hooks that this release of the framework does not support, with reasons."""
         return {**self.hooks.missing, **self.profiles.hooks.missing}
+
+    def arrays(self) -> Arrays:
+        """What is known of the arrays on its devices."""
+        return Arrays()
 
     def modules(
         self, profiler: Profiler, recorder: Recorder, folder: str, limit: int

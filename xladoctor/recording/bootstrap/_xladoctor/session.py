@@ -167,7 +167,7 @@ class Session:
             self._recorder.forget_the_past()
             self._modules.collect_earlier()
         disguise.install()
-        self._events.listen(self._timeline, self._probe, self._options.stop_after, asked)
+        self._events.listen(self._timeline, self._probe, self._options, asked)
         self.awake_once = True
         self._records.write_process(ended=False)
         asked.listen(self._recorder.threads)
@@ -201,13 +201,11 @@ class Session:
         profiles = os.path.join(self._run, "plugins", "profile")
         name = f"{socket.gethostname()}_{os.path.basename(self._folder)[8:]}"
         name += framework.profiles.suffix
-        tracing = self._options
-        if framework.profiles.open is None:
-            tracing = replace(tracing, trace_steps=0)
+        steps = self._options.trace_steps if framework.profiles.open else 0
+        tracing = replace(self._options, trace_steps=steps)
         self._timeline = Timeline(self._profiler, tracing, profiles, name)
-        self._modules = framework.modules(
-            self._profiler, recorder, self._folder, self._options.trace_bytes
-        )
+        most = self._options.trace_bytes
+        self._modules = framework.modules(self._profiler, recorder, self._folder, most)
         if not self._options.counts_only:
             self._graphs.keep(self._folder, self._options.graph_bytes)
         self._probe = framework.probe(recorder, sites, self.fail)
@@ -236,6 +234,7 @@ class Session:
         if not self._options.counts_only:
             self._modules.tick()
             self._graphs.write()
+            self._events.memory.write()
         self._run_queue.tick()
         self._records.tick()
         self._obey()
@@ -345,6 +344,7 @@ class Session:
             self._modules.collect,
             self._graphs.before_end,
             self._graphs.write,
+            self._events.memory.write,
             lambda: self._recorder.tails() if self._has_used_device() else None,
             self._timeline.write,
             self._writer.close,

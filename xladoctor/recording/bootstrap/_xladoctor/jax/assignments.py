@@ -14,9 +14,9 @@ from types import CodeType, FrameType
 from typing import Any, Callable, Iterable, Iterator, NamedTuple
 
 from ..call_site import USER, line_of
+from ..census import variables_of
 
 _FRAMES = 8  # frames of the program that are searched
-_VARIABLES = 256  # variables of a frame
 _HELD = 4096  # objects in the containers of all variables
 _CONTAINERS: tuple[Any, ...] = (dict, list, tuple)
 
@@ -52,7 +52,7 @@ class Assignments:
         for frame in self._frames():
             by_callers.update(dict.fromkeys(passed, Place(*line_of(frame.f_code, frame.f_lineno))))
             passed.clear()
-            for name, value in _variables(frame):
+            for name, value in variables_of(frame):
                 known = wanted.intersection(_held(value, left)) - found.keys()
                 place = self._place(frame, name) if known else None
                 if place is not None:
@@ -123,20 +123,6 @@ def _held(value: Any, left: list[int]) -> Iterator[int]:
             left[0] -= kind.__len__(value)
             for each in dict.values(value) if kind is dict else kind.__iter__(value):
                 yield from _held(each, left)
-
-
-def _variables(frame: FrameType) -> list[tuple[str, Any]]:
-    """The variables of a frame and their values, without making the frame keep them alive.
-
-    Before Python 3.13 a function's frame keeps the dict returned by ``f_locals``.
-    """
-    known, code = frame.f_locals, frame.f_code
-    variables = [*zip(known, known.values())][:_VARIABLES]
-    snapshot = code.co_flags & inspect.CO_OPTIMIZED and isinstance(known, dict)
-    if snapshot and sys.getrefcount(known) <= 3:  # references: the frame's, ours, the argument
-        for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
-            known.pop(name, None)
-    return variables
 
 
 def _assignments(code: CodeType) -> dict[str, list[int]]:

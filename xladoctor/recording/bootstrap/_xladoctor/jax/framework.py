@@ -13,6 +13,7 @@ from ..frontend import InJob, Setting
 from ..profiler import Profiler
 from ..recorder import Recorder
 from .adapter import Adapter
+from .live import JaxArrays
 from .modules import Modules
 from .profiles import Profiles
 
@@ -76,6 +77,9 @@ class ImportedJax(Framework):
             if device.platform == "tpu"
         ]
         return found[0] if found else None
+
+    def arrays(self) -> JaxArrays:
+        return JaxArrays(self._module)
 
     def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> Modules:
         self._modules.keep(folder, limit)

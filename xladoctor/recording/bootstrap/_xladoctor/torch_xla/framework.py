@@ -16,6 +16,7 @@ from ..modules import Modules
 from ..profiler import Profiler
 from ..recorder import Recorder
 from .adapter import Adapter
+from .live import XlaTensors
 from .probe import Probe
 from .profiles import Profiles
 from .source_lines import SourceLines
@@ -75,6 +76,9 @@ class ImportedTorchXla(Framework):
             return InJob()
         count = self._xlac._xla_get_num_processes()
         return InJob(self._xlac._xla_get_process_index(), count) if count > 1 else InJob()
+
+    def arrays(self) -> XlaTensors:
+        return XlaTensors(sys.modules["torch"], self._xlac)
 
     def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> Modules:
         return Modules(profiler, recorder, folder, limit, self._kept_modules)
