@@ -10,7 +10,7 @@ from typing import Any
 
 from xladoctor.diagnosis.finding import Location
 from xladoctor.diagnosis.findings import location
-from xladoctor.diagnosis.memory_use import HeldMemory, Memory, ProgramMemory
+from xladoctor.diagnosis.memory_use import GrowingMemory, HeldMemory, Memory, ProgramMemory
 from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import vocabulary
 
@@ -42,6 +42,12 @@ _PLANNED = """
     FROM largest l JOIN tpu_peak_buffer b USING (graph, topology)
     ORDER BY l.memory_bytes DESC, l.program_id, b.bytes DESC, b.position
 """
+_GROWING = """
+    SELECT * REPLACE (coalesce(added_file, user_file, file) AS file,
+                      coalesce(added_line, user_line, line) AS line,
+                      coalesce(added_function, user_function, function) AS function)
+    FROM memory_growth ORDER BY bytes_per_step DESC NULLS LAST, arrays_per_step DESC, name
+"""
 #: An argument's path as frameworks write it: ``state.params['w']``, ``p[0]``.
 _STEP = re.compile(r"^\w+|\.\w+|\[[^\]]*\]")
 #: By role, names in paths of arguments: fields of optax's and torch's states, and what programs
@@ -64,7 +70,26 @@ def memory(evidence: Evidence) -> Memory | None:
     ]
     rows = [row for each in found for row in each]
     programs = groupby(rows, lambda row: (row["process"], row["program_id"]))
-    return Memory([_program([*rows], evidence) for _, rows in programs]) if rows else None
+    last = evidence.database.scalar("SELECT max(to_step) FROM memory_look")
+    if not rows and last is None:
+        return None
+    return Memory(
+        [_program([*held], evidence) for _, held in programs],
+        [_growing(row, evidence) for row in evidence.database.rows(_GROWING)],
+        last,
+    )
+
+
+def _growing(row: Row, evidence: Evidence) -> GrowingMemory:
+    limit = "limited to its maxlen" if row["most"] else ""
+    return GrowingMemory(
+        f"{row['name']} in {row['owner']}" if row["name"] else "",
+        _location(row, evidence, ""),
+        row["arrays"],
+        row["arrays_per_step"],
+        row["bytes_per_step"],
+        limit or ("emptied or made again elsewhere" if row["released"] else ""),
+    )
 
 
 def _program(rows: Sequence[Row], evidence: Evidence) -> ProgramMemory:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xladoctor.diagnosis.finding import Location
 
@@ -51,11 +51,35 @@ class ProgramMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class GrowingMemory:
+    """Arrays that become more with each step.
+
+    Attributes:
+        holder: the object that holds them, such as ``losses in train``; empty if none was found.
+        location: the line that adds to it, else the line that makes them; None if unknown.
+        arrays: in the object at the last look.
+        bytes_per_step: None if unknown.
+        limit: why the object cannot grow for ever; empty if it can.
+    """
+
+    holder: str
+    location: Location | None
+    arrays: int | None
+    arrays_per_step: float
+    bytes_per_step: float | None
+    limit: str
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """Memory of the device.
 
     Attributes:
         programs: what compiled programs hold at their peaks, that with most first.
+        growth: what grows with each step, most first.
+        looked_until: the step of the last look for that; None if there were too few.
     """
 
     programs: list[ProgramMemory]
+    growth: list[GrowingMemory] = field(default_factory=list)
+    looked_until: int | None = None

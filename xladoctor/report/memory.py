@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TextIO
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from xladoctor.diagnosis.memory_use import HeldMemory, Memory, ProgramMemory
+from xladoctor.diagnosis.memory_use import GrowingMemory, HeldMemory, Memory, ProgramMemory
 from xladoctor.foreign import as_json
 from xladoctor.quantities import binary_size, counted, percent
 from xladoctor.report.interface import Style
@@ -51,22 +51,57 @@ def render(memory: Memory, limit: int, output: TextIO, style: Style) -> None:
     Args:
         limit: how many lines of it to show; 0 for all.
     """
-    first, *others = memory.programs
-    parts: list[RenderableType] = [
+    parts = [*_peaks(memory.programs, limit, style)] if memory.programs else []
+    write([*parts, *_growth(memory, style)], output, style)
+
+
+def _peaks(programs: Sequence[ProgramMemory], limit: int, style: Style) -> Iterator[RenderableType]:
+    first, *others = programs
+    yield from (
         headed(title(first), facts(first), style),
         inset(styled(sums(first), style)),
         Text(),
         inset(_lines(first, limit, style)),
-    ]
+    )
     if others := [each for each in others if each.bytes >= NEXT * first.bytes]:
         rows = [
             (Text(binary_size(each.bytes)), styled(each.name, style), styled(place(each), style))
             for each in others
         ]
-        parts += [Text(), Text("Other programs", style="bold"), inset(grid(rows, NUMBERS))]
+        yield from (Text(), Text("Other programs", style="bold"), inset(grid(rows, NUMBERS)))
     if text := caution(first):
-        parts += [Text(), Hanging(styled(text, style, "dim"))]
-    write(parts, output, style)
+        yield from (Text(), Hanging(styled(text, style, "dim")))
+
+
+def _growth(memory: Memory, style: Style) -> Iterator[RenderableType]:
+    if memory.programs:
+        yield Text()
+    yield styled(growth_title(memory), style, "bold")
+    rows = [
+        (styled(words, style), Text(line(each), "cyan"), styled(rate, style))
+        for each in memory.growth
+        for words, rate in [growing(each)]
+    ]
+    if rows:
+        yield inset(grid(rows, FOLDED, {"no_wrap": True}, FOLDED))
+
+
+def growth_title(memory: Memory) -> str:
+    """Whether anything grows, and until when that was looked for."""
+    if memory.looked_until is None:
+        return "What grows between steps: not known (too few steps were looked at)"
+    if not memory.growth:
+        return f"Nothing grew between steps, until step {memory.looked_until}"
+    return f"Grows with each step, until step {memory.looked_until}"
+
+
+def growing(each: GrowingMemory) -> tuple[str, str]:
+    """What holds the arrays, and how fast they become more."""
+    held = f", {counted(each.arrays, 'array')} in the end" if each.arrays else ""
+    size = each.bytes_per_step
+    rate = f"{each.arrays_per_step:.3g} arrays" if size is None else binary_size(round(size))
+    limit = f"; {each.limit}" if each.limit else ""
+    return each.holder or "an object that was not found", f"{rate} a step{held}{limit}"
 
 
 def title(program: ProgramMemory) -> str:
@@ -115,7 +150,7 @@ def shown(program: ProgramMemory) -> list[HeldMemory]:
     return [each for each in program.held if each.bytes >= _LEAST * program.bytes]
 
 
-def line(held: HeldMemory) -> str:
+def line(held: HeldMemory | GrowingMemory) -> str:
     """Where it is made; empty if unknown."""
     return f"{short(held.location.file)}:{held.location.line}" if held.location else ""
 

@@ -140,7 +140,7 @@ def _evidence(diagnosis: Diagnosis, style: Style) -> Iterator[RenderableType]:
         yield Group(head, *map(Hanging, below))
     if used:
         yield Group(*(styled(text, style, "dim") for text in used))
-    if diagnosis.memory:
+    if diagnosis.memory and diagnosis.memory.programs:
         largest = diagnosis.memory.programs[0]
         text = f"memory of {memory.title(largest)} ({memory.sums(largest)})"
         yield styled(text, style, "dim")
