@@ -69,6 +69,7 @@ SICK = {
     "donation_refused": Sick("XD632", "@partial(jax.jit, donate_argnums=0)", 1, "info"),
     "state_not_donated": Sick("XD604", "@jax.jit", 2, "info"),
     "out_of_memory": Sick("XD633", 'print(f"mean distance', 1),
+    "stacked_activations": Sick("XD634", "mixed = jax.nn.gelu(hidden @ weights)", 1, "info"),
     "debug_print": Sick("XD313", "jax.debug.print(", 60, "warning"),
 }
 
