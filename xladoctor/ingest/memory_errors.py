@@ -1,8 +1,7 @@
 """Reads what runtimes and compilers say when memory does not suffice.
 
 Wording: XLA's buffer assignment and BFC allocator (``xla/service/buffer_assignment.cc``,
-``gpu_executable.cc``), libtpu 2020 to 2026, the allocators of PyTorch and NumPy. All sizes are
-binary::
+``gpu_executable.cc``), libtpu 2020 to 2026, and the frameworks' allocators. All sizes are binary::
 
     RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used
     31.82G of 31.25G hbm. Exceeded hbm capacity by 587.89M.

@@ -5,7 +5,7 @@ CREATE MACRO element_bytes(type_) AS if(type_ = 'pred', 1, coalesce(TRY_CAST(reg
 -- result takes its memory. `defined`: the line that defines the function; `called`: that which compiled it.
 CREATE TABLE held_argument AS
 SELECT a.process, a.index, compiled_function(c.cause) AS compiled, a.number, a.argument, a.shape, a.donated,
-       (list_product(i.shape) * element_bytes(i.type))::BIGINT AS bytes, c.memory_bytes,
+       (list_product(i.shape) * element_bytes(i.type))::BIGINT AS bytes, c.memory_bytes, c.launches,
        list_contains(m.aliased, i.parameter) AS aliased, site(a) AS defined, site(c) AS called
 FROM call_array a JOIN compilation c USING (process, index)
 JOIN hlo_module m ON m.process = c.process AND m.graph_hash = c.graph_hash
@@ -87,11 +87,12 @@ SELECT process, program_id, sum(least(k.count, r.count))::BIGINT AS count,
 FROM kept k JOIN result r USING (process, program_id, type, shape)
 GROUP BY process, program_id;
 
--- Internal: Processes of which it is known what they could donate: calls of functions with something to donate were watched.
+-- Internal: Processes of which it is known what they could donate: where functions run in a loop and have something to donate,
+-- calls were watched.
 CREATE TABLE donation_known AS
 SELECT process FROM process WHERE process NOT IN (
     SELECT h.process FROM held_argument h JOIN free_result f USING (process, index, shape)
-    WHERE f.free > 0 AND NOT h.aliased AND NOT h.donated
+    WHERE f.free > 0 AND NOT h.aliased AND NOT h.donated AND h.launches >= 5  -- fewer are no loop, and not watched
 )
 UNION SELECT process FROM argument_use;
 
