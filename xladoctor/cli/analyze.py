@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from xladoctor import doctor
 from xladoctor.cli.configured import ConfigOptions
-from xladoctor.cli.groups import grouped
+from xladoctor.cli.groups import argument, grouped, option
 from xladoctor.cli.output import (
     AddIgnoresOption,
     ReportOptions,
@@ -28,23 +26,17 @@ if TYPE_CHECKING:
 class HostsOptions:
     """Where several hosts are read."""
 
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            show_default="one per processor",
-            help="Read several hosts at a time, in N processes on this machine.",
-        ),
-    ] = None
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Read several hosts on a Dask cluster: the address of its scheduler,"
-            " tcp://host:8786, or dask for the one in Dask's configuration.",
-        ),
-    ] = None
+    workers: int | None = option(
+        "Read several hosts at a time, in N processes on this machine.",
+        min=1,
+        metavar="N",
+        show_default="one per processor",
+    )
+    cluster: str | None = option(
+        "Read several hosts on a Dask cluster: the address of its scheduler,"
+        " tcp://host:8786, or dask for the one in Dask's configuration.",
+        metavar="ADDRESS",
+    )
 
     def where(self) -> Where:
         """The same, as the reader takes it."""
@@ -56,17 +48,14 @@ class HostsOptions:
 @grouped
 def analyze(
     *,
-    paths: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="PATH…",
-            help="A run: its directory, last (the newest), last~1 (the one before) or its"
-            " script's name. Or another tool's output for one program: an XProf log"
-            " directory, .xplane.pb files, Chrome traces, text files with metrics reports or"
-            " logs, or a directory with any of these. All may be URLs: gs://, s3://, https://."
-            " - reads text from standard input.",
-        ),
-    ],
+    paths: list[str] = argument(
+        "A run: its directory, last (the newest), last~1 (the one before) or its script's"
+        " name. Or another tool's output for one program: an XProf log directory,"
+        " .xplane.pb files, Chrome traces, text files with metrics reports or logs, or a"
+        " directory with any of these. All may be URLs: gs://, s3://, https://. - reads"
+        " text from standard input.",
+        metavar="PATH…",
+    ),
     session: SessionOption = None,
     hosts: HostsOptions,
     total_steps: TotalStepsOption = None,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from xladoctor.cli.groups import grouped
+from xladoctor.cli.groups import argument, grouped, option
 from xladoctor.cli.output import (
     ColorOption,
     PlainFormat,
@@ -26,20 +26,12 @@ if TYPE_CHECKING:
 @grouped
 def cache(
     *,
-    a: Annotated[
-        str,
-        typer.Argument(metavar="A", help="A run: its directory, name or URL, such as last~1."),
-    ],
-    b: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="B", help="A later run of the same program, or that of another host."
-        ),
-    ] = None,
+    a: str = argument("A run: its directory, name or URL, such as last~1.", metavar="A"),
+    b: str | None = argument(
+        "A later run of the same program, or that of another host.", default=None, metavar="B"
+    ),
     layout: PlainOption = PlainFormat.terminal,
-    limit: Annotated[
-        int, typer.Option(min=0, metavar="N", help="How many causes to show; 0 for all.")
-    ] = 10,
+    limit: int = option("How many causes to show; 0 for all.", default=10, min=0, metavar="N"),
     color: ColorOption = Color.auto,
 ) -> None:
     """Show why the cache of compiled graphs missed.

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from xladoctor import doctor
 from xladoctor.cli.configured import ConfigOptions
 from xladoctor.cli.destination import CaptureOutputOption, Destination
-from xladoctor.cli.groups import grouped
+from xladoctor.cli.groups import argument, flag, grouped, option
 from xladoctor.cli.output import ReportOptions, TotalStepsOption, extras
 from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.report.output import say
@@ -26,19 +24,16 @@ if TYPE_CHECKING:
 class RecordingOptions:
     """How servers are asked for a profile."""
 
-    duration: Annotated[str, typer.Option(help="How long to record: 500ms, 3s, 2m.")] = "3s"
+    duration: str = option("How long to record: 500ms, 3s, 2m.", default="3s")
     output: CaptureOutputOption = None
-    wait: Annotated[
-        str, typer.Option(help="How long to retry while a server is busy or not yet listening.")
-    ] = "10s"
-    server_directory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR",
-            help="Where servers that cannot send their profile write it: a folder on their"
-            " machine, or gs://… (default: the path of the run directory).",
-        ),
-    ] = None
+    wait: str = option(
+        "How long to retry while a server is busy or not yet listening.", default="10s"
+    )
+    server_directory: str | None = option(
+        "Where servers that cannot send their profile write it: a folder on their machine,"
+        " or gs://… (default: the path of the run directory).",
+        metavar="DIR",
+    )
 
     def request(self, addresses: list[str], folder: Path | None) -> RemoteRequest:
         """What is asked of these servers, to be written into that run directory."""
@@ -62,19 +57,16 @@ class RecordingOptions:
 @grouped
 def capture(
     *,
-    addresses: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="HOST:PORT",
-            help="Where the program's profiler server listens, such as localhost:9012. Give an"
-            " address for each host or process.",
-        ),
-    ],
+    addresses: list[str] = argument(
+        "Where the program's profiler server listens, such as localhost:9012. Give an"
+        " address for each host or process.",
+        metavar="HOST:PORT",
+    ),
     recording: RecordingOptions,
     total_steps: TotalStepsOption = None,
     config: ConfigOptions,
     report: ReportOptions,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    quiet: bool = flag("Show no progress.", "--quiet", "-q"),
 ) -> None:
     """Record a running program, and print what slows it down.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, TextIO
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
 from xladoctor import doctor
 from xladoctor.cli.configured import ConfigOptions, FailOnOption, configured
-from xladoctor.cli.groups import grouped
+from xladoctor.cli.groups import argument, grouped, option, repeated
 from xladoctor.cli.output import ColorOption, draws, parse_outputs
 from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.report.output import Color, Format, write_each
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from xladoctor.report.interface import Style
 
 _FORMATS = (Format.terminal, Format.html, Format.json, Format.markdown)
+_NAMES = ", ".join(_FORMATS)
 
 
 @dataclass(frozen=True)
@@ -29,22 +30,15 @@ class JudgingOptions:
     """What makes the comparison fail, and which differences it overlooks."""
 
     fail_on: FailOnOption = None
-    max_slowdown: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PERCENT",
-            help="Also fail if the step is slower by more than this, such as 10%,"
-            " with 95% confidence.",
-        ),
-    ] = None
-    despite: Annotated[
-        list[str],
-        typer.Option(
-            metavar="WHAT",
-            help="Compare despite this difference between the runs, named as in the output. May"
-            " be repeated.",
-        ),
-    ] = field(default_factory=list)
+    max_slowdown: str | None = option(
+        "Also fail if the step is slower by more than this, such as 10%, with 95% confidence.",
+        metavar="PERCENT",
+    )
+    despite: list[str] = repeated(
+        "Compare despite this difference between the runs, named as in the output. May be"
+        " repeated.",
+        metavar="WHAT",
+    )
 
     def demand(self, configuration: Configured) -> Demand:
         """The same, with what the configuration says."""
@@ -57,24 +51,18 @@ class JudgingOptions:
 @grouped
 def compare(
     *,
-    a: Annotated[
-        str,
-        typer.Argument(
-            metavar="A", help="The run before, such as last~1, or any input `analyze` accepts."
-        ),
-    ],
-    b: Annotated[str, typer.Argument(metavar="B", help="The run after, such as last.")],
+    a: str = argument(
+        "The run before, such as last~1, or any input `analyze` accepts.", metavar="A"
+    ),
+    b: str = argument("The run after, such as last.", metavar="B"),
     judging: JudgingOptions,
-    formats: Annotated[
-        list[str],
-        typer.Option(
-            "--format",
-            metavar="FORMAT[=FILE]",
-            show_default="terminal",
-            help="Output format, and the file to write it to (default: standard"
-            f" output). May be repeated. Formats: {', '.join(_FORMATS)}.",
-        ),
-    ] = [],  # noqa: B006
+    formats: list[str] = repeated(
+        "Output format, and the file to write it to (default: standard"
+        f" output). May be repeated. Formats: {_NAMES}.",
+        "--format",
+        metavar="FORMAT[=FILE]",
+        show_default="terminal",
+    ),
     color: ColorOption = Color.auto,
     config: ConfigOptions,
 ) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from xladoctor.cli.groups import grouped
+from xladoctor.cli.groups import grouped, option
 from xladoctor.cli.output import ColorOption, EvidenceArgument, SessionOption, load_evidence
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import as_json
@@ -35,14 +35,11 @@ class Layout(StrEnum):
 class ChoiceOptions:
     """Which compilations are shown."""
 
-    diff: Annotated[
-        tuple[int, int] | None,
-        typer.Option(metavar="A B", help="Compare the graphs of compilations number A and B."),
-    ] = None
-    site: Annotated[
-        str | None, typer.Option(metavar="FILE:LINE", help="Only compilations at this call site.")
-    ] = None
-    process: Annotated[int | None, typer.Option(help="Only compilations in this process.")] = None
+    diff: tuple[int, int] | None = option(
+        "Compare the graphs of compilations number A and B.", metavar="A B"
+    )
+    site: str | None = option("Only compilations at this call site.", metavar="FILE:LINE")
+    process: int | None = option("Only compilations in this process.")
 
 
 @grouped
@@ -50,15 +47,13 @@ def compilations(
     *,
     path: Annotated[str, EvidenceArgument],
     choice: ChoiceOptions,
-    layout: Annotated[Layout, typer.Option("--format", help="Output format.")] = Layout.table,
-    limit: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="How many compilations (with --diff: lines) to show; 0 for all.",
-        ),
-    ] = 40,
+    layout: Layout = option("Output format.", "--format", default=Layout.table),
+    limit: int = option(
+        "How many compilations (with --diff: lines) to show; 0 for all.",
+        default=40,
+        min=0,
+        metavar="N",
+    ),
     session: SessionOption = None,
     color: ColorOption = Color.auto,
 ) -> None:

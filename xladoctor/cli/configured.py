@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
 from xladoctor import doctor
+from xladoctor.cli.groups import option, repeated
 
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
@@ -31,25 +32,16 @@ FailOnOption = Annotated[
 class PackOptions:
     """Which rules there are; what is None or empty is left to the configuration."""
 
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            envvar="XLADOCTOR_CONFIG",
-            help="Configuration file (default: the nearest xladoctor.toml, or pyproject.toml with"
-            " [tool.xladoctor]).",
-        ),
-    ] = None
-    rules: Annotated[
-        list[Path],
-        typer.Option(
-            "--rules",
-            envvar="XLADOCTOR_RULES",
-            metavar="DIR",
-            help="Folder with more rules, in addition to those of the configuration. May be"
-            " repeated.",
-        ),
-    ] = field(default_factory=list)
+    config: Path | None = option(
+        "Configuration file (default: the nearest xladoctor.toml, or pyproject.toml with"
+        " [tool.xladoctor]).",
+        envvar="XLADOCTOR_CONFIG",
+    )
+    rules: list[Path] = repeated(
+        "Folder with more rules, in addition to those of the configuration. May be repeated.",
+        envvar="XLADOCTOR_RULES",
+        metavar="DIR",
+    )
 
     def all_rules(self) -> list[Rule]:
         """The pack and all that is configured. Raises ConfigurationError and RuleError."""
@@ -62,26 +54,17 @@ class ConfigOptions(PackOptions):
 
     section: ClassVar[str] = "Rules"
 
-    select: Annotated[
-        list[str],
-        typer.Option(
-            "--select",
-            envvar="XLADOCTOR_SELECT",
-            metavar="RULES",
-            help="Rules or families to evaluate, separated by commas. A family is the beginning of"
-            " ids.",
-        ),
-    ] = field(default_factory=list)
-    ignore: Annotated[
-        list[str],
-        typer.Option(
-            "--ignore",
-            envvar="XLADOCTOR_IGNORE",
-            metavar="RULES[:GLOB]",
-            help="Rules or families to leave out, separated by commas. RULE:GLOB ignores only"
-            " findings in matching files, such as third_party/**.",
-        ),
-    ] = field(default_factory=list)
+    select: list[str] = repeated(
+        "Rules or families to evaluate, separated by commas. A family is the beginning of ids.",
+        envvar="XLADOCTOR_SELECT",
+        metavar="RULES",
+    )
+    ignore: list[str] = repeated(
+        "Rules or families to leave out, separated by commas. RULE:GLOB ignores only"
+        " findings in matching files, such as third_party/**.",
+        envvar="XLADOCTOR_IGNORE",
+        metavar="RULES[:GLOB]",
+    )
 
     def selection(self) -> Selection:
         """The rules as configured. Raises ConfigurationError and RuleError."""

@@ -7,22 +7,22 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Annotated
 
-import typer
-
+from xladoctor.cli.groups import grouped, option
 from xladoctor.cli.output import ColorOption, PlainFormat, PlainOption
 from xladoctor.environment.interface import TIMEOUT_S
 from xladoctor.report.output import Color, show
 
 
+@grouped
 def env(
-    timeout: Annotated[
-        float,
-        typer.Option(
-            min=1.0, metavar="SECONDS", help="Time limit for each check that uses the framework."
-        ),
-    ] = TIMEOUT_S,
+    *,
+    timeout: float = option(
+        "Time limit for each check that uses the framework.",
+        default=TIMEOUT_S,
+        min=1.0,
+        metavar="SECONDS",
+    ),
     output_format: PlainOption = PlainFormat.terminal,
     color: ColorOption = Color.auto,
 ) -> None:

@@ -6,16 +6,16 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from xladoctor import doctor
 from xladoctor.cli.configured import ConfigOptions
 from xladoctor.cli.destination import refuse_url
-from xladoctor.cli.groups import grouped
+from xladoctor.cli.groups import argument, flag, grouped, option, repeated
 from xladoctor.cli.output import ColorOption, PlainFormat, PlainOption, QuietOption
 from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.quantities import parse_duration
@@ -32,62 +32,35 @@ if TYPE_CHECKING:
 class WriteOptions:
     """What is written, and where."""
 
-    write: Annotated[
-        bool,
-        typer.Option(
-            "--write", help="Make the patches that --verify has verified, now or earlier."
-        ),
-    ] = False
-    unverified: Annotated[
-        bool, typer.Option("--unverified", help="With --write: also patches that were not tried.")
-    ] = False
-    root: Annotated[
-        Path | None,
-        typer.Option(
-            exists=True,
-            file_okay=False,
-            show_default="the run's repository",
-            help="The project: no file outside it is changed.",
-        ),
-    ] = None
+    write: bool = flag("Make the patches that --verify has verified, now or earlier.")
+    unverified: bool = flag("With --write: also patches that were not tried.")
+    root: Path | None = option(
+        "The project: no file outside it is changed.",
+        exists=True,
+        file_okay=False,
+        show_default="the run's repository",
+    )
 
 
 @dataclass(frozen=True)
 class VerifyOptions:
     """How patches are tried."""
 
-    verify: Annotated[
-        bool,
-        typer.Option(
-            "--verify",
-            help="Try the patches: run the program with and without them, in copies of the project,"
-            " and compare results and time.",
-        ),
-    ] = False
-    pairs: Annotated[
-        int, typer.Option(min=1, metavar="N", help="How often to run with and without patches.")
-    ] = 3
-    rtol: Annotated[
-        float,
-        typer.Option(
-            min=0, metavar="X", help="Relative tolerance for numbers in the program's results."
-        ),
-    ] = 1e-3
-    budget: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Time limit for all runs together, such as 20m."),
-    ] = None
-    stop_after: Annotated[
-        int,
-        typer.Option(min=0, metavar="N", show_default=False, help="End each run after N steps."),
-    ] = 0
-    include: Annotated[
-        list[Path],
-        typer.Option(
-            metavar="PATH",
-            help="Also copy this file or folder, which git ignores. May be repeated.",
-        ),
-    ] = field(default_factory=list)
+    verify: bool = flag(
+        "Try the patches: run the program with and without them, in copies of the project,"
+        " and compare results and time."
+    )
+    pairs: int = option("How often to run with and without patches.", default=3, min=1, metavar="N")
+    rtol: float = option(
+        "Relative tolerance for numbers in the program's results.", default=1e-3, min=0, metavar="X"
+    )
+    budget: str | None = option("Time limit for all runs together, such as 20m.", metavar="TIME")
+    stop_after: int = option(
+        "End each run after N steps.", default=0, min=0, metavar="N", show_default=False
+    )
+    include: list[Path] = repeated(
+        "Also copy this file or folder, which git ignores. May be repeated.", metavar="PATH"
+    )
 
     def trials(self, diagnosis: Diagnosis, progress: _Progress) -> Trials:
         """The same, for a program that was run."""
@@ -147,12 +120,7 @@ class _Progress:
 @grouped
 def fix(
     *,
-    path: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN", help="A run: its directory, last, last~1 or a script's name."
-        ),
-    ],
+    path: str = argument("A run: its directory, last, last~1 or a script's name.", metavar="RUN"),
     writing: WriteOptions,
     verifying: VerifyOptions,
     config: ConfigOptions,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import typer
 
 from xladoctor import doctor
 from xladoctor.cli.configured import ConfigOptions, FailOnOption, configured
 from xladoctor.cli.destination import Destination, directory_of
-from xladoctor.cli.groups import grouped
+from xladoctor.cli.groups import argument, flag, grouped, option, repeated
 from xladoctor.cli.judging import decided, delivered, policy_of
 from xladoctor.cli.output import AddIgnoresOption, QuietOption, ReportOptions, add_ignores, extras
 from xladoctor.cli.progress_bar import progress_bar
@@ -41,46 +41,29 @@ class JudgingOptions:
     section: ClassVar[str] = "Judging"
 
     fail_on: FailOnOption = None
-    level: Annotated[
-        list[str],
-        typer.Option(
-            "--level",
-            metavar="RULE=off|info|warning|error",
-            envvar="XLADOCTOR_LEVEL",
-            help="Report a rule or family at this level, whatever its severity.",
-        ),
-    ] = field(default_factory=list)
-    budget: Annotated[
-        list[str],
-        typer.Option(
-            "--budget",
-            metavar="NAME=LIMIT",
-            envvar="XLADOCTOR_BUDGET",
-            help="A budget, such as max_host_syncs_per_step=0.1.",
-        ),
-    ] = field(default_factory=list)
-    time: Annotated[
-        bool | None,
-        typer.Option(
-            "--time", envvar="XLADOCTOR_TIME", help="Also judge by rules that depend on time."
-        ),
-    ] = None
-    allow_missing: Annotated[
-        bool | None,
-        typer.Option(
-            "--allow-missing",
-            envvar="XLADOCTOR_ALLOW_MISSING",
-            help="Pass even if a rule or budget could not be judged.",
-        ),
-    ] = None
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            envvar="XLADOCTOR_BASELINE",
-            show_default=".xladoctor/baseline.json",
-            help="Baseline file: the known findings.",
-        ),
-    ] = None
+    level: list[str] = repeated(
+        "Report a rule or family at this level, whatever its severity.",
+        metavar="RULE=off|info|warning|error",
+        envvar="XLADOCTOR_LEVEL",
+    )
+    budget: list[str] = repeated(
+        "A budget, such as max_host_syncs_per_step=0.1.",
+        metavar="NAME=LIMIT",
+        envvar="XLADOCTOR_BUDGET",
+    )
+    time: bool | None = option(
+        "Also judge by rules that depend on time.", "--time", envvar="XLADOCTOR_TIME"
+    )
+    allow_missing: bool | None = option(
+        "Pass even if a rule or budget could not be judged.",
+        "--allow-missing",
+        envvar="XLADOCTOR_ALLOW_MISSING",
+    )
+    baseline: str | None = option(
+        "Baseline file: the known findings.",
+        envvar="XLADOCTOR_BASELINE",
+        show_default=".xladoctor/baseline.json",
+    )
 
     def configured(self, config: ConfigOptions) -> Configured:
         """The configuration with these options."""
@@ -94,32 +77,22 @@ class CommandOptions(ProgramOptions):
 
     section: ClassVar[str] = "Running a command"
 
-    runs: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Run the command N times: findings by majority, counts and times by median.",
-        ),
-    ] = 1
-    script: Annotated[
-        str | None,
-        typer.Option(
-            show_default="its path in the repository",
-            help="Name of the program in the baseline and in budgets.",
-        ),
-    ] = None
-    tpu_check: Annotated[
-        list[str],
-        typer.Option(
-            metavar="TPU",
-            help="Also compile the program's graphs for a TPU, such as v5e or v5e:2x2, as"
-            " xladoctor tpu-check does. May be repeated.",
-        ),
-    ] = field(default_factory=list)
-    tpu_python: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The interpreter with the TPU's compiler.")
-    ] = None
+    runs: int = option(
+        "Run the command N times: findings by majority, counts and times by median.",
+        default=1,
+        min=1,
+        metavar="N",
+    )
+    script: str | None = option(
+        "Name of the program in the baseline and in budgets.",
+        show_default="its path in the repository",
+    )
+    tpu_check: list[str] = repeated(
+        "Also compile the program's graphs for a TPU, such as v5e or v5e:2x2, as xladoctor"
+        " tpu-check does. May be repeated.",
+        metavar="TPU",
+    )
+    tpu_python: Path | None = option("The interpreter with the TPU's compiler.", metavar="FILE")
 
     def outputs(self) -> list[Destination]:
         """Where the run directory of each run goes."""
@@ -147,29 +120,21 @@ class CommandOptions(ProgramOptions):
 class WriteOptions:
     """What is written besides the reports."""
 
-    update_baseline: Annotated[
-        bool, typer.Option("--update-baseline", help="Write the current findings to the baseline.")
-    ] = False
-    suggests: Annotated[
-        bool,
-        typer.Option(
-            "--suggest",
-            help="Add patches to reports; to SARIF (which GitHub shows) only safe ones.",
-        ),
-    ] = False
+    update_baseline: bool = flag("Write the current findings to the baseline.")
+    suggests: bool = flag(
+        "Add patches to reports; to SARIF (which GitHub shows) only safe ones.", "--suggest"
+    )
     adds_ignores: AddIgnoresOption = False
 
 
 @grouped
 def gate(
     *,
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[RUN | -- COMMAND...]",
-            help="A run as for analyze (default: last, the newest), or a command to run and judge.",
-        ),
-    ] = None,
+    arguments: list[str] | None = argument(
+        "A run as for analyze (default: last, the newest), or a command to run and judge.",
+        default=None,
+        metavar="[RUN | -- COMMAND...]",
+    ),
     judging: JudgingOptions,
     command: CommandOptions,
     config: ConfigOptions,

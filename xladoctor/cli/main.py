@@ -5,7 +5,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import sys
-from typing import Annotated, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
 import typer
 
@@ -29,7 +29,7 @@ from xladoctor.cli import (
     view,
 )
 from xladoctor.cli.boundary import boundary, end_on_interrupt, leave
-from xladoctor.cli.groups import SectionedCommand
+from xladoctor.cli.groups import SectionedCommand, flag, grouped
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import harmless
 from xladoctor.report.output import emit
@@ -80,10 +80,10 @@ def _version(shown: bool) -> None:
 
 
 @app.callback()
+@grouped
 def _common(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
+    *,
+    version: bool = flag("Show the version.", callback=_version, is_eager=True),
 ) -> None:
     pass
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from xladoctor import doctor, timings
+from xladoctor.cli.groups import flag, option, repeated
 from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.errors import XladoctorError
 from xladoctor.report.detail import USUAL, Detail
@@ -34,6 +35,9 @@ _WITH_PATCHES = (
 )
 
 
+_FORMATS = ", ".join(Format)
+
+
 class PlainFormat(StrEnum):
     """Formats of output that is not a report on a run."""
 
@@ -41,17 +45,6 @@ class PlainFormat(StrEnum):
     json = "json"
 
 
-FormatOption = Annotated[
-    list[str],
-    typer.Option(
-        "--format",
-        envvar="XLADOCTOR_FORMAT",
-        metavar="FORMAT[=FILE]",
-        show_default="terminal",
-        help="Report format, and the file to write it to (default: standard output). May be"
-        f" repeated. Formats: {', '.join(Format)}.",
-    ),
-]
 PlainOption = Annotated[PlainFormat, typer.Option("--format", help="Output format.")]
 ColorOption = Annotated[
     Color, typer.Option("--color", help="When to use colours; overrides NO_COLOR and FORCE_COLOR.")
@@ -64,14 +57,6 @@ TotalStepsOption = Annotated[
         min=1,
         rich_help_panel=REPORT,
         help="Also estimate each fix's saving for a run of N steps.",
-    ),
-]
-ShowIgnoredOption = Annotated[
-    bool,
-    typer.Option(
-        "--show-ignored",
-        rich_help_panel=REPORT,
-        help="List the ignored findings, with their reasons.",
     ),
 ]
 AddIgnoresOption = Annotated[
@@ -101,26 +86,23 @@ class ReportOptions:
 
     section: ClassVar[str] = REPORT
 
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose",
-            "-v",
-            help="Show everything: all findings in full, causes, examples, rules not evaluated.",
-        ),
-    ] = False
-    top: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Show the first N findings in full.")
-    ] = None
-    formats: FormatOption = field(default_factory=list)
+    verbose: bool = flag(
+        "Show everything: all findings in full, causes, examples, rules not evaluated.",
+        "--verbose",
+        "-v",
+    )
+    top: int | None = option("Show the first N findings in full.", metavar="N", min=1)
+    formats: list[str] = repeated(
+        "Report format, and the file to write it to (default: standard output). May be repeated."
+        f" Formats: {_FORMATS}.",
+        "--format",
+        envvar="XLADOCTOR_FORMAT",
+        metavar="FORMAT[=FILE]",
+        show_default="terminal",
+    )
     color: ColorOption = Color.auto
-    show_ignored: ShowIgnoredOption = False
-    timings: Annotated[
-        bool,
-        typer.Option(
-            "--timings", help="Print xladoctor's own processor time, by stage, to standard error."
-        ),
-    ] = False
+    show_ignored: bool = flag("List the ignored findings, with their reasons.")
+    timings: bool = flag("Print xladoctor's own processor time, by stage, to standard error.")
 
     def say_timings(self) -> None:
         """Say how long each phase took, if that was asked for; the last one is the report."""

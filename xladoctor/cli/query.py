@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
 import typer
 
-from xladoctor.cli.groups import grouped
+from xladoctor.cli.groups import argument, flag, grouped, option
 from xladoctor.cli.output import (
     ColorOption,
     EvidenceArgument,
@@ -50,14 +50,11 @@ class Rows(StrEnum):
 class AnswerOptions:
     """How the rows of an answer are written, and where to."""
 
-    rows: Annotated[Rows, typer.Option("--format", help="Row format.")] = Rows.table
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="PATH", help="Write the rows to this file, or URL."),
-    ] = None
-    limit: Annotated[
-        int, typer.Option(min=0, metavar="N", help="How many rows a table shows; 0 for all.")
-    ] = 40
+    rows: Rows = option("Row format.", "--format", default=Rows.table)
+    output: str | None = option(
+        "Write the rows to this file, or URL.", "--output", "-o", metavar="PATH"
+    )
+    limit: int = option("How many rows a table shows; 0 for all.", default=40, min=0, metavar="N")
 
     def refuse_terminal(self) -> None:
         """Refuse what cannot be shown on a terminal. Raises XladoctorError."""
@@ -71,26 +68,20 @@ class AnswerOptions:
 def query(
     *,
     path: Annotated[str | None, EvidenceArgument] = None,
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="QUERY",
-            help="One SELECT statement in DuckDB's SQL. - reads it from standard input.",
-        ),
-    ] = None,
-    schema: Annotated[
-        bool,
-        typer.Option(
-            "--schema",
-            help="Describe tables, views and macros: those named in place of QUERY, or all of them."
-            " With a PATH, mark those that are not in it.",
-        ),
-    ] = False,
+    words: list[str] | None = argument(
+        "One SELECT statement in DuckDB's SQL. - reads it from standard input.",
+        default=None,
+        metavar="QUERY",
+    ),
+    schema: bool = flag(
+        "Describe tables, views and macros: those named in place of QUERY, or all of them."
+        " With a PATH, mark those that are not in it."
+    ),
     answer: AnswerOptions,
     session: SessionOption = None,
-    timeout: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="End the query after this; 0 for never.")
-    ] = 300,
+    timeout: float = option(
+        "End the query after this; 0 for never.", default=300, min=0, metavar="SECONDS"
+    ),
     color: ColorOption = Color.auto,
 ) -> None:
     """Query the evidence of a run with SQL.

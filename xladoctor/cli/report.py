@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from xladoctor import doctor
 from xladoctor.cli.configured import ConfigOptions
-from xladoctor.cli.groups import grouped
-from xladoctor.cli.output import SessionOption, ShowIgnoredOption, TotalStepsOption, extras
+from xladoctor.cli.groups import REQUIRED, argument, flag, grouped, option
+from xladoctor.cli.output import REPORT, SessionOption, TotalStepsOption, extras
 from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.report.detail import Detail
 from xladoctor.report.output import Color, Format, Output, deliver
@@ -19,16 +16,14 @@ from xladoctor.report.output import Color, Format, Output, deliver
 @grouped
 def report(
     *,
-    paths: Annotated[
-        list[str], typer.Argument(metavar="RUN…", help="A run, or any input `analyze` accepts.")
-    ],
-    html: Annotated[
-        Path, typer.Option("--html", metavar="FILE", help="The page to write: one HTML file.")
-    ],
+    paths: list[str] = argument("A run, or any input `analyze` accepts.", metavar="RUN…"),
+    html: Path = option("The page to write: one HTML file.", default=REQUIRED, metavar="FILE"),
     session: SessionOption = None,
     total_steps: TotalStepsOption = None,
     config: ConfigOptions,
-    show_ignored: ShowIgnoredOption = False,
+    show_ignored: bool = flag(
+        "List the ignored findings, with their reasons.", rich_help_panel=REPORT
+    ),
 ) -> None:
     """Write an HTML page about a run, with pictures.
 

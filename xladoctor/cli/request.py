@@ -6,11 +6,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from xladoctor.cli.destination import RunOutputOption
+from xladoctor.cli.groups import option
 from xladoctor.quantities import parse_duration, whole_number
 
 if TYPE_CHECKING:
@@ -28,22 +29,16 @@ def after_dashes(arguments: Sequence[str]) -> bool:
 class ProgramOptions:
     """How a program is run, and when it is ended."""
 
-    stop_after: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|TIME",
-            help="End the program after N steps, or at the first step after a time (90s, 2m).",
-        ),
-    ] = None
+    stop_after: str | None = option(
+        "End the program after N steps, or at the first step after a time (90s, 2m).",
+        metavar="N|TIME",
+    )
     output: RunOutputOption = None
-    timeout: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Treat the program as hung after this long (90s, 30m, 2h): save the stacks of its"
-            " threads, then end it.",
-        ),
-    ] = None
+    timeout: str | None = option(
+        "Treat the program as hung after this long (90s, 30m, 2h): save the stacks of its"
+        " threads, then end it.",
+        metavar="TIME",
+    )
 
     def request(
         self,

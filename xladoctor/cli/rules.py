@@ -12,7 +12,7 @@ import typer
 
 from xladoctor import doctor
 from xladoctor.cli.configured import PackOptions
-from xladoctor.cli.groups import grouped
+from xladoctor.cli.groups import argument, flag, grouped, option
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import as_json
 from xladoctor.quantities import counted
@@ -54,12 +54,12 @@ def list_rules(*, pack: PackOptions) -> None:
 
 
 @app.command()
+@grouped
 def new(
-    rule_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, such as ACME001.")],
-    name: Annotated[str, typer.Argument(help="Name of the pattern, such as odd-thing.")],
-    folder: Annotated[
-        Path, typer.Option("--dir", metavar="DIR", help="Folder to write it to.")
-    ] = Path(),
+    *,
+    rule_id: str = argument("Its id, such as ACME001.", metavar="ID"),
+    name: str = argument("Name of the pattern, such as odd-thing."),
+    folder: Path = option("Folder to write it to.", "--dir", default=Path(), metavar="DIR"),
 ) -> None:
     """Create a working rule to start from, with two cases.
 
@@ -94,11 +94,11 @@ def new(
 
 
 @app.command()
+@grouped
 def check(
+    *,
     paths: Paths = None,
-    show_schema: Annotated[
-        bool, typer.Option("--schema", help="Print the JSON Schema of rule files instead.")
-    ] = False,
+    show_schema: bool = flag("Print the JSON Schema of rule files instead.", "--schema"),
 ) -> None:
     """Report faults in rules and cases, with line and column.
 
@@ -120,25 +120,18 @@ def check(
 
 
 @app.command("test")
+@grouped
 def try_rules(
+    *,
     paths: Paths = None,
-    cases: Annotated[
-        Path | None,
-        typer.Option(
-            "--cases",
-            metavar="DIR",
-            help="Folder with a subfolder of cases for each rule, if they are not beside it.",
-        ),
-    ] = None,
-    known_good: Annotated[
-        Path | None,
-        typer.Option(
-            "--known-good",
-            metavar="DIR",
-            help="Folder with evidence of healthy programs, in which no rule may find anything"
-            " above info (default: what xladoctor includes).",
-        ),
-    ] = None,
+    cases: Path | None = option(
+        "Folder with a subfolder of cases for each rule, if they are not beside it.", metavar="DIR"
+    ),
+    known_good: Path | None = option(
+        "Folder with evidence of healthy programs, in which no rule may find anything above"
+        " info (default: what xladoctor includes).",
+        metavar="DIR",
+    ),
 ) -> None:
     """Run the cases of rules. Rules that pass also run on evidence of healthy programs.
 
@@ -181,9 +174,7 @@ def _healthy(folder: Path | None) -> list[Path]:
 @grouped
 def explain(
     *,
-    rule_id: Annotated[
-        str, typer.Argument(metavar="RULE", help="A rule's id, its number, or its name.")
-    ],
+    rule_id: str = argument("A rule's id, its number, or its name.", metavar="RULE"),
     pack: PackOptions,
 ) -> None:
     """Explain a rule: what it finds, why it is slow, the fix."""

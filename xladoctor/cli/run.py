@@ -6,15 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
-
-import typer
+from typing import TYPE_CHECKING, ClassVar
 
 from xladoctor import doctor
 from xladoctor.cli.boundary import OWN_FAULT, go_on_in_copy, report_error
 from xladoctor.cli.configured import ConfigOptions, configured
 from xladoctor.cli.destination import Destination, directory_of
-from xladoctor.cli.groups import grouped
+from xladoctor.cli.groups import argument, flag, grouped, option
 from xladoctor.cli.judging import decided, delivered, policy_of
 from xladoctor.cli.output import ReportOptions, RunReportOptions, add_ignores, extras
 from xladoctor.cli.request import ProgramOptions, after_dashes
@@ -39,25 +37,16 @@ if TYPE_CHECKING:
 class LaunchOptions(ProgramOptions):
     """How the program is run."""
 
-    module: Annotated[
-        bool, typer.Option("-m", help="Run a module, like python -m: -m MODULE [ARGS]...")
-    ] = False
-    report_every: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Write a report on the program so far to report.txt in the run directory, at this"
-            " interval (10m, 1h).",
-        ),
-    ] = None
-    gate: Annotated[
-        bool,
-        typer.Option(
-            "--gate",
-            help="Judge the run as `xladoctor gate` does. If the program succeeds, the exit status"
-            " is the gate's.",
-        ),
-    ] = False
+    module: bool = flag("Run a module, like python -m: -m MODULE [ARGS]...", "-m")
+    report_every: str | None = option(
+        "Write a report on the program so far to report.txt in the run directory, at this"
+        " interval (10m, 1h).",
+        metavar="TIME",
+    )
+    gate: bool = flag(
+        "Judge the run as `xladoctor gate` does. If the program succeeds, the exit status"
+        " is the gate's."
+    )
 
     @property
     def report_every_s(self) -> float:
@@ -76,43 +65,32 @@ class TimelineOptions:
 
     section: ClassVar[str] = "Timeline"
 
-    trace_steps: Annotated[
-        int,
-        typer.Option(
-            min=0, metavar="N", help="Number of steps in the timeline; 0 for no timeline."
-        ),
-    ] = 60
-    trace_after: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            show_default="once the loop is steady",
-            help="Steps to skip before the timeline begins; 0 starts immediately.",
-        ),
-    ] = None
-    trace_seconds: Annotated[
-        float,
-        typer.Option(
-            min=0.1,
-            metavar="SECONDS",
-            help="Maximum length of the timeline in seconds, excluding compiling and waiting"
-            " (hard limit: four times this).",
-        ),
-    ] = 15.0
-    trace_bytes: Annotated[
-        str,
-        typer.Option(
-            metavar="SIZE", help="Approximate size limit of the timeline file, such as 100M or 2G."
-        ),
-    ] = "100M"
-    graph_bytes: Annotated[
-        str,
-        typer.Option(
-            metavar="SIZE",
-            help="Size limit of the graphs that are kept for `xladoctor tpu-check`; 0 for none.",
-        ),
-    ] = "20M"
+    trace_steps: int = option(
+        "Number of steps in the timeline; 0 for no timeline.", default=60, min=0, metavar="N"
+    )
+    trace_after: int | None = option(
+        "Steps to skip before the timeline begins; 0 starts immediately.",
+        min=0,
+        metavar="N",
+        show_default="once the loop is steady",
+    )
+    trace_seconds: float = option(
+        "Maximum length of the timeline in seconds, excluding compiling and waiting (hard"
+        " limit: four times this).",
+        default=15.0,
+        min=0.1,
+        metavar="SECONDS",
+    )
+    trace_bytes: str = option(
+        "Approximate size limit of the timeline file, such as 100M or 2G.",
+        default="100M",
+        metavar="SIZE",
+    )
+    graph_bytes: str = option(
+        "Size limit of the graphs that are kept for `xladoctor tpu-check`; 0 for none.",
+        default="20M",
+        metavar="SIZE",
+    )
 
     def options(self) -> Options:
         """These options, as the capture takes them."""
@@ -130,14 +108,11 @@ class TimelineOptions:
 @grouped
 def run(
     *,
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SCRIPT [ARGS]...",
-            help="The program and its arguments. After `--`: any command, such as"
-            " `-- torchrun train.py`.",
-        ),
-    ] = None,
+    arguments: list[str] | None = argument(
+        "The program and its arguments. After `--`: any command, such as `-- torchrun train.py`.",
+        default=None,
+        metavar="SCRIPT [ARGS]...",
+    ),
     launch: LaunchOptions,
     timeline: TimelineOptions,
     report: RunReportOptions,

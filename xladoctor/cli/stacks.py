@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, TextIO
-
-import typer
+from typing import TYPE_CHECKING, TextIO
 
 from xladoctor.cli.boundary import complain
+from xladoctor.cli.groups import argument, flag, grouped, option
 from xladoctor.cli.output import ColorOption, PlainFormat, PlainOption
 from xladoctor.foreign import as_json
 from xladoctor.report.output import Color, emit, show
@@ -17,25 +16,15 @@ if TYPE_CHECKING:
     from xladoctor.stacks.interface import Stacks
 
 
+@grouped
 def stacks(
-    pid: Annotated[int, typer.Argument(metavar="PID", min=1, help="The id of a Python process.")],
-    native: Annotated[
-        bool,
-        typer.Option(
-            "--native",
-            help="Include C and C++ frames, which distinguish compiling from waiting. Takes"
-            " seconds.",
-        ),
-    ] = False,
-    children: Annotated[
-        bool,
-        typer.Option(
-            "--children/--no-children", help="Include the Python processes it has started."
-        ),
-    ] = True,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Include idle threads and xladoctor's own.")
-    ] = False,
+    *,
+    pid: int = argument("The id of a Python process.", metavar="PID", min=1),
+    native: bool = flag(
+        "Include C and C++ frames, which distinguish compiling from waiting. Takes seconds."
+    ),
+    children: bool = option("Include the Python processes it has started.", default=True),
+    everything: bool = flag("Include idle threads and xladoctor's own.", "--all"),
     output_format: PlainOption = PlainFormat.terminal,
     color: ColorOption = Color.auto,
 ) -> None:

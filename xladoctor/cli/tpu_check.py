@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from xladoctor import doctor
 from xladoctor.cli.configured import ConfigOptions
 from xladoctor.cli.destination import refuse_url
-from xladoctor.cli.groups import grouped
+from xladoctor.cli.groups import REQUIRED, argument, grouped, option
 from xladoctor.cli.output import ReportOptions, draws
 from xladoctor.quantities import parse_duration
 from xladoctor.report.output import say
@@ -29,31 +29,21 @@ DOES_NOT_FIT, NO_VERDICT = 1, 2
 class CompilingOptions:
     """The compiler, how much it may take, and what is kept."""
 
-    python: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help='The interpreter with the compiler: pip install "jax[tpu]", which Google licenses'
-            " for use with Google Cloud.",
-        ),
-    ] = None
-    timeout: Annotated[
-        str, typer.Option(metavar="TIME", help="Time limit for compiling one graph.")
-    ] = "10m"
-    most: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Compile at most N graphs: those that matter most in a run, or the largest files.",
-        ),
-    ] = 4
-    keep: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Also write the results to FILE, for analyze and compare."
-        ),
-    ] = None
+    python: Path | None = option(
+        'The interpreter with the compiler: pip install "jax[tpu]", which Google licenses'
+        " for use with Google Cloud.",
+        metavar="FILE",
+    )
+    timeout: str = option("Time limit for compiling one graph.", default="10m", metavar="TIME")
+    most: int = option(
+        "Compile at most N graphs: those that matter most in a run, or the largest files.",
+        default=4,
+        min=1,
+        metavar="N",
+    )
+    keep: Path | None = option(
+        "Also write the results to FILE, for analyze and compare.", metavar="FILE"
+    )
 
     def request(self, on: Sequence[str]) -> Request:
         """What to compile for, and with what.
@@ -77,24 +67,17 @@ class CompilingOptions:
 @grouped
 def tpu_check(
     *,
-    path: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN",
-            help="A run: its directory, last, last~1 or a script's name. Or an unoptimized graph,"
-            " or a folder of them: StableHLO (.mlir), or what jax.export, JAX_DUMP_IR_TO=DIR,"
-            " XLA_FLAGS=--xla_dump_to=DIR or TorchTPU's TORCH_TRACE=DIR writes.",
-        ),
-    ],
-    on: Annotated[
-        list[str],
-        typer.Option(
-            "--on",
-            metavar="TPU",
-            help="What to compile for: v5e, or a slice: v5e:2x2, v6e:4x4, v5p:2x2x1. May be"
-            " repeated.",
-        ),
-    ],
+    path: str = argument(
+        "A run: its directory, last, last~1 or a script's name. Or an unoptimized graph, or"
+        " a folder of them: StableHLO (.mlir), or what jax.export, JAX_DUMP_IR_TO=DIR,"
+        " XLA_FLAGS=--xla_dump_to=DIR or TorchTPU's TORCH_TRACE=DIR writes.",
+        metavar="RUN",
+    ),
+    on: list[str] = option(
+        "What to compile for: v5e, or a slice: v5e:2x2, v6e:4x4, v5p:2x2x1. May be repeated.",
+        default=REQUIRED,
+        metavar="TPU",
+    ),
     compiling: CompilingOptions,
     config: ConfigOptions,
     report: ReportOptions,

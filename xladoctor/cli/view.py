@@ -8,13 +8,11 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, NoReturn
-
-import typer
+from typing import TYPE_CHECKING, NoReturn
 
 from xladoctor import doctor
 from xladoctor.cli.configured import ConfigOptions
-from xladoctor.cli.groups import grouped
+from xladoctor.cli.groups import argument, grouped, option
 from xladoctor.cli.output import SessionOption, temporary_folder
 from xladoctor.cli.progress_bar import progress_bar
 from xladoctor.report.output import emit, say
@@ -28,25 +26,15 @@ if TYPE_CHECKING:
 @grouped
 def view(
     *,
-    path: Annotated[
-        str,
-        typer.Argument(
-            metavar="RUN",
-            help="A run, log directory, .xplane.pb file or Chrome trace, as for analyze.",
-        ),
-    ],
+    path: str = argument(
+        "A run, log directory, .xplane.pb file or Chrome trace, as for analyze.", metavar="RUN"
+    ),
     session: SessionOption = None,
-    perfetto: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Only write a trace for ui.perfetto.dev to this file; compressed if its name"
-            " ends in .gz.",
-        ),
-    ] = None,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open XProf in the browser.")
-    ] = True,
+    perfetto: Path | None = option(
+        "Only write a trace for ui.perfetto.dev to this file; compressed if its name ends in .gz.",
+        metavar="FILE",
+    ),
+    browser: bool = option("Open XProf in the browser.", default=True),
     config: ConfigOptions,
 ) -> None:
     """Show a run's timeline, with its findings, in XProf.
