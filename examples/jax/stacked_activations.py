@@ -1,7 +1,6 @@
 """Trains a deep network; most of its memory is what its layers keep for the backward pass."""
 
 import jax
-import jax.numpy as jnp
 
 LAYERS = 12
 WIDTH = 256

@@ -1,7 +1,6 @@
 """Trains a deep network; its layers are computed again in the backward pass."""
 
 import jax
-import jax.numpy as jnp
 
 LAYERS = 12
 WIDTH = 256

@@ -5,9 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-import typer
-
-from xladoctor.cli.groups import grouped
+from xladoctor.cli.groups import grouped, option
 from xladoctor.cli.output import (
     ColorOption,
     EvidenceArgument,
@@ -25,16 +23,15 @@ def memory(
     *,
     path: Annotated[str, EvidenceArgument],
     layout: PlainOption = PlainFormat.terminal,
-    limit: Annotated[
-        int, typer.Option(min=0, metavar="N", help="How many lines to show; 0 for all.")
-    ] = 20,
+    limit: int = option("How many lines to show; 0 for all.", default=20, min=0, metavar="N"),
     session: SessionOption = None,
     color: ColorOption = Color.auto,
 ) -> None:
     """Show what takes the device's memory, by line.
 
     At the peak of the largest compiled program: its arguments, what it keeps for the backward
-    pass, temporary values and results, with the lines that make them. Exit status: 0 shown, 2 the
+    pass, temporary values and results, with the lines that make them; then what grows from step
+    to step, and what holds it. Exit status: 0 shown, 2 the
     run cannot be read or has no record of it.
     """
     from xladoctor.diagnosis.memory import memory as held
