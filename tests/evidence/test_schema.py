@@ -67,6 +67,13 @@ SAMPLED = {"tracing_ns", "idle_tracing_ns"}
 NUMBERED = {"position"}
 
 
+_MEMORY = (
+    '{"event": "live", "thread": 1, "step": 8, "site": 0, "arrays": 9, "bytes": 36}\n',
+    '{"event": "holder", "thread": 1, "step": 8, "site": 0, "arrays": 9, "bytes": 36,'
+    ' "name": "losses", "owner": "main", "kind": "list", "before": 4}\n',
+)
+
+
 @pytest.fixture
 def written(tmp_path: Path) -> Ingested:
     """What is read from a run directory that has a line of every kind."""
@@ -95,6 +102,7 @@ def written(tmp_path: Path) -> Ingested:
     (folder / "processor.jsonl").write_text("[1, 10, 20, 30]\n")
     common = '"thread": 1, "step": 0, "site": 0'
     with (folder / "steps.jsonl").open("a") as log:
+        log.writelines(_MEMORY)
         log.write(f'{{"event": "upload", {common}, "shape": [2], "dtype": "float32"}}\n')
         log.write(f'{{"event": "optimizer", {common}}}\n')
         batches = '"batch_size": 16, "drop_last": false, "workers": 2, "pinned": true'

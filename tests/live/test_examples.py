@@ -207,7 +207,14 @@ SICK = {
     ),
     "losses_kept": Sick(
         "XD630",
-        [Expected({"guilty": "losses.append(loss)"}, {"name": "losses", "keeps_graph": True}, "info", None)],
+        [
+            Expected(
+                {"guilty": "losses.append(loss)"},
+                {"name": "losses", "keeps_graph": True},
+                "info",
+                None,
+            )
+        ],
     ),
     "missing_barrier": Sick(
         "XD301",

@@ -16,7 +16,7 @@ compiled_part split_call device_execution device_launch kernel_site host_op eage
 hlo_instruction hlo_frame hlo_parameter source_file ignore_comment graph_change tpu_graph
 tpu_operation tpu_product tpu_buffer pod_process operator_trait frontend_trait own_counter
 metric_meaning cause_meaning reading_helper reading_line unrecorded preparation replacement
-replaced_name start_up flattening
+replaced_name start_up flattening live_memory memory_holder
 """
 
 
