@@ -72,6 +72,15 @@ MEMORY_ERROR = (
 NUMBERED = {"position"}
 
 
+#: Lines of a step log without values of their own.
+_PLAIN = (
+    '{"event": "idle", "thread": 1, "site": 0}\n',
+    '{"event": "live", "thread": 1, "step": 8, "site": 0, "arrays": 9, "bytes": 36}\n',
+    '{"event": "holder", "thread": 1, "step": 8, "site": 0, "arrays": 9, "bytes": 36,'
+    ' "name": "losses", "owner": "main", "kind": "list", "before": 4}\n',
+)
+
+
 @pytest.fixture
 def written(tmp_path: Path) -> Ingested:
     """What is read from a run directory that has a line of every kind."""
@@ -101,11 +110,11 @@ def written(tmp_path: Path) -> Ingested:
     (folder / "processor.jsonl").write_text("[1, 10, 20, 30]\n")
     common = '"thread": 1, "step": 0, "site": 0'
     with (folder / "steps.jsonl").open("a") as log:
+        log.writelines(_PLAIN)
         log.write(f'{{"event": "upload", {common}, "shape": [2], "dtype": "float32"}}\n')
         log.write(f'{{"event": "optimizer", {common}}}\n')
         batches = '"batch_size": 16, "drop_last": false, "workers": 2, "pinned": true'
         log.write(f'{{"event": "loader", "site": 0, {batches}}}\n')
-        log.write('{"event": "idle", "thread": 1, "site": 0}\n')
         found = '"compiled": "f", "leaves": 900, "duration_ns": 9, "plain_ns": 1, "argument": "x"'
         most = '"argument_leaves": 800'
         log.write(f'{{"event": "flattening", "thread": 1, "site": 0, {found}, {most}}}\n')

@@ -47,7 +47,7 @@ class MemoryHolder(
     graphs: Annotated[Size, "arrays of these that keep what computing their gradient needs"] = 0
     most: Annotated[Size | None, "entries that it can have at most, if it has a limit"] = None
     released: Annotated[
-        bool | None, "whether the source takes entries out, or makes a new object, where known"
+        bool | None, "whether the source takes entries out, or makes the object again, where known"
     ] = None
     unread: Annotated[bool, "whether no line reads the variable any more"] = False
     twin: Annotated[str | None, "variable with arrays of the same shapes, if it is unread"] = None
