@@ -15,13 +15,9 @@ event_stat host_segment
 compiled_part split_call device_execution device_launch kernel_site host_op eager_op
 hlo_instruction hlo_frame hlo_parameter memory_buffer source_file ignore_comment graph_change
 tpu_graph
-tpu_operation tpu_product tpu_buffer pod_process operator_trait frontend_trait own_counter
+tpu_operation tpu_product tpu_buffer tpu_peak_buffer pod_process operator_trait frontend_trait own_counter
 metric_meaning cause_meaning reading_helper reading_line unrecorded preparation replacement
-<<<<<<< HEAD
-replaced_name start_up flattening call_array argument_use
-=======
-replaced_name start_up flattening live_memory memory_holder
->>>>>>> growth
+replaced_name start_up flattening call_array argument_use live_memory memory_holder
 """
 
 
