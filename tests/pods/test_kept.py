@@ -14,8 +14,8 @@ state_save optimizer idle_optimizer loader empty_pass transfer kept_graph plane 
 event_stat host_segment
 compiled_part split_call device_execution device_launch kernel_site host_op eager_op
 hlo_instruction hlo_frame hlo_parameter memory_buffer source_file ignore_comment graph_change
-tpu_graph
-tpu_operation tpu_product tpu_buffer tpu_peak_buffer pod_process operator_trait frontend_trait own_counter
+tpu_graph tpu_peak_buffer
+tpu_operation tpu_product tpu_buffer pod_process operator_trait frontend_trait own_counter
 metric_meaning cause_meaning reading_helper reading_line unrecorded preparation replacement
 replaced_name start_up flattening call_array argument_use live_memory memory_holder
 """
