@@ -20,10 +20,14 @@ from google.protobuf.message import DecodeError
 
 from xladoctor.ingest.protobuf_schema import message
 
+_PASSES = frozenset(("bitcast", "optimization-barrier", "async-update", "all-reduce-done"))
+#: Instructions that end what another has started, and which element of its result they give.
+_DONE = {"copy-done": 0, "async-done": 1, "all-gather-done": 1, "collective-permute-done": 1}
+_TAKES = {"get-tuple-element", *_DONE}
 #: Instructions that hand on values; of a buffer's values, others say better what it is.
 _HANDS_ON = frozenset(
     ("parameter", "tuple", "get-tuple-element", "bitcast", "while", "call", "conditional")
-) | {"copy", "broadcast", "optimization-barrier"}
+) | {"copy", "broadcast", "optimization-barrier", *_PASSES, *_DONE}
 #: Instructions that run other computations of the schedule.
 _RUNS = frozenset(("while", "call", "conditional", "async-start"))
 _LEAST, _MOST = 1e-4, 1_000  # of the peak, and buffers, that have a row of their own
@@ -281,17 +285,16 @@ class _Lives:
         where it is only read.
         """
         for caller in self._callers.get(instruction, ()):
-            yield caller, index
+            asynchronous = self._all[caller].opcode == "async-start"
+            yield caller, (1, *index) if asynchronous else index
         for user in self._users.get(instruction, ()):
             if user.opcode == "tuple":
                 for nth, operand in enumerate(user.operand_ids):
                     if operand == instruction:
                         yield user.id, (nth, *index)
-            elif user.opcode == "get-tuple-element":
-                if index[:1] == (user.tuple_index,):
-                    yield user.id, index[1:]
-            elif user.opcode in ("bitcast", "optimization-barrier"):
-                yield user.id, index
+            elif user.opcode in _TAKES or user.opcode in _PASSES:
+                if (passed := _passed(user, index)) is not None:
+                    yield user.id, passed
             elif user.opcode in _RUNS:
                 yield from self._enters(user, instruction, index)
             else:
@@ -337,6 +340,14 @@ class _Lives:
         """An operand of an instruction; None if a damaged one has no such operand."""
         operands = instruction.operand_ids
         return self._all.get(operands[nth]) if 0 <= nth < len(operands) else None
+
+
+def _passed(instruction: Any, index: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Where a value at an index of its operand is in an instruction's result; None if it is not."""
+    if instruction.opcode in _PASSES:
+        return index
+    element = _DONE.get(instruction.opcode, instruction.tuple_index)
+    return index[1:] if index[:1] == (element,) else None
 
 
 def _orders(module: Any) -> Mapping[int, Sequence[int]]:
