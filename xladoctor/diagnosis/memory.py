@@ -73,11 +73,10 @@ def memory(evidence: Evidence) -> Memory | None:
     last = evidence.database.scalar("SELECT max(to_step) FROM memory_look")
     if not rows and last is None:
         return None
-    return Memory(
-        [_program([*held], evidence) for _, held in programs],
-        [_growing(row, evidence) for row in evidence.database.rows(_GROWING)],
-        last,
-    )
+    growth = None
+    if evidence.database.has_rows("live_memory"):
+        growth = [_growing(row, evidence) for row in evidence.database.rows(_GROWING)]
+    return Memory([_program([*held], evidence) for _, held in programs], growth, last)
 
 
 def _growing(row: Row, evidence: Evidence) -> GrowingMemory:

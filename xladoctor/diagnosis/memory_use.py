@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from xladoctor.diagnosis.finding import Location
 
@@ -76,10 +76,10 @@ class Memory:
 
     Attributes:
         programs: what compiled programs hold at their peaks, that with most first.
-        growth: what grows with each step, most first.
+        growth: what grows with each step, most first; None without a record of live memory.
         looked_until: the step of the last look for that; None if there were too few.
     """
 
     programs: list[ProgramMemory]
-    growth: list[GrowingMemory] = field(default_factory=list)
+    growth: list[GrowingMemory] | None = None
     looked_until: int | None = None

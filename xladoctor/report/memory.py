@@ -52,7 +52,9 @@ def render(memory: Memory, limit: int, output: TextIO, style: Style) -> None:
         limit: how many lines of it to show; 0 for all.
     """
     parts = [*_peaks(memory.programs, limit, style)] if memory.programs else []
-    write([*parts, *_growth(memory, style)], output, style)
+    if memory.growth is not None:
+        parts += _growth(memory, memory.growth, style)
+    write(parts, output, style)
 
 
 def _peaks(programs: Sequence[ProgramMemory], limit: int, style: Style) -> Iterator[RenderableType]:
@@ -73,13 +75,15 @@ def _peaks(programs: Sequence[ProgramMemory], limit: int, style: Style) -> Itera
         yield from (Text(), Hanging(styled(text, style, "dim")))
 
 
-def _growth(memory: Memory, style: Style) -> Iterator[RenderableType]:
+def _growth(
+    memory: Memory, growth: Sequence[GrowingMemory], style: Style
+) -> Iterator[RenderableType]:
     if memory.programs:
         yield Text()
     yield styled(growth_title(memory), style, "bold")
     rows = [
         (styled(words, style), Text(line(each), "cyan"), styled(rate, style))
-        for each in memory.growth
+        for each in growth
         for words, rate in [growing(each)]
     ]
     if rows:
