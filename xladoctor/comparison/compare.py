@@ -32,8 +32,7 @@ def compare(
     demand = demand or Demand()
     judged_by: Mapping[str, JudgedBy] = {rule.id: rule.judged_by for rule in rules}
     differing = differences(a, b, demand)
-    findings = finding_changes(a, b, judged_by, demand)
-    counts = count_changes(a, b)
+    findings, counts = finding_changes(a, b, judged_by, demand), count_changes(a, b)
     times = time_changes(a, b)
     judged = {rule for rule in _judged(a) if judged_by.get(rule) == "counts"}
     missing = [skipped for skipped in b.not_checked if skipped.rule in judged]

@@ -72,8 +72,7 @@ def diagnose(
     """
     selection = _selection(rules)
     judged = judge_all(evidence, selection, total_steps, strict=strict, hosts=hosts)
-    run, used = facts.run(evidence), devices.device_use(evidence)
-    graphs = tpu_graphs(evidence)
+    run, used, graphs = facts.run(evidence), devices.device_use(evidence), tpu_graphs(evidence)
     time = explain(evidence, judged.time, judged.findings, judged.pack)
     diagnosis = Diagnosis(
         schema_version=SCHEMA_VERSION,
