@@ -44,8 +44,8 @@ def memory(
     if found is None:
         raise XladoctorError(
             f"{evidence.path}: no compiled program that says what it has in memory",
-            "programs of JAX and torch_xla do, captured by `xladoctor run` or a profiler; those"
-            " that a cache on disk gave may not, and torch.compile has no such plan",
+            "those that XLA compiles do, if `xladoctor run` or a profiler captured them, or their"
+            " graphs were compiled for a TPU (docs/memory.md)",
         )
     if layout is PlainFormat.json:
         show(partial(report.render_json, found), color)

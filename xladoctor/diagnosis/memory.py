@@ -50,8 +50,7 @@ _GROWING = """
 """
 #: An argument's path as frameworks write it: ``state.params['w']``, ``p[0]``.
 _STEP = re.compile(r"^\w+|\.\w+|\[[^\]]*\]")
-#: By role, names in paths of arguments: fields of optax's and torch's states, and what programs
-#: call them.
+#: By role, names in paths of arguments: fields of optimizers' states, and what programs call them.
 _NAMES = {
     "optimizer state": re.compile(
         r"\b(opt|optimizer|\w*opt\w*_states?|mu|nu|momentum\w*|velocity|exp_avg\w*)\b", re.I

@@ -34,7 +34,7 @@ _LEAST, _MOST = 1e-4, 1_000  # of the peak, and buffers, that have a row of thei
 _CONVERTS = frozenset(("bitcast", "reshape", "convert", "copy"))
 _DEEPEST = 50  # calls within calls
 _MOST_PLACES = 10_000  # of one value
-_BACKWARD = "transpose("  # in names with scopes, as JAX's transformation names it
+_BACKWARD = "transpose("  # of transposed functions, in names with scopes
 
 
 @dataclass(frozen=True, slots=True)
