@@ -42,7 +42,7 @@ FIRES: dict[str, set[str]] = {
 }
 #: Kind of evidence -> rules that it can show to be clear.
 CLEARS: dict[str, set[str]] = {
-    "trace": FIRES["trace"] | {"XD901"},
+    "trace": FIRES["trace"] | {"XD604", "XD901"},
     "report": FIRES["report"],
     "log": {"XD106", "XD109", "XD110", "XD301"},
     "compilations of the log": {"XD106", "XD109", "XD110", "XD301"},
