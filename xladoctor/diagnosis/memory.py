@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -60,7 +60,9 @@ _NAMES = {
 
 
 def memory(evidence: Evidence) -> Memory | None:
-    """What the program holds in the device's memory; None if no compiled program says so."""
+    """What the program holds in the device's memory; None if no compiled program says so, and too
+    few looks were taken between steps.
+    """
     queries = {"memory_buffer": _HELD, "tpu_peak_buffer": _PLANNED}
     found = [
         evidence.database.rows(query, {"most": _MOST})
@@ -116,10 +118,7 @@ def grouped(buffers: Sequence[Row], place: Callable[[Row], Location | None]) -> 
         if each["role"] != "argument":
             by_line[each["role"], each["made_file"], each["made_line"]].append(each)
     for (role, *_), rows in by_line.items():
-        largest = rows[0]
-        found.append(
-            HeldMemory(role, _operation(largest), place(largest), _bytes(rows), _count(rows))
-        )
+        found.append(_together(role, _operation(rows[0]), place(rows[0]), rows))
     return sorted(found, key=lambda each: -each.bytes)
 
 
@@ -141,22 +140,18 @@ def _arguments(
         alone = len(members) == 1
         name = members[0]["op_name"] if alone else path
         what = f"{name} {_array(members[0])}" if alone else f"{name}…"
-        yield HeldMemory(
-            _role(members), what, None, _bytes(members), _count(members), _reused(members)
-        )
+        yield _together(_role(members), what, None, members)
     unnamed = defaultdict(list)
     for row in rows:
         if not _has_path(row):
             unnamed[row["made_file"], row["made_line"]].append(row)
     for members in unnamed.values():
-        yield HeldMemory(
-            "argument",
-            _array(members[0]),
-            place(members[0]),
-            _bytes(members),
-            _count(members),
-            _reused(members),
-        )
+        yield _together("argument", _array(members[0]), place(members[0]), members)
+
+
+def _together(role: str, what: str, at: Location | None, rows: Sequence[Row]) -> HeldMemory:
+    size, arrays = (sum(row[name] for row in rows) for name in ("bytes", "count"))
+    return HeldMemory(role, what, at, size, arrays, all(row["reused"] for row in rows))
 
 
 def _has_path(row: Row) -> bool:
@@ -182,15 +177,3 @@ def _array(row: Row) -> str:
     if not row["type"] or row["shape"] is None:
         return ""
     return f"{row['type']}[{','.join(map(str, row['shape']))}]"
-
-
-def _bytes(rows: Iterable[Row]) -> int:
-    return sum(row["bytes"] for row in rows)
-
-
-def _count(rows: Iterable[Row]) -> int:
-    return sum(row["count"] for row in rows)
-
-
-def _reused(rows: Iterable[Row]) -> bool:
-    return all(row["reused"] for row in rows)
