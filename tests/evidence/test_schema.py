@@ -43,6 +43,8 @@ TIMELINE = {
 #: These, what a program's labels and the sampler give, what the diagnosis writes, the frontend's
 #: vocabulary, and what only a log of the console has.
 ELSEWHERE = TIMELINE | {
+    "placement",
+    "communication",
     "logged_warning",
     "logged_constant",
     "region",
@@ -127,6 +129,7 @@ def written(tmp_path: Path) -> Ingested:
         repeated = (
             '"repeated": [0, "add", 800, 900, 0.9], "captured": [[0, "w", "float32[2]", 8]]'
             ', "arrays": [["argument", 0, "x", "float32[2]", 8, true]], "defined": 0'
+            """, "redivided": [[[0, "('a',)"], [0, "('b',)"], null, 0, "float32[2]", 8]]"""
         )
         traced = '"traced": [9, true, 5, null, [[0, 9, "add", 8, 0], [null, 0, "sin", 0, 4]]]'
         log.write(f'{{"event": "compile", {common}, {again}, {repeated}, {traced}}}\n')

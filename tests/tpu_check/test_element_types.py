@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from xladoctor.ingest.hlo.element_types import NAMES
+from xladoctor.ingest.hlo.layout import bits
 from xladoctor.tpu_check.element_types import to_hlo, to_mlir
-from xladoctor.tpu_check.executable.layout import bits
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from xladoctor.facts.tpu import TpuOperation
 from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.hlo.groups import group_of
+from xladoctor.ingest.hlo.layout import padded_elements
 from xladoctor.ingest.protobuf_schema import message
 from xladoctor.tpu_check.executable import Executable, read_executable
-from xladoctor.tpu_check.executable.groups import group_of
-from xladoctor.tpu_check.executable.layout import padded_elements
 
 RECORDED = Path(__file__).with_name("recorded")
 MAIN = "tests/tpu_check/record.py"

@@ -228,6 +228,24 @@ class CallArray(_StepLog, example="SELECT argument, shape, bytes FROM call_array
     site: Annotated[Site, "the line that defines the function"]
 
 
+class Redivided(_StepLog, example="SELECT shape, was, now, file, line FROM redivided"):
+    """A large value that a compiled function divides over devices in one way and then in another,
+    with an axis that moves from one dimension to another and only element-wise operations between.
+    """
+
+    index: Annotated[Number, "number of the compilation"]
+    shape: Annotated[str, "its type and shape, as f32[2,3], of all devices"]
+    bytes: Annotated[Size, "its size, of all devices"]
+    was: Annotated[str, "how it was divided first, as ('data', None)"]
+    now: Annotated[str, "how the named line divides it"]
+    then: Annotated[str, "how it is divided after that; NULL where the program does not say"]
+    before_file: Annotated[str, "path of the line that divided it first"]
+    before_line: Annotated[Number, "that line"]
+    after_file: Annotated[str, "path of the line that divides or uses it next"]
+    after_line: Annotated[Number, "that line"]
+    site: Site
+
+
 class LoggedConstant(
     Fact,
     source="console log",

@@ -36,6 +36,8 @@ class HloModule(
         tuple[int, ...], "devices that it was compiled for, where the module says so"
     ]
     sharding: Annotated[str, "digest of the shardings of parameters and results; NULL without any"]
+    partitions: Annotated[Number, "devices that its arrays are divided over; 1 for no others"]
+    mesh: Annotated[str, "axes of these devices, as data=4, model=2, where they have names"]
     memory_bytes: Annotated[Size, "of a device that it takes at its peak, where it says so"]
 
 

@@ -88,6 +88,11 @@ class Process(_Process, example="SELECT process, rank, device_kind, ended FROM p
     ]
     no_analysis_log: Annotated[str | None, ONLY_RECORDED, "why there is none"] = None
     windows: Annotated[tuple[CaptureWindow, ...], ONLY_RECORDED] = ()
+    meshes: Annotated[
+        tuple[dict[str, Size], ...],
+        ONLY_RECORDED,
+        "of devices that it divides arrays over: devices along each axis",
+    ] = ()
     modules: Annotated[tuple[ModulesFile, ...], ONLY_RECORDED] = ()
     modules_too_large: Annotated[bool, ONLY_RECORDED, "whether some are left out"] = False
     no_graphs: Annotated[

@@ -94,6 +94,7 @@ class CompileLines:
         self._traced(number, line)
         self._captured(number, line)
         self._arrays(number, line)
+        self._redivided(number, line)
 
     def _traced(self, number: int, line: Compile) -> None:
         if line.traced is None:
@@ -134,6 +135,26 @@ class CompileLines:
             array = {"role": role, "number": nth, "argument": path or None, "shape": as_hlo(shape)}
             self._rows.add(
                 "call_array", index=number, **array, bytes=size, donated=donated, site=line.defined
+            )
+
+    def _redivided(self, number: int, line: Compile) -> None:
+        if line.redivided is not None:
+            self._rows.table("redivided")
+        for first, then, last, used, shape, size in line.redivided or ():
+            before, after = self._sites[first[0]], self._sites[last[0] if last else used]
+            self._rows.add(
+                "redivided",
+                index=number,
+                shape=as_hlo(shape),
+                bytes=size,
+                was=first[1],
+                now=then[1],
+                then=last[1] if last else None,
+                before_file=before.file,
+                before_line=before.line,
+                after_file=after.file,
+                after_line=after.line,
+                site=then[0],
             )
 
     def _changes(self, number: int, line: Compile, against: int) -> None:

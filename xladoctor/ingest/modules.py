@@ -8,6 +8,7 @@ so the new ones in a file were made by the compilations since the previous file.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from xladoctor.facts.run import Process
 from xladoctor.ingest import hlo
 from xladoctor.ingest.compilations import Numbers, agree
 from xladoctor.ingest.frames import Folders, Line
+from xladoctor.ingest.hlo.groups import Mesh
 from xladoctor.ingest.interface import Columns, Notes, ProcessRows
 from xladoctor.ingest.regular import own_files
 
@@ -94,7 +96,8 @@ def read_modules(folder: Path, record: Process, folders: Folders, noted: Notes) 
     files = []
     found = sorted(folder.glob("modules*.xplane.pb"), key=lambda path: _order(path.name))
     for path in own_files(folder, found, noted):
-        fresh = [module for module in _decode(path, folders, noted) if module.program not in known]
+        decoded = _decode(path, folders, record.meshes, noted)
+        fresh = [module for module in decoded if module.program not in known]
         known.update(module.program for module in fresh)
         files.append(_File(fresh, until.get(path.name, _count(path.name)), path.name in numbered))
     return CompiledModules(folder, tuple(files))
@@ -111,7 +114,7 @@ def _order(name: str) -> float:
     return 0.5 if count is None else count
 
 
-def _decode(path: Path, folders: Folders, noted: Notes) -> list[hlo.Module]:
+def _decode(path: Path, folders: Folders, meshes: Sequence[Mesh], noted: Notes) -> list[hlo.Module]:
     from xladoctor.ingest.timeline.compiling import protos
     from xladoctor.ingest.xplane.read import read_space
 
@@ -119,7 +122,7 @@ def _decode(path: Path, folders: Folders, noted: Notes) -> list[hlo.Module]:
     decoded = []
     for program, proto in protos(space) if space else ():
         try:
-            decoded.append(hlo.decode(proto, program, folders))
+            decoded.append(hlo.decode(proto, program, folders, meshes))
         except DecodeError as error:
             noted.notes.append(f"{path}: module {program}: unreadable HLO ({error})")
     return decoded

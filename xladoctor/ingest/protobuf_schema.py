@@ -59,15 +59,25 @@ _MESSAGES = {
     " channel_id 26 int64, replica_groups 49 ReplicaGroup*, feature_group_count 50 int64,"
     " precision_config 51 PrecisionProto, comparison_direction 63 string,"
     " collective_device_list 87 DeviceGroups, iota_device_list 92 IotaGroups,"
-    " mesh_device_list 93 MeshGroups",
+    " mesh_device_list 93 MeshGroups, source_target_pairs 52 SourceTarget*,"
+    " frontend_attributes 68 bytes",
     "ReplicaGroup": "replica_ids 1 int64*",
     "DeviceGroups": "replica_groups 1 ReplicaGroup*, iota 2 IotaGroups",
     "IotaGroups": "groups 1 int64, group_size 2 int64, reshape_dims 3 int64*,"
     " transpose_perm 4 int32*",
     "MeshGroups": "mesh 1 MeshProto, axes 2 AxisRef*",
-    "MeshProto": "axes 1 MeshAxis*",
+    "MeshProto": "axes 1 MeshAxis*, order 3 DeviceOrder",
+    "DeviceOrder": "reshape_dims 1 int64*, transpose_perm 2 int32*",
     "MeshAxis": "name 1 string, size 2 int64",
-    "AxisRef": "index 1 int64",
+    "AxisRef": "index 1 int64, part 2 AxisPart",
+    "AxisPart": "pre_size 1 int64, size 2 int64",
+    "SourceTarget": "source 1 int64, target 2 int64",
+    "OpSharding": "type 1 int32, tile_assignment_dimensions 3 int64*,"
+    " tile_assignment_devices 4 int64*, tuple_shardings 5 OpSharding*,"
+    " replicate_on_last_tile_dim 6 bool, last_tile_dims 8 int32*, iota_reshape_dims 9 int64*,"
+    " iota_transpose_perm 10 int32*, named_sharding 14 NamedSharding",
+    "NamedSharding": "mesh 2 MeshProto, dimensions 3 DimensionSharding*",
+    "DimensionSharding": "axes 1 AxisRef*",
     "PrecisionProto": "operand_precision 1 int32*",
     "SliceProto": "start 1 int64, limit 2 int64, stride 3 int64",
     "WindowProto": "dimensions 1 WindowDimension*",

@@ -19,6 +19,7 @@ from xladoctor.facts.tpu import TpuBuffer, TpuGraph, TpuOperation, TpuPeakBuffer
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest import hlo
 from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.hlo.layout import bits
 from xladoctor.quantities import nanoseconds
 from xladoctor.tpu_check.compiler.interpreter import Compiler
 from xladoctor.tpu_check.compiler.outcome import Buffer, Compiled, Outcome, Refused, Verdict
@@ -26,7 +27,6 @@ from xladoctor.tpu_check.compiler.run import Limits, Tell, compile_graph
 from xladoctor.tpu_check.compiler.topology import Topology
 from xladoctor.tpu_check.element_types import to_hlo
 from xladoctor.tpu_check.executable import Executable, read_executable
-from xladoctor.tpu_check.executable.layout import bits
 from xladoctor.tpu_check.graphs import MOST, Graph, find_graphs
 from xladoctor.tpu_check.kept import kept_graphs
 

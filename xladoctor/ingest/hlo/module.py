@@ -1,11 +1,12 @@
-"""Decodes one compiled module into rows: for it, each instruction, entry parameter, frame, and
-buffer at its peak.
+"""Decodes one compiled module into rows: for it, each instruction, entry parameter, frame, buffer
+at its peak, and what devices send one another.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -15,6 +16,8 @@ from xladoctor.ingest.frames import NOWHERE, Folders, Line
 from xladoctor.ingest.hlo import attributes, literal
 from xladoctor.ingest.hlo.buffers import Held, held_at_peak
 from xladoctor.ingest.hlo.element_types import NAMES
+from xladoctor.ingest.hlo.groups import Mesh
+from xladoctor.ingest.hlo.partitioned import Partitioned
 from xladoctor.ingest.hlo.stacks import Stacks
 from xladoctor.ingest.interface import Columns, ProcessRows
 from xladoctor.ingest.protobuf_schema import message
@@ -46,6 +49,7 @@ class Module:
         inputs: number of parameters of the entry computation.
         outputs: number of its results; None if its root does not list them.
         buffers: what it holds in memory at its peak.
+        partitioned: how it is divided over devices.
     """
 
     program: int
@@ -55,6 +59,7 @@ class Module:
     inputs: int
     outputs: int | None
     buffers: tuple[Held, ...] = ()
+    partitioned: Partitioned = field(default_factory=Partitioned)
 
     def add(self, graph_hash: str | None, rows: ProcessRows) -> None:
         """Append it to ``hlo_module``, ``hlo_instruction``, ``hlo_parameter``, ``hlo_frame``."""
@@ -67,6 +72,9 @@ class Module:
         rows.extend("hlo_frame", _with(origin, self.frames))
         if self.buffers:  # else it does not say
             rows.extend("memory_buffer", _with(origin, self.held()))
+        rows.table("placement", "communication")
+        for table, found in self.partitioned.rows():
+            rows.add(table, **origin, **found)
 
     def held(self) -> Columns:
         """The columns of ``memory_buffer``; lines are known once the module's are."""
@@ -94,13 +102,14 @@ class Module:
         return {*own, *((file, line) for frame, file, line in places if frame not in callers)}
 
 
-def decode(proto: bytes, program: int, folders: Folders) -> Module:
+def decode(proto: bytes, program: int, folders: Folders, meshes: Sequence[Mesh] = ()) -> Module:
     """Decode one module.
 
     Args:
         proto: serialized HloProto.
         program: number of the program in the process.
         folders: where the program's Python keeps its modules, to recognise the user's frames.
+        meshes: of the program, as modules of older compilers do not name the axes of theirs.
 
     Raises:
         DecodeError: it is not an HloProto.
@@ -110,6 +119,7 @@ def decode(proto: bytes, program: int, folders: Folders) -> Module:
     stacks = Stacks(module.stack_frame_index, folders)
     instructions = _instructions(module, stacks)
     held = held_at_peak(whole.buffer_assignment, module)
+    partitioned = Partitioned.of(module, stacks, meshes)
     described = {
         "name": module.name,
         "instructions": len(instructions["id"]),
@@ -117,6 +127,8 @@ def decode(proto: bytes, program: int, folders: Folders) -> Module:
         "aliased": _numbers(*module.input_output_alias.entries),
         "devices": _devices(module.device_assignment),
         "sharding": _sharding(module),
+        "partitions": partitioned.count,
+        "mesh": ", ".join(f"{axis}={size}" for axis, size in partitioned.mesh.items()) or None,
         "memory_bytes": sum(each.bytes for each in held) or None,
     }
     return Module(
@@ -127,6 +139,7 @@ def decode(proto: bytes, program: int, folders: Folders) -> Module:
         _inputs(instructions),
         _outputs(instructions),
         tuple(held),
+        partitioned,
     )
 
 

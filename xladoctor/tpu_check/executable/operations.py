@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from xladoctor.facts.tpu import TpuOperation
-from xladoctor.tpu_check.executable.groups import Mesh, group_of
-from xladoctor.tpu_check.executable.layout import Array, arrays
-from xladoctor.tpu_check.executable.sites import Site, Sites
-from xladoctor.tpu_check.executable.walk import Run, called, root_of, written_shapes
+from xladoctor.ingest.hlo.groups import Mesh, group_of
+from xladoctor.ingest.hlo.layout import Array, arrays
+from xladoctor.ingest.hlo.sites import Site, Sites
+from xladoctor.ingest.hlo.walk import Run, called, root_of, written_shapes
 
 #: Operations that write nothing of their own, or whose result another one writes.
 _NO_WRITE = (

@@ -12,13 +12,13 @@ from google.protobuf.message import DecodeError
 
 from xladoctor.facts.tpu import TpuBuffer, TpuOperation, TpuProduct
 from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.hlo.groups import Mesh, mesh_of
+from xladoctor.ingest.hlo.layout import Array, arrays
+from xladoctor.ingest.hlo.sites import Site, Sites
 from xladoctor.ingest.hlo.stacks import Stacks
+from xladoctor.ingest.hlo.walk import Run, root_of, walk
 from xladoctor.ingest.protobuf_schema import message
-from xladoctor.tpu_check.executable.groups import Mesh, mesh_of
-from xladoctor.tpu_check.executable.layout import Array, arrays
 from xladoctor.tpu_check.executable.operations import Operations
-from xladoctor.tpu_check.executable.sites import Site, Sites
-from xladoctor.tpu_check.executable.walk import Run, root_of, walk
 
 _MOST = 1_000_000  # operations
 _PRODUCTS = ("dot", "convolution")
@@ -61,7 +61,7 @@ def read_executable(
     runs = [*islice(walk(entry, computations), _MOST)]
     stacks = Stacks(module.stack_frame_index, folders)
     of = {"graph": graph, "topology": topology}
-    mesh = mesh or mesh_of([each.instruction for each in runs])
+    mesh = mesh or mesh_of(each.instruction.mesh_device_list.mesh for each in runs)
     sites = Sites(runs, stacks)
     written = Operations(runs, computations, mesh, sites).facts(of)
     products = _products(runs, computations, sites, of)

@@ -51,6 +51,7 @@ class Description:
             "frontend": self._frontend.name,
             "versions": {**framework.versions(), "python": platform.python_version()},
             "devices": framework.devices(),
+            "meshes": framework.meshes,
             "accelerators": framework.accelerators,
             "settings": {name: redact_text(value) for name, value in values.items()},
             "settings_lines": {**self._watch.set_at(recorded), **lines},

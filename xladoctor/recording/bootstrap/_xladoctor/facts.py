@@ -257,6 +257,13 @@ CapturedArray = tuple[Number | None, str, str, Size]
 #: whether it is donated.
 CallArray = tuple[str, Number, str, str, Size, bool]
 
+#: A line that divides a value over devices, and how, as ``('data', None)``.
+Divided = tuple[Number | None, str]
+
+#: A value that is divided in one way, then in another, and perhaps in a third; the site of the line
+#: that uses it then; its type and shape, its bytes of all devices.
+Redivided = tuple[Divided, Divided, Divided | None, Number | None, str, Size]
+
 #: A line's site, its equations, the commonest, its copies, the bytes of constants it uses first.
 LineOfFunction = tuple[Number | None, Size, str, Size, Size]
 
@@ -280,6 +287,8 @@ class Compile(Fact, event="compile"):
         traced: if compiling took long, equations of the function as it was traced, and whether that
             is all; nanoseconds of tracing and of lowering it, where they are known, which are part
             of the duration; and the lines that most equations come from.
+        redivided: large values of a function of several devices that it divides twice with only
+            element-wise operations between; None if they were not looked for.
         memory: bytes of the device that the graph takes: ``argument``, ``output``, ``alias`` (which
             is both) and ``temp``.
         callbacks: calls from the graph to the host.
@@ -307,6 +316,7 @@ class Compile(Fact, event="compile"):
     traced: (
         tuple[Size, bool, Duration | None, Duration | None, tuple[LineOfFunction, ...]] | None
     ) = None
+    redivided: tuple[Redivided, ...] | None = None
     memory: dict[str, Size] | None = None
     callbacks: Size = 0
     phases: dict[str, Duration] = {}  # noqa: RUF012 - never changed

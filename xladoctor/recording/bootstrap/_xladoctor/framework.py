@@ -139,6 +139,7 @@ class Framework:
         counters: the framework's counters.
         profiles: its profiler.
         hooks: those of :meth:`install`.
+        meshes: of devices that the program divides arrays over: the sizes of axes by name.
     """
 
     counters: Counters
@@ -147,6 +148,7 @@ class Framework:
     def __init__(self, module: Any) -> None:
         self._module = module
         self.hooks = Hooks()
+        self.meshes: list[dict[str, int]] = []
 
     def install(self, calls: Calls) -> None:
         """Wrap barriers (or launches), reads, uploads, waits for input and saves."""

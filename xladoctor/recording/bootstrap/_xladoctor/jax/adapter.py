@@ -44,6 +44,7 @@ class Adapter(Installer):
         self._counters = counters
         self.config_changes = ConfigChanges(calls, counters)
         self._compiling = Compiling(module, counters, modules, calls)
+        self.meshes = self._compiling.meshes
         self._reads = Reads(calls, counters)
         self._transfers = Transfers(calls)
         self._work = calls.sites.work

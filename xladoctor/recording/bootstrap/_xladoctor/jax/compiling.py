@@ -15,11 +15,12 @@ from .assignments import Assignments, Place
 from .call_arrays import call_arrays
 from .constants import large_constants, size_of, text_of, variables
 from .disk_cache import DiskCache
+from .divisions import Redivided, meshes, redivided
 from .executable import Executable
 from .graphs import kept
 from .key_reader import KeyReader, is_operation
 from .keys import Key, Keys
-from .lines import named_as, traced
+from .lines import Places, named_as, traced
 from .modules import Modules
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class Compiling(Installer):
         self._counters = counters
         self._modules = modules
         self.disk_cache = DiskCache(calls)
+        #: See :attr:`..framework.Framework.meshes`.
+        self.meshes: list[dict[str, int]] = []
         self._local = threading.local()
         self._keys = Keys()
         self._work = calls.sites.work
@@ -144,6 +147,7 @@ class Compiling(Installer):
         known = self._changed(miss, site)
         first = self._first.setdefault((site, known.get("function", details.name)), launches)
         arrays = self._arrays(miss, details.function)
+        divisions = self._divisions(miss, lowered, details.function)
         cached = self.disk_cache.finish(
             state, lowered, details.name, self._recorder.compilations.count, site
         )
@@ -159,6 +163,7 @@ class Compiling(Installer):
                 **self._lines(miss, details.function, spent, phases),
                 **self._captured(miss, spent),
                 **({} if arrays is None or operation else {"arrays": arrays}),
+                **divisions,
                 "ordinal": launches - first,
                 "cached": cached,
             },
@@ -200,6 +205,28 @@ class Compiling(Installer):
         if found.repeated is not None:
             fields["repeated"] = [self._made(found.repeated.place, None), *found.repeated[1:]]
         return fields
+
+    def _divisions(self, miss: _Miss | None, lowered: Any, function: str) -> dict[str, Any]:
+        """Fields of the step log about how a function divides values over devices."""
+        found = self._hooks.examine("meshes", lambda: [*meshes(lowered)]) or []
+        self.meshes += [each for each in found if each not in self.meshes]
+        jaxpr = None if miss is None else miss.jaxpr
+        if not found or miss is None or jaxpr is None:
+            return {}
+        if not (miss.open or named_as(jaxpr, function)):
+            return {}
+        places = Places(self._calls.sites.kind)
+        changed = self._hooks.examine(
+            "divisions", redivided, jaxpr, lambda traceback: places.at(traceback).place
+        )
+        return {} if changed is None else {"redivided": [*map(self._redivided, changed)]}
+
+    def _redivided(self, value: Redivided) -> list[Any]:
+        lines = [
+            each and [self._made(each.place, None), each.text]
+            for each in (value.first, value.then, value.last)
+        ]
+        return [*lines, self._made(value.used, None), value.array, value.bytes]
 
     def _arrays(self, miss: _Miss | None, function: str) -> list[list[Any]] | None:
         """The large arrays of the call, if it is the one that was compiled."""

@@ -32,6 +32,7 @@ class ImportedJax(Framework):
 
     def install(self, calls: Calls) -> None:
         self._adapter = Adapter(self._module, self.counters, self._modules, calls)
+        self.meshes = self._adapter.meshes
         self._adapter.install()
 
     def annotation(self, name: str, **values: Any) -> Any:

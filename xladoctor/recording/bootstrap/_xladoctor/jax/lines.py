@@ -69,7 +69,7 @@ class Traced(NamedTuple):
     repeated: Repeated | None
 
 
-class _At(NamedTuple):
+class At(NamedTuple):
     """Where an equation comes from: a line of the program, and whether it is the innermost one that
     is not the framework's.
     """
@@ -78,7 +78,7 @@ class _At(NamedTuple):
     own: bool
 
 
-_Counts = Counter[tuple[_At, str, Any]]  # place, operation, type of the result
+_Counts = Counter[tuple[At, str, Any]]  # place, operation, type of the result
 
 
 def traced(closed: Any, kind: Callable[[str], int]) -> Traced:
@@ -132,6 +132,33 @@ def _repeated(counts: _Counts, equations: int) -> Repeated | None:
     return Repeated(place, op, copies, equations, alike / equations)
 
 
+class Places:
+    """The lines of the program that equations come from.
+
+    Args:
+        kind: classifies a file, see :mod:`..call_site`.
+    """
+
+    def __init__(self, kind: Callable[[str], int]) -> None:
+        self._kind = kind
+        self._places: dict[tuple[int, int], Place] = {}
+
+    def at(self, traceback: Any) -> At:
+        """Where a traceback leads to."""
+        own = True
+        codes, offsets = ((), ()) if traceback is None else traceback.raw_frames()
+        for code, offset in zip(codes, offsets):
+            kind = self._kind(code.co_filename)
+            if kind == USER:
+                key = id(code), int(offset)
+                if key not in self._places:
+                    line = traceback.code_addr2line(code, offset)
+                    self._places[key] = Place(*line_of(code, line))
+                return At(self._places[key], own)
+            own = own and kind in (FRAMEWORK, MACHINERY, OURS)
+        return At(None, False)
+
+
 class _Visitor:
     """Visits equations, each jaxpr once.
 
@@ -142,10 +169,10 @@ class _Visitor:
     def __init__(self, kind: Callable[[str], int]) -> None:
         self.left = _MOST_VISITED
         self._kind = kind
-        self._known: dict[tuple[int, _At | None], _Counts] = {}
-        self._places: dict[tuple[int, int], Place] = {}
+        self._known: dict[tuple[int, At | None], _Counts] = {}
+        self._at = Places(kind).at
 
-    def count(self, jaxpr: Any, within: _At | None) -> _Counts:
+    def count(self, jaxpr: Any, within: At | None) -> _Counts:
         """How many equations of a kind come from each line.
 
         Args:
@@ -162,7 +189,7 @@ class _Visitor:
             if self.left <= 0:
                 break
             at = within or self._at(equation.source_info.traceback)
-            inner = [*_inner(equation.params)]
+            inner = [*inner_of(equation.params)]
             if not inner:
                 of = equation.outvars[0].aval if equation.outvars else None
                 counts[at, equation.primitive.name, of] += 1
@@ -190,22 +217,8 @@ class _Visitor:
         file = str(getattr(about, "func_src_info", "")).rpartition(" at ")[2].rpartition(":")[0]
         return bool(file) and self._kind(file) == FRAMEWORK
 
-    def _at(self, traceback: Any) -> _At:
-        own = True
-        codes, offsets = ((), ()) if traceback is None else traceback.raw_frames()
-        for code, offset in zip(codes, offsets):
-            kind = self._kind(code.co_filename)
-            if kind == USER:
-                key = id(code), int(offset)
-                if key not in self._places:
-                    line = traceback.code_addr2line(code, offset)
-                    self._places[key] = Place(*line_of(code, line))
-                return _At(self._places[key], own)
-            own = own and kind in (FRAMEWORK, MACHINERY, OURS)
-        return _At(None, False)
 
-
-def _inner(params: dict[str, Any]) -> Iterator[Any]:
+def inner_of(params: dict[str, Any]) -> Iterator[Any]:
     """The jaxprs that an equation calls."""
     for value in params.values():
         for each in value if isinstance(value, (tuple, list)) else (value,):

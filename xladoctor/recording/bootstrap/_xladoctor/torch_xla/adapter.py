@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _is_xla = operator.attrgetter("is_xla")
 _DYNAMO = "torch_xla._dynamo"
+_SPMD = "torch_xla.distributed.spmd.xla_sharding"
 _EAGER = "torch_xla.experimental.eager_mode"
 _SURELY = 3  # updates of an optimizer, after which it must have gradients if it ever has
 
@@ -48,6 +49,8 @@ class Adapter(Installer):
         self.settings: dict[str, Setting] = {}
         self._lowering = Lowering(xlac, calls)
         self._transfers = Transfers(torch, calls, "xla", _is_xla)
+        #: See :attr:`..framework.Framework.meshes`.
+        self.meshes: list[dict[str, int]] = []
 
     def install(self) -> None:
         """Install all wrappers."""
@@ -78,6 +81,7 @@ class Adapter(Installer):
         self._dynamo.install()
         hooks.on_undo(self._dynamo.hooks.undo)
         self._lowering.install()
+        hooks.await_module("meshes", _SPMD, self._await_meshes)
         self._install_saves(xla_model)
         for register, hook in (
             (register_optimizer_step_pre_hook, self._optimizer_begins),
@@ -99,6 +103,17 @@ class Adapter(Installer):
         place = self._calls.sites.users_line() if enable else None
         if place is not None:
             self.settings[_EAGER] = "True", place
+
+    def _await_meshes(self, module: Any) -> None:
+        """Note the meshes that the program makes."""
+
+        def made(mesh: Any, *_: Any, **__: Any) -> None:
+            names = [str(name) for name in mesh.axis_names or ()]
+            if len(names) == len(mesh.mesh_shape):
+                axes = dict(zip(names, map(int, mesh.mesh_shape)))
+                self.meshes += [axes] if axes not in self.meshes else []
+
+        self._hooks.replace(module.Mesh, "__init__", self._calls.after(made))
 
     def _send(self, original: Any) -> Any:
         def tensors_from_aten(tensors: Any, *args: Any, **kwargs: Any) -> Any:

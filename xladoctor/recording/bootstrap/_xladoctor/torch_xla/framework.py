@@ -37,6 +37,7 @@ class ImportedTorchXla(Framework):
     def install(self, calls: Calls) -> None:
         adapter = Adapter(self._xlac, calls)
         self._settings = adapter.settings
+        self.meshes = adapter.meshes
         adapter.install()
 
     def source_lines(self) -> SourceLines:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.hlo.stacks import Stacks
-from xladoctor.tpu_check.executable.walk import Run
+from xladoctor.ingest.hlo.walk import Run
 
 _MLIR = "-"  # in place of a file: the line is one of the graph's text
 _FURTHEST = 4  # operations from one that has a line
