@@ -35,7 +35,8 @@ def rows(name: str, release: str) -> dict[str, list[Row]]:
     content = gzip.decompress((RECORDED / f"{name}-jax-{release}.pb.gz").read_bytes())
     proto.hlo_module.MergeFromString(content)
     ingested = Ingested()
-    decode(proto.SerializeToString(), 7, Folders(), [MESH]).add("cafe", ingested.of(3))
+    module = decode(proto.SerializeToString(), 7, Folders(), [MESH], release != "0.8.3")
+    module.add("cafe", ingested.of(3))
     return {table: as_rows(columns) for table, columns in ingested.tables.items()}
 
 
@@ -56,7 +57,8 @@ def test_weights_are_gathered_and_gradients_summed_over_the_data_axis(release: s
     product = "x = jnp.tanh(x @ w)  # gathers of the weights"
     communications = found("fsdp", release)
 
-    assert ("all-gather", "argument", "data", 1, product) in communications
+    line = product if release != "0.8.3" else ""  # which gives wrong lines
+    assert ("all-gather", "argument", "data", 1, line) in communications
     assert {each[:3] for each in communications if each[0] == "all-reduce"} == {
         ("all-reduce", "gradients", "data")
     }
@@ -80,7 +82,7 @@ def test_what_the_program_calls_is_written_by_it(release: str) -> None:
     communications = found("manual", release)
 
     assert {each[1] for each in communications} == {"written"}
-    if release != "0.8.3":  # whose stacks lack a frame for some
+    if release != "0.8.3":
         assert {(each[4].split(" = ")[0], each[:3:2]) for each in communications} >= {
             *lines.items()
         }
@@ -105,7 +107,8 @@ def test_a_division_that_the_program_asks_for_is_its_own(release: str) -> None:
     communications = found("explicit", release)
 
     asked = {each[4] for each in communications if each[1] == "asked"}
-    assert 'h = jax.sharding.reshard(h, P("model", "data"))' in asked
+    line = 'h = jax.sharding.reshard(h, P("model", "data"))' if release != "0.8.3" else ""
+    assert line in asked
     assert {each[1] for each in communications if each[0] == "all-reduce"} == {"sums"}
 
 

@@ -93,6 +93,11 @@ class Process(_Process, example="SELECT process, rank, device_kind, ended FROM p
         ONLY_RECORDED,
         "of devices that it divides arrays over: devices along each axis",
     ] = ()
+    misplaced_lines: Annotated[
+        bool,
+        ONLY_RECORDED,
+        "whether the compiler gives operations of programs of several devices wrong lines",
+    ] = False
     modules: Annotated[tuple[ModulesFile, ...], ONLY_RECORDED] = ()
     modules_too_large: Annotated[bool, ONLY_RECORDED, "whether some are left out"] = False
     no_graphs: Annotated[

@@ -8,7 +8,6 @@ so the new ones in a file were made by the compilations since the previous file.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from xladoctor.facts.run import Process
 from xladoctor.ingest import hlo
 from xladoctor.ingest.compilations import Numbers, agree
 from xladoctor.ingest.frames import Folders, Line
-from xladoctor.ingest.hlo.groups import Mesh
 from xladoctor.ingest.interface import Columns, Notes, ProcessRows
 from xladoctor.ingest.regular import own_files
 
@@ -96,10 +94,17 @@ def read_modules(folder: Path, record: Process, folders: Folders, noted: Notes) 
     files = []
     found = sorted(folder.glob("modules*.xplane.pb"), key=lambda path: _order(path.name))
     for path in own_files(folder, found, noted):
-        decoded = _decode(path, folders, record.meshes, noted)
+        decoded = _decode(path, folders, record, noted)
         fresh = [module for module in decoded if module.program not in known]
         known.update(module.program for module in fresh)
         files.append(_File(fresh, until.get(path.name, _count(path.name)), path.name in numbered))
+    if record.misplaced_lines and any(
+        module.partitioned.count > 1 for file in files for module in file.modules
+    ):
+        noted.notes.append(
+            f"{folder.name}: programs of several devices have no lines, as this release of the"
+            " compiler gives their operations wrong ones; newer ones do not"
+        )
     return CompiledModules(folder, tuple(files))
 
 
@@ -114,7 +119,7 @@ def _order(name: str) -> float:
     return 0.5 if count is None else count
 
 
-def _decode(path: Path, folders: Folders, meshes: Sequence[Mesh], noted: Notes) -> list[hlo.Module]:
+def _decode(path: Path, folders: Folders, record: Process, noted: Notes) -> list[hlo.Module]:
     from xladoctor.ingest.timeline.compiling import protos
     from xladoctor.ingest.xplane.read import read_space
 
@@ -122,7 +127,8 @@ def _decode(path: Path, folders: Folders, meshes: Sequence[Mesh], noted: Notes) 
     decoded = []
     for program, proto in protos(space) if space else ():
         try:
-            decoded.append(hlo.decode(proto, program, folders, meshes))
+            module = hlo.decode(proto, program, folders, record.meshes, not record.misplaced_lines)
+            decoded.append(module)
         except DecodeError as error:
             noted.notes.append(f"{path}: module {program}: unreadable HLO ({error})")
     return decoded

@@ -5,10 +5,12 @@
 writes ``NAME-jax-VERSION.pb.gz`` (HloModuleProto) to the working directory.
 """
 
+# mypy: allow-untyped-decorators
 import gzip
 import os
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
 
@@ -21,25 +23,25 @@ from jax.sharding import PartitionSpec as P
 MESH = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
 
 
-def placed(shape, *spec):
+def placed(shape: Any, *spec: Any) -> Any:
     return jax.device_put(jnp.ones(shape), NamedSharding(MESH, P(*spec)))
 
 
-def loss(weights, x):
+def loss(weights: Any, x: Any) -> Any:
     for w in weights:
         x = jnp.tanh(x @ w)  # gathers of the weights
     return (x**2).mean()
 
 
 @jax.jit
-def fsdp(weights, x):
+def fsdp(weights: Any, x: Any) -> Any:
     value, gradients = jax.value_and_grad(loss)(weights, x)
     return value, [w - 0.1 * g for w, g in zip(weights, gradients, strict=True)]
 
 
 @jax.jit
 @partial(jax.shard_map, mesh=MESH, in_specs=(P("data", "model"),), out_specs=P("data"))
-def manual(a):
+def manual(a: Any) -> Any:
     summed = jax.lax.psum(a, "model")
     whole = jax.lax.all_gather(a, "data", axis=0, tiled=True)
     shifted = jax.lax.ppermute(a, "data", [(i, (i + 1) % 4) for i in range(4)])
@@ -49,8 +51,8 @@ def manual(a):
 
 
 @jax.jit
-def scan(layers, x):
-    def body(carry, w):
+def scan(layers: Any, x: Any) -> Any:
+    def body(carry: Any, w: Any) -> Any:
         return jnp.tanh(carry @ w), None
 
     return jax.lax.scan(body, x, layers)[0].sum()
@@ -58,15 +60,15 @@ def scan(layers, x):
 
 @jax.jit
 @partial(jax.shard_map, mesh=MESH, in_specs=(P(None, "data"), P()), out_specs=P())
-def added(batches, w):
-    def body(total, x):
+def added(batches: Any, w: Any) -> Any:
+    def body(total: Any, x: Any) -> Any:
         return total + jax.lax.psum(x.T @ (x @ w), "data"), None
 
     return jax.lax.scan(body, jnp.zeros((64, 64)), batches)[0]
 
 
 @jax.jit
-def explicit(first, second, x):
+def explicit(first: Any, second: Any, x: Any) -> Any:
     h = x @ first
     h = jax.sharding.reshard(h, P("model", "data"))
     h = jnp.tanh(h)
@@ -74,7 +76,7 @@ def explicit(first, second, x):
     return jnp.einsum("ij,jk->ik", h, second, out_sharding=P("data", None))
 
 
-def record(function, *arguments):
+def record(function: Any, *arguments: Any) -> None:
     executable = function.lower(*arguments).compile().runtime_executable()
     content = executable.hlo_modules()[0].as_serialized_hlo_module_proto()
     name = f"{function.__name__}-jax-{jax.__version__}.pb.gz"

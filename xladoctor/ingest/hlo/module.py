@@ -17,7 +17,7 @@ from xladoctor.ingest.hlo import attributes, literal
 from xladoctor.ingest.hlo.buffers import Held, held_at_peak
 from xladoctor.ingest.hlo.element_types import NAMES
 from xladoctor.ingest.hlo.groups import Mesh
-from xladoctor.ingest.hlo.partitioned import Partitioned
+from xladoctor.ingest.hlo.partitioned import Partitioned, devices_of
 from xladoctor.ingest.hlo.stacks import Stacks
 from xladoctor.ingest.interface import Columns, ProcessRows
 from xladoctor.ingest.protobuf_schema import message
@@ -102,7 +102,9 @@ class Module:
         return {*own, *((file, line) for frame, file, line in places if frame not in callers)}
 
 
-def decode(proto: bytes, program: int, folders: Folders, meshes: Sequence[Mesh] = ()) -> Module:
+def decode(
+    proto: bytes, program: int, folders: Folders, meshes: Sequence[Mesh] = (), in_place: bool = True
+) -> Module:
     """Decode one module.
 
     Args:
@@ -110,12 +112,15 @@ def decode(proto: bytes, program: int, folders: Folders, meshes: Sequence[Mesh] 
         program: number of the program in the process.
         folders: where the program's Python keeps its modules, to recognise the user's frames.
         meshes: of the program, as modules of older compilers do not name the axes of theirs.
+        in_place: whether the lines of a module of several devices are right; else it gets none.
 
     Raises:
         DecodeError: it is not an HloProto.
     """
     whole = message("HloProto").FromString(proto)
     module = whole.hlo_module
+    if not in_place and devices_of(module) > 1:
+        module.ClearField("stack_frame_index")
     stacks = Stacks(module.stack_frame_index, folders)
     instructions = _instructions(module, stacks)
     held = held_at_peak(whole.buffer_assignment, module)

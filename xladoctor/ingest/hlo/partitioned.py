@@ -71,8 +71,7 @@ class Partitioned:
         Args:
             meshes: of the program, where the module does not name its own.
         """
-        assignment = module.device_assignment
-        count = max(assignment.computation_count, 1) * max(assignment.replica_count, 1)
+        count = devices_of(module)
         if count == 1:
             return cls()
         given, returned = [*module.spmd_parameters_shardings], module.spmd_output_sharding
@@ -91,6 +90,12 @@ class Partitioned:
             yield "placement", placed.columns(self.count)
         for each in self.communications:
             yield "communication", each.columns()
+
+
+def devices_of(module: Any) -> int:
+    """The devices that run an ``HloModuleProto``."""
+    assignment = module.device_assignment
+    return int(max(assignment.computation_count, 1) * max(assignment.replica_count, 1))
 
 
 def _meshes_of_groups(module: Any) -> Iterator[Any]:

@@ -52,6 +52,7 @@ class Description:
             "versions": {**framework.versions(), "python": platform.python_version()},
             "devices": framework.devices(),
             "meshes": framework.meshes,
+            "misplaced_lines": framework.misplaces_lines,
             "accelerators": framework.accelerators,
             "settings": {name: redact_text(value) for name, value in values.items()},
             "settings_lines": {**self._watch.set_at(recorded), **lines},

@@ -181,6 +181,11 @@ class Framework:
         return {}
 
     @property
+    def misplaces_lines(self) -> bool:
+        """Whether its compiler gives operations of programs of several devices wrong lines."""
+        return False
+
+    @property
     def accelerators(self) -> list[str] | None:
         """Kinds of accelerators, named as in :meth:`devices`, that the machine has and the
         framework can drive; None if unknown.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import Any
 
@@ -46,6 +47,13 @@ class ImportedJax(Framework):
     def versions(self) -> dict[str, str]:
         jaxlib = sys.modules.get("jaxlib")
         return {"jax": self._module.__version__, "jaxlib": getattr(jaxlib, "__version__", "")}
+
+    @property
+    def misplaces_lines(self) -> bool:
+        """Before 0.9, Shardy numbers stacks again, while operations keep the old numbers."""
+        version = re.match(r"0\.(\d+)", self.versions()["jaxlib"])
+        shardy = getattr(self._module.config, "jax_use_shardy_partitioner", False)
+        return version is not None and int(version[1]) < 9 and bool(shardy)
 
     @property
     def accelerators(self) -> list[str] | None:
