@@ -39,6 +39,7 @@ class TpuCollective:
         count: operations in one run.
         bytes: of their results on each device, with padding.
         asynchronous: how many of them others can run beside.
+        reasons: why they are there, as in ``communication``, that of most bytes first.
     """
 
     opcode: str
@@ -47,6 +48,7 @@ class TpuCollective:
     count: int
     bytes: int
     asynchronous: int
+    reasons: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class TpuGraph:
         unknown_layouts: arrays whose layout is not understood, and that count without padding.
         padded: the lines with the most padding.
         moved: the lines with the most copies, transposes and reshapes.
+        resharded: the lines at which devices exchange most to divide values otherwise.
         seconds: that compiling took, perhaps ``cached`` from an earlier time.
         compiler: packages and versions.
     """
@@ -101,6 +104,7 @@ class TpuGraph:
     moved_bytes: int | None = None
     padded: list[TpuLine] = field(default_factory=list)
     moved: list[TpuLine] = field(default_factory=list)
+    resharded: list[TpuLine] = field(default_factory=list)
     collectives: list[TpuCollective] = field(default_factory=list)
 
     @property

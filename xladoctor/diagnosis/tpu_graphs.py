@@ -36,10 +36,16 @@ _MOVED = """
     WHERE graph = $graph AND topology = $topology AND does = 'moves'
 """
 _COLLECTIVES = """
-    SELECT opcode, axes, max("group") AS devices, sum(operations)::BIGINT AS count,
-           sum(coalesce(padded_bytes, bytes) * times)::BIGINT AS bytes,
-           sum(if(asynchronous, operations, 0))::BIGINT AS asynchronous
-    FROM tpu_operation WHERE graph = $graph AND topology = $topology AND does = 'communicates'
+    SELECT opcode, axes, max(devices) AS devices, sum(count)::BIGINT AS count,
+           sum(bytes)::BIGINT AS bytes, sum(asynchronous)::BIGINT AS asynchronous,
+           list(reason ORDER BY bytes DESC, reason) FILTER (reason <> '') AS reasons
+    FROM (
+        SELECT opcode, axes, reason, max("group") AS devices, sum(operations) AS count,
+               sum(coalesce(padded_bytes, bytes) * times) AS bytes,
+               sum(if(asynchronous, operations, 0)) AS asynchronous
+        FROM tpu_operation WHERE graph = $graph AND topology = $topology AND does = 'communicates'
+        GROUP BY opcode, axes, reason
+    )
     GROUP BY opcode, axes ORDER BY bytes DESC, opcode, axes
 """
 
@@ -61,12 +67,17 @@ def _graph(row: dict[str, Any], evidence: Evidence) -> TpuGraph:
     rows = evidence.database.rows
     padded = rows(_LINES.format(bytes=_PADDING, where="TRUE"), which)
     moved = rows(_LINES.format(bytes=_TAKEN, where="does = 'moves'"), which)
+    resharded = rows(_LINES.format(bytes=_TAKEN, where="reason IN ('reshard', 'asked')"), which)
     return TpuGraph(
         **row,
         moved_bytes=evidence.database.scalar(_MOVED, which),
         padded=[_line(each, evidence) for each in padded],
         moved=[_line(each, evidence) for each in moved],
-        collectives=[TpuCollective(**each) for each in rows(_COLLECTIVES, which)],
+        resharded=[_line(each, evidence) for each in resharded],
+        collectives=[
+            TpuCollective(**{**each, "reasons": each["reasons"] or []})
+            for each in rows(_COLLECTIVES, which)
+        ],
     )
 
 

@@ -92,6 +92,7 @@ class TpuOperation(
     in_loop: Annotated[bool, "whether it is in a loop of the graph"] = False
     group: Annotated[Size | None, "devices that communicate"] = None
     axes: Annotated[str, "axes of the mesh that they lie along, where known"] = ""
+    reason: Annotated[str, "why they do, as in communication"] = ""
     asynchronous: Annotated[bool, "whether others can run beside it"] = False
     op_name: Annotated[str, "the framework's name with scopes"] = ""
     file: _File = None

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from xladoctor.diagnosis.tpu_graph import TpuCollective, TpuGraph, TpuLine
+from xladoctor.facts.sharding import REASONS
 from xladoctor.quantities import binary_size, duration, percent
 from xladoctor.report.interface import Style
 from xladoctor.report.text import FOLDED, Hanging, grid, headed, plain, styled
@@ -76,7 +77,9 @@ def _named(collective: TpuCollective) -> str:
 
 def _amount(collective: TpuCollective) -> str:
     beside = f", {collective.asynchronous} asynchronous" if collective.asynchronous else ""
-    return f"{collective.count} a run, results of {binary_size(collective.bytes)}{beside}"
+    why = "; ".join(REASONS[reason] for reason in collective.reasons[:2])
+    amount = f"{collective.count} a run, results of {binary_size(collective.bytes)}{beside}"
+    return f"{amount}: {why}" if why else amount
 
 
 def heading(graphs: Sequence[TpuGraph]) -> list[str]:
@@ -116,6 +119,8 @@ def lists(graph: TpuGraph) -> Iterator[tuple[str, list[TpuLine]]]:
     ):
         if share is not None and whole is not None and share >= _SHOWN:
             yield title, [line for line in lines[:_LINES] if line.bytes >= _SHOWN * whole]
+    if graph.resharded:
+        yield "resharded", graph.resharded[:_LINES]
 
 
 def sections(graphs: Sequence[TpuGraph], style: Style) -> list[RenderableType]:

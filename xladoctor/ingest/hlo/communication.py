@@ -24,7 +24,7 @@ from xladoctor.ingest.hlo.walk import Run, called, root_of, walk
 
 COLLECTIVE = re.compile(
     r"(all-reduce|all-gather|reduce-scatter|all-to-all|ragged-all-to-all|collective-permute"
-    r"|collective-broadcast)(-start)?"
+    r"|collective-broadcast)(-start|-done)?"
 )
 _MOST = 1_000_000  # instructions
 _SUMS = ("all-reduce", "reduce-scatter")
@@ -109,7 +109,7 @@ def communications(
         return []
     flow = Flow(module)
     runs = [*islice(walk(entry, flow.computations), _MOST)]
-    reader = _Reader(module, flow, Sites(runs, stacks), mesh, arguments)
+    reader = Exchanges(module, flow, Sites(runs, stacks), mesh, arguments)
     times: Counter[Communication] = Counter()
     names: dict[Communication, str] = {}
     for run in runs:
@@ -127,21 +127,45 @@ def _communicates(module: Any) -> bool:
     )
 
 
-class _Reader:
+class Exchanges:
+    """The communications of a module, one by one.
+
+    Args:
+        module: ``HloModuleProto``, whose values are in ``flow``, and its lines in ``sites``.
+        mesh, arguments: as for :func:`communications`.
+    """
+
     def __init__(
         self,
         module: Any,
         flow: Flow,
         sites: Sites,
         mesh: Mesh,
-        arguments: Iterable[Sequence[int]],
+        arguments: Iterable[Sequence[int]] = (),
     ) -> None:
         self._flow, self._sites, self._mesh = flow, sites, mesh
         self._channels: set[int] = set()
         entry = flow.computations[module.entry_computation_id]
-        own = [each.shape for each in entry.instructions if each.opcode == "parameter"]
-        local = [array.shape for shape in own for array in arrays(shape)]
+        parameters = [each for each in entry.instructions if each.opcode == "parameter"]
+        local = [array.shape for each in parameters for array in arrays(each.shape)]
+        self._paths = {each.metadata.op_name for each in parameters} - {""}
         self._arguments = {tuple(sorted(shape)) for shape in (*local, *arguments)}
+
+    def begun(self, instruction: Any) -> Any:
+        """What an operation that ends in ``-done`` waits for; else the operation itself."""
+        first = next(iter(instruction.operand_ids), -1)
+        start = self._flow.by_id.get(first) if instruction.opcode.endswith("-done") else None
+        return instruction if start is None else start
+
+    def reason_of(self, instruction: Any, number: int) -> str:
+        """Why an operation is there, by an array that it communicates."""
+        operands = instruction.operand_ids[number : number + 1] or instruction.operand_ids[:1]
+        operand = next(map(self._flow.by_id.get, operands), None)
+        match = COLLECTIVE.fullmatch(instruction.opcode)
+        if operand is None or match is None:
+            return ""
+        element, source = self._element(instruction, number), self._flow.source(operand)
+        return self._reason(match[1], instruction, operand, element, source)
 
     def read(self, run: Run) -> Iterator[Communication]:
         """The communications of an instruction: one for each array that it sums or gathers."""
@@ -149,7 +173,8 @@ class _Reader:
         if instruction.opcode == "async-start":
             inner = called(instruction, self._flow.computations)
             instruction, asynchronous = (root_of(inner) if inner else None), True
-        if instruction is None or not (match := COLLECTIVE.fullmatch(instruction.opcode)):
+        match = COLLECTIVE.fullmatch(instruction.opcode) if instruction else None
+        if match is None or match[2] == "-done":
             return
         if run.fused:  # several fusions have parts of the same one
             if instruction.channel_id in self._channels:
@@ -236,7 +261,7 @@ class _Reader:
             backward = _BACKWARD in name or "/" not in name  # names without scopes do not say
             alike = tuple(sorted(shape)) in self._arguments or self._flow.is_result(element)
             return "gradients" if backward and alike and shape else "sums"
-        if kind == "all-gather" and source.argument is not None:
+        if kind == "all-gather" and (source.argument is not None or name in self._paths):
             return "argument"
         if _last(name, _ASKED):
             return "asked"

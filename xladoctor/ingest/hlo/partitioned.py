@@ -33,6 +33,13 @@ class Placed:
         parts = self.placement.parts or (1,) * len(self.array.shape)
         return tuple(size * part for size, part in zip(self.array.shape, parts, strict=True))
 
+    @property
+    def is_named(self) -> bool:
+        """Whether the axes that it is divided over have names."""
+        placement = self.placement
+        parts = zip(placement.parts, placement.axes, strict=True)
+        return all(axes or part == 1 for part, axes in parts)
+
     def columns(self, devices: int) -> dict[str, Any]:
         """The columns of ``placement``."""
         placement = self.placement
@@ -76,11 +83,15 @@ class Partitioned:
             return cls()
         given, returned = [*module.spmd_parameters_shardings], module.spmd_output_sharding
         named = mesh_of([*meshes_of([*given, returned]), *_meshes_of_groups(module)])
-        mesh = named or next((each for each in meshes if math.prod(each.values()) == count), {})
+        fitting = [each for each in meshes if math.prod(each.values()) == count]
         entry = next((c for c in module.computations if c.id == module.entry_computation_id), None)
         if entry is None:
-            return cls(count, mesh)
-        placed = (*_arguments(entry, given, mesh), *_results(entry, returned, mesh))
+            return cls(count, named)
+        divided = [  # by each mesh that it may be
+            (mesh, (*_arguments(entry, given, mesh), *_results(entry, returned, mesh)))
+            for mesh in ([named] if named else fitting or [{}])
+        ]
+        mesh, placed = min(divided, key=lambda each: sum(not p.is_named for p in each[1]))
         shapes = {each.shape for each in placed if each.role == "argument"}
         return cls(count, mesh, placed, tuple(communications(module, stacks, mesh, shapes)))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from xladoctor.facts.tpu import TpuOperation
+from xladoctor.ingest.hlo.communication import COLLECTIVE, Exchanges
 from xladoctor.ingest.hlo.groups import Mesh, group_of
 from xladoctor.ingest.hlo.layout import Array, arrays
 from xladoctor.ingest.hlo.sites import Site, Sites
@@ -23,10 +23,6 @@ _NO_WRITE = (
 _FREE = ("AllocateBuffer", "AssumeGatherIndicesInBound", "ConcatBitcast")
 _MOVES = ("copy", "transpose", "reshape")
 _TRANSFERS = ("copy-done", "slice-done", "dynamic-slice-done", "dynamic-update-slice-done")
-_COLLECTIVE = re.compile(
-    r"(all-reduce|all-gather|reduce-scatter|all-to-all|ragged-all-to-all|collective-permute"
-    r"|collective-broadcast)(-done)?"
-)
 #: The compiler's computation for a sum of which each device keeps a part.
 _SCATTER = "all-reduce-scatter"
 
@@ -41,6 +37,7 @@ class _Kind(NamedTuple):
     in_loop: bool
     group: int | None
     axes: str
+    reason: str
     site: Site
 
 
@@ -49,13 +46,19 @@ class Operations:
 
     Args:
         runs: all instructions; ``computations``: by their numbers.
-        mesh: of the program; ``sites``: of the instructions.
+        mesh: of the program; ``sites``: of the instructions; ``exchanges``: why they communicate.
     """
 
     def __init__(
-        self, runs: Sequence[Run], computations: Mapping[int, Any], mesh: Mesh, sites: Sites
+        self,
+        runs: Sequence[Run],
+        computations: Mapping[int, Any],
+        mesh: Mesh,
+        sites: Sites,
+        exchanges: Exchanges,
     ) -> None:
         self._computations, self._mesh, self._sites = computations, mesh, sites
+        self._exchanges = exchanges
         self._started: dict[int, Any] = {}
         self._names: dict[_Kind, str] = {}
         self._times: Counter[_Kind] = Counter()
@@ -89,6 +92,7 @@ class Operations:
                 in_loop=kind.in_loop,
                 group=kind.group,
                 axes=kind.axes,
+                reason=kind.reason,
                 asynchronous=kind.asynchronous,
                 **kind.site.columns(),
             )
@@ -109,9 +113,10 @@ class Operations:
             return
         done = self._wrapped(instruction) if opcode == "async-done" else None
         named = opcode if done is None else f"{done.opcode}-done"
-        if collective := _COLLECTIVE.fullmatch(named):
+        if collective := COLLECTIVE.fullmatch(named):
             waits = bool(collective[2])
-            self._count(run, [instruction.shape], collective[1], done or instruction, waits)
+            begun = done or self._exchanges.begun(instruction)
+            self._count(run, [instruction.shape], collective[1], begun, waits)
             return
         shapes = written_shapes(instruction, self._computations)
         self._count(run, shapes, named)
@@ -124,7 +129,7 @@ class Operations:
         if channel not in self._seen:
             self._seen.add(channel)
             scatters = body.name.startswith(_SCATTER)
-            opcode = "reduce-scatter" if scatters else _COLLECTIVE.fullmatch(inner.opcode)[1]  # type: ignore[index]
+            opcode = "reduce-scatter" if scatters else COLLECTIVE.fullmatch(inner.opcode)[1]  # type: ignore[index]
             shape = instruction.shape if scatters else inner.shape
             self._count(run, [shape], opcode, inner, self._channels[channel] > 1)
             if scatters:
@@ -150,7 +155,8 @@ class Operations:
         site = self._sites.of(run.instruction if collective is None else collective)
         does = _does(opcode) if collective is None else "communicates"
         for number, array in enumerate(array for shape in shapes for array in arrays(shape)):
-            kind = _Kind(array, opcode, does, asynchronous, run.in_loop, group, axes, site)
+            reason = "" if collective is None else self._exchanges.reason_of(collective, number)
+            kind = _Kind(array, opcode, does, asynchronous, run.in_loop, group, axes, reason, site)
             self._names.setdefault(kind, run.instruction.name)
             self._times[kind] += run.times
             if number == 0:
@@ -168,7 +174,7 @@ class Operations:
         found: Iterator[Any] = (
             each
             for each in (body.instructions if body else ())
-            if _COLLECTIVE.fullmatch(each.opcode)
+            if COLLECTIVE.fullmatch(each.opcode)
         )
         return next(found, None)
 

@@ -12,6 +12,8 @@ from google.protobuf.message import DecodeError
 
 from xladoctor.facts.tpu import TpuBuffer, TpuOperation, TpuProduct
 from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.hlo.communication import Exchanges
+from xladoctor.ingest.hlo.flow import Flow
 from xladoctor.ingest.hlo.groups import Mesh, mesh_of
 from xladoctor.ingest.hlo.layout import Array, arrays
 from xladoctor.ingest.hlo.sites import Site, Sites
@@ -63,7 +65,8 @@ def read_executable(
     of = {"graph": graph, "topology": topology}
     mesh = mesh or mesh_of(each.instruction.mesh_device_list.mesh for each in runs)
     sites = Sites(runs, stacks)
-    written = Operations(runs, computations, mesh, sites).facts(of)
+    exchanges = Exchanges(module, Flow(module), sites, mesh)
+    written = Operations(runs, computations, mesh, sites, exchanges).facts(of)
     products = _products(runs, computations, sites, of)
     return Executable(written, products, _buffers(module, entry, of))
 

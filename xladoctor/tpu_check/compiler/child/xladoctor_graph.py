@@ -47,7 +47,7 @@ def parsed(request: dict[str, Any]) -> Any:
     with context:
         try:
             module = ir.Module.parse(content)
-            if "vhlo" in next((each.operation.name for each in module.body.operations), ""):
+            if any("vhlo" in each.operation.name for each in module.body.operations):
                 # What is meant to be read by other releases.
                 module = stablehlo.deserialize_portable_artifact(context, content)
         except Exception as error:
