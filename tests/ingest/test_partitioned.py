@@ -18,7 +18,7 @@ from xladoctor.facts import TABLES
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.hlo import decode
 from xladoctor.ingest.hlo.groups import axes_of, group_of
-from xladoctor.ingest.hlo.placement import placements
+from xladoctor.ingest.hlo.placement import Placement, placements
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.protobuf_schema import message
 
@@ -152,6 +152,21 @@ def test_a_permutation_moves_along_the_axes_in_which_its_ends_differ() -> None:
 
     assert group_of(instruction, MESH) == (4, "data")
     assert group_of(instruction, {}) == (None, "")
+
+
+def test_a_division_that_lists_its_devices_is_understood() -> None:
+    """As torch_xla writes it: the last dimension is of devices that hold the same part."""
+    listed = ParseDict(
+        {
+            "type": 3,
+            "tile_assignment_dimensions": [2, 1, 4],
+            "tile_assignment_devices": [0, 2, 4, 6, 1, 3, 5, 7],
+            "replicate_on_last_tile_dim": True,
+        },
+        message("OpSharding")(),
+    )
+
+    assert placements([listed.SerializeToString()], MESH) == [Placement((2, 1), ("model", ""))]
 
 
 @given(st.binary(max_size=60))

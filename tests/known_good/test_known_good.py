@@ -32,7 +32,9 @@ RULES = load_rules()
 #: Those for accelerators, which a CPU cannot break; torch's profile of one shows no device at all.
 NOT_EVALUATED = {
     "torch_xla": FOR_ACCELERATORS,
-    "jax": FOR_ACCELERATORS - {"XD705"},  # a cache of compiled programs works on the CPU too
+    # A cache of compiled programs works on the CPU too; and programs with collectives, side by side,
+    # look like the processes of a job.
+    "jax": FOR_ACCELERATORS - {"XD705", "XD606"} | {"XD804", "XD805", "XD807"},
     "torch_compile": OF_A_GPU | {"XD501", "XD504", "XD606", "XD608", "XD612", "XD613", "XD709"},
 }
 

@@ -70,6 +70,13 @@ SICK = {
     "state_not_donated": Sick("XD604", "@jax.jit", 2, "info"),
     "out_of_memory": Sick("XD633", 'print(f"mean distance', 1),
     "stacked_activations": Sick("XD634", "mixed = jax.nn.gelu(hidden @ weights)", 1, "info"),
+    "layout_and_back": Sick("XD641", "scaled = jax.lax.with", None, "info"),
+    "row_gathered": Sick("XD641", "hidden = jax.reshard(inputs @ ", None, "info"),
+    "moments_replicated": Sick("XD643", "moments = ", None, "info"),
+    "table_replicated": Sick("XD643", "self.table = ", None, "info"),
+    "batch_not_divided": Sick("XD644", "split = ", None, "info"),
+    "gathered_in_each_turn": Sick("XD645", "whole = ", None, "info"),
+    "summed_in_each_turn": Sick("XD645", "grads = jax.lax.pmean(", None, "info"),
     "debug_print": Sick("XD313", "jax.debug.print(", 60, "warning"),
 }
 
