@@ -41,6 +41,10 @@ _NEIGHBOURS = re.compile(
     r"|shift_\w+|gather|scatter\w*|split|select_and_\w+"
 )
 _BACKWARD = "transpose("
+#: What an addition to a total may contain, with a constant factor as in a mean.
+_LINEAR = frozenset(
+    ("add", "parameter", "bitcast", "copy", "convert", "transpose", "reshape", "constant")
+) | {"broadcast", "multiply", "divide"}
 
 
 class Communication(NamedTuple):
@@ -292,9 +296,7 @@ class Exchanges:
             called(instruction, self._flow.computations) if instruction.opcode == "fusion" else None
         )
         kinds = Counter(each.opcode for each in body.instructions) if body else Counter()
-        return kinds["add"] == 1 and not kinds.keys() - {
-            *("add", "parameter", "bitcast", "copy", "convert", "transpose", "reshape")
-        }
+        return kinds["add"] == 1 and kinds["parameter"] == 2 and kinds.keys() <= _LINEAR
 
     def _is_carried(self, total: Any) -> bool:
         """Whether a sum takes the place of one of its operands in the loop's state."""

@@ -20,7 +20,7 @@ _ELEMENTWISE = re.compile(
 )
 _CALLS = frozenset(("jit", "pjit", "custom_jvp_call", "custom_vjp_call", "closed_call"))
 _MOST = 100_000  # equations
-_LARGE = 1 << 20  # bytes of a value that matters
+_LARGE = 1 << 16  # bytes of a value that may matter
 _MESH = re.compile(r'"([^"]+)"=(\d+)')
 
 

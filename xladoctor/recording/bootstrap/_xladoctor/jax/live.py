@@ -22,6 +22,8 @@ class JaxArrays(Arrays):
     def made(self, sites: CallSites) -> dict[int | None, Made]:
         alike: dict[Any, list[Any]] = {}
         for array in self._alive():
+            if array.is_deleted():  # donated, and still held by the program
+                continue
             key = array.traceback, array.shape, array.dtype
             alike.setdefault(key, [array, 0])[1] += 1
         made: dict[int | None, Made] = {}
@@ -44,4 +46,5 @@ class JaxArrays(Arrays):
         return None
 
     def size(self, array: Any) -> int:
-        return sum(shard.data.nbytes for shard in array.addressable_shards)
+        shards = () if array.is_deleted() else array.addressable_shards
+        return sum(shard.data.nbytes for shard in shards)
