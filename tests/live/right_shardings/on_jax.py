@@ -8,7 +8,7 @@ os.environ["NPROC"] = "16"  # threads: with fewer, devices that wait for others 
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import AxisType, NamedSharding
+from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
 LAYERS, WIDTH, HEADS, EXPERTS = 4, 256, 8, 8

@@ -20,7 +20,7 @@ from torch_xla.experimental.spmd_fully_sharded_data_parallel import (
 WIDTH, BATCH, STEPS = 256, 2048, 24
 
 
-def network():
+def network() -> nn.Module:
     up, down = nn.Linear(WIDTH, 4 * WIDTH, bias=False), nn.Linear(4 * WIDTH, WIDTH, bias=False)
     return nn.Sequential(up, nn.ReLU(), down).to(torch_xla.device())
 
