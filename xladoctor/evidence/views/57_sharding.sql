@@ -13,23 +13,32 @@ SELECT process, program_id, name, partitions, main, called, split_part(axis, '='
        split_part(axis, '=', 2)::BIGINT AS size
 FROM (SELECT *, unnest(string_split(mesh, ', ')) AS axis FROM divided_program);
 
--- Internal: Arguments of these programs. `state`: whether a result could be its next value; `whole`: whether each device has
+-- Internal: Arguments of these programs. `state`: whether a result, divided likewise, could be its next value; `whole`: whether each device has
 -- all of it; `name`: of the argument of the function that it is in.
 CREATE TABLE divided_argument AS
 SELECT p.*, p.copies = d.partitions AS whole, d.partitions, d.name AS program, d.called, d.main,
        coalesce(regexp_extract(p.argument, '^\w+'), '') AS name,
        EXISTS (FROM placement r WHERE r.process = p.process AND r.program_id = p.program_id AND r.role = 'result'
-               AND r.shape = p.shape AND r.type = p.type) AS state
+               AND r.shape = p.shape AND r.type = p.type AND r.spec = p.spec) AS state
 FROM placement p JOIN divided_program d USING (process, program_id) WHERE p.role = 'argument';
 
 -- Internal: Arguments that each device has whole, though others like it are divided: those of the same dimensions, or most of
--- what the same argument of the function holds. `like_argument`, `spec_of_like`: one that is divided.
+-- what the same argument of the function holds. `like_argument`, `spec_of_like`: one that is divided. Optimizers may divide
+-- their state over the axis of the batch while parameters are whole, so there more have to be whole than divided.
 CREATE TABLE undivided_argument AS
-WITH pair AS (
+WITH alike AS (
+    SELECT process, program_id, shape, count(*) FILTER (whole) > count(*) FILTER (NOT whole) AS mostly_whole
+    FROM divided_argument WHERE state GROUP BY ALL
+),
+pair AS (
     SELECT w.*, d.argument AS like_argument, d.spec AS spec_of_like, d.axes AS axes_of_like, d.copies AS copies_of_like,
            d.shape = w.shape AS same_shape
     FROM divided_argument w JOIN divided_argument d USING (process, program_id)
-    WHERE w.whole AND NOT d.whole AND (w.state = d.state)
+    WHERE w.whole AND NOT d.whole AND w.state AND d.state
+      AND NOT EXISTS (FROM divided_argument b JOIN alike a ON a.process = w.process AND a.program_id = w.program_id
+                          AND a.shape = w.shape AND NOT a.mostly_whole
+                      WHERE b.process = w.process AND b.program_id = w.program_id AND NOT b.state
+                        AND list_has_any(string_split(b.axes, ', '), string_split(d.axes, ', ')))
       AND (d.shape = w.shape OR d.name = w.name AND len(d.shape) = len(w.shape))
     QUALIFY row_number() OVER (
         PARTITION BY w.process, w.program_id, w.number ORDER BY d.shape <> w.shape, d.name <> w.name, d.bytes DESC, d.number
