@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.sharding import AxisType
 from jax.sharding import PartitionSpec as P
 
-BATCH = 512
+BATCH = 2048
 WIDTH = 256
 STEPS = 30
 MESH = jax.make_mesh((4, 2), ("data", "model"), (AxisType.Explicit, AxisType.Explicit))

@@ -32,8 +32,8 @@ RULES = load_rules()
 #: Those for accelerators, which a CPU cannot break; torch's profile of one shows no device at all.
 NOT_EVALUATED = {
     "torch_xla": FOR_ACCELERATORS,
-    # A cache of compiled programs works on the CPU too; and programs with collectives, side by side,
-    # look like the processes of a job.
+    # A cache of compiled programs works on the CPU too; and programs with collectives, side by
+    # side, look like the processes of a job.
     "jax": FOR_ACCELERATORS - {"XD705", "XD606"} | {"XD804", "XD805", "XD807"},
     "torch_compile": OF_A_GPU | {"XD501", "XD504", "XD606", "XD608", "XD612", "XD613", "XD709"},
 }
