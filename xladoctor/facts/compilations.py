@@ -230,7 +230,8 @@ class CallArray(_StepLog, example="SELECT argument, shape, bytes FROM call_array
 
 class Redivided(_StepLog, example="SELECT shape, was, now, file, line FROM redivided"):
     """A large value that a compiled function divides over devices in one way and then in another,
-    with an axis that moves from one dimension to another and only element-wise operations between.
+    with only element-wise operations between: an axis moves from one dimension to another, or the
+    first division comes back and nothing needed the other.
     """
 
     index: Annotated[Number, "number of the compilation"]

@@ -44,7 +44,8 @@ class Redivided(NamedTuple):
     """A value that is divided in one way, then in another.
 
     Attributes:
-        first, then: the two divisions; ``last``: a third, if there is one.
+        first, then: the two divisions; ``last``: a third, if there is one. The first has no place if
+            it is known from the value's type alone, as where axes are explicit.
         used: where else the value is used then, by other than element-wise operations.
         array: its type and shape; ``bytes``: its size, of all devices.
     """
@@ -79,13 +80,17 @@ def redivided(closed: Any, at: Callable[[Any], Place | None]) -> list[Redivided]
         closed: its jaxpr.
         at: the line of the program that a traceback leads to.
     """
-    return [*dict.fromkeys(_Finder(at).find(closed.jaxpr))]
+    finder = _Finder(at)
+    found = dict.fromkeys(finder.find(closed.jaxpr))
+    return [each for each in found if each.last is None or each.then not in finder.needed]
 
 
 class _Finder:
     def __init__(self, at: Callable[[Any], Place | None]) -> None:
         self._at = at
         self._left = _MOST
+        #: Divisions that other than element-wise operations take.
+        self.needed: set[Divided] = set()
 
     def find(self, jaxpr: Any) -> Iterator[Redivided]:
         chains: dict[int, _Chain] = {}
@@ -94,9 +99,11 @@ class _Finder:
             if self._left <= 0:
                 return
             name = equation.primitive.name
-            carried = next((chains[id(v)] for v in equation.invars if id(v) in chains), None)
+            held = [v for v in equation.invars if id(v) in chains]
+            carried = chains[id(max(held, key=lambda v: size_of(v.aval)))] if held else None
             if name in _DIVIDES:
                 divided = self._divided(equation, equation.params[_DIVIDES[name]])
+                carried = carried or self._typed(equation)
                 if divided is not None and not _is_backward(equation):
                     chains[id(equation.outvars[0])] = _Chain(divided, carried and carried.newest)
                     if carried is not None:
@@ -104,19 +111,29 @@ class _Finder:
             elif carried is not None and _is_elementwise(equation):
                 chains[id(equation.outvars[0])] = carried
             elif carried is not None and not _is_backward(equation):
+                self.needed.add(carried.newest)
                 yield from self._judged(carried, None, self._place(equation), equation)
             for inner in inner_of(equation.params):
                 yield from self.find(inner)
+        self.needed |= {chains[id(v)].newest for v in jaxpr.outvars if id(v) in chains}
 
     def _judged(
         self, chain: _Chain, last: Divided | None, used: Place | None, equation: Any
     ) -> Iterator[Redivided]:
         first, then = chain.before, chain.newest
         value = equation.invars[0].aval
-        if first is None or not _moved(first, then) or size_of(value) < _LARGE:
+        if first is None or size_of(value) < _LARGE or (last is None and first.place is None):
             return
-        if last is None or _moved(then, last):
+        undone = last is not None and first.spec == last.spec != then.spec
+        if undone or (_moved(first, then) and (last is None or _moved(then, last))):
             yield Redivided(first, then, last, used, text_of(value), size_of(value))
+
+    def _typed(self, equation: Any) -> _Chain | None:
+        """How its operand is divided, where axes are explicit, so that its type tells."""
+        if equation.primitive.name != "reshard":
+            return None
+        divided = self._divided(equation, getattr(equation.invars[0].aval, "sharding", None))
+        return divided and _Chain(divided._replace(place=None), None)
 
     def _divided(self, equation: Any, sharding: Any) -> Divided | None:
         spec, rank = getattr(sharding, "spec", None), len(equation.outvars[0].aval.shape)
@@ -146,9 +163,13 @@ def _is_backward(equation: Any) -> bool:
 
 
 def _is_elementwise(equation: Any) -> bool:
-    """Whether the result has each element where the operands have it."""
+    """Whether the result has each element where the operands have it, but for small operands."""
     name, shapes = equation.primitive.name, {_shape(each) for each in equation.outvars}
-    if len(shapes) != 1 or not all(_shape(each) in (*shapes, ()) for each in equation.invars):
+    if len(shapes) != 1:
+        return False
+    (shape,) = shapes
+    operands = [_shape(each) for each in equation.invars]
+    if shape not in operands or not all(_spreads(operand, shape) for operand in operands):
         return False
     if name in _CALLS:
         return all(
@@ -157,6 +178,13 @@ def _is_elementwise(equation: Any) -> bool:
             for each in inner.eqns
         )
     return _ELEMENTWISE.fullmatch(name) is not None
+
+
+def _spreads(operand: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether each element of an operand is used along dimensions where it has one, as a bias."""
+    return not operand or (
+        len(operand) == len(shape) and all(o in (1, s) for o, s in zip(operand, shape))
+    )
 
 
 def _shape(variable: Any) -> tuple[int, ...]:
