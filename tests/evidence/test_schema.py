@@ -78,6 +78,8 @@ _PLAIN = (
     '{"event": "live", "thread": 1, "step": 8, "site": 0, "arrays": 9, "bytes": 36}\n',
     '{"event": "holder", "thread": 1, "step": 8, "site": 0, "arrays": 9, "bytes": 36,'
     ' "name": "losses", "owner": "main", "kind": "list", "before": 4}\n',
+    '{"event": "copied", "thread": 1, "index": 0, "site": 0, "count": 1, "text": "from sharding'
+    ' {devices=[8]<=[8]} to {replicated} efficiently"}\n',
 )
 
 

@@ -59,4 +59,5 @@ class Description:
             "graphs_left_out": graphs.left_out,
             "missing": framework.missing,
             "flattening": "flattening" not in framework.missing,
+            "unheard": framework.unheard,
         }

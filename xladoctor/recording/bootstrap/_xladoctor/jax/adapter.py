@@ -57,6 +57,11 @@ class Adapter(Installer):
         self._results = begin(module.tree_util.tree_leaves)
         self._arrays: set[Any] = set()  # the class of arrays on a device
 
+    @property
+    def unheard(self) -> str:
+        """Why not all that the compiler says of shardings was heard; empty if it was."""
+        return self._compiling.output.unheard
+
     def install(self) -> None:
         """Install all hooks."""
         for name, install in (

@@ -47,6 +47,10 @@ class ImportedJax(Framework):
         return {"jax": self._module.__version__, "jaxlib": getattr(jaxlib, "__version__", "")}
 
     @property
+    def unheard(self) -> str | None:
+        return None if self._adapter is None else self._adapter.unheard
+
+    @property
     def accelerators(self) -> list[str] | None:
         return [kind for kind, file in _ACCELERATORS.items() if os.path.exists(file)]
 
