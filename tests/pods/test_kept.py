@@ -18,6 +18,7 @@ tpu_graph tpu_peak_buffer
 tpu_operation tpu_product tpu_buffer pod_process operator_trait frontend_trait own_counter
 metric_meaning cause_meaning reading_helper reading_line unrecorded preparation replacement
 replaced_name start_up flattening call_array argument_use live_memory memory_holder full_copy
+argument_reshard
 """
 
 

@@ -64,6 +64,8 @@ def _add_looks(record: Process, rows: ProcessRows) -> None:
     """Have the tables of what was looked for count as recorded."""
     if record.flattening:
         rows.table("flattening")
+    if record.resharding:
+        rows.table("argument_reshard")
     if record.unheard is not None:
         rows.table("full_copy")
     if record.unheard:

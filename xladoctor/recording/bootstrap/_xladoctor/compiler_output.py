@@ -118,7 +118,7 @@ class CompilerOutput:
 
     def loaded(self) -> None:
         """What was compiled was loaded, so the compiler has said nothing."""
-        self.unheard = self.unheard or "graphs were loaded from the cache, so that nothing was partitioned"
+        self.unheard = self.unheard or "graphs came from the cache, so nothing was partitioned"
 
     def _restore(self) -> None:
         own, self._own = self._own, None
