@@ -35,7 +35,7 @@ LINE = (
 #: Before the message, in logs of JAX, torch_xla, older XLA, Ray and launchers.
 PREFIXES = (
     "W1130 07:06:23.261221   22336 spmd_partitioner.cc:656] ",
-    "W0000 00:00:1733456789.123456    1234 spmd_partitioner.cc:613] ",
+    "W0000 00:00:1796025935.493236   19949 spmd_partitioner.cc:643] ",
     "2025-04-14 17:55:24.092274: E external/xla/xla/service/spmd/spmd_partitioner.cc:621] ",
     "[1]: E0531 10:54:04.832741 2609008 spmd_partitioner.cc:569] ",
     "(CompileWorker pid=6723, ip=192.168.0.10) 2022-09-16 03:44:56: E spmd_partitioner.cc:509] ",
@@ -88,7 +88,7 @@ def test_older_releases_name_the_line_or_no_operation_at_all() -> None:
         ("{maximal device=0}", "whole on device 0 alone"),
         ("{devices=[4,1,1,2]<=[8] last_tile_dim_replicate}", "dimension 0 in 4 parts"),
         ("{devices=[1,2,2,2]<=[8] last_tile_dims={manual, replicated}}", "dimension 1 in 2 parts"),
-        ("{devices=[4,1]0,1,2,3}", "dimension 0 in 4 parts"),
+        ("{devices=[1,4]0,2,1,3}", "dimension 1 in 4 parts"),
         (MESH.format("{?}, {'x':(1)2}"), "dimension 1 in 2 parts (x)"),
         ("{manual}", "{manual}"),
     ],
