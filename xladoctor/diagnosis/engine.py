@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import duckdb
 
@@ -32,6 +33,7 @@ from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
 from xladoctor.diagnosis.selection import Selection
+from xladoctor.diagnosis.shardings import shardings
 from xladoctor.diagnosis.start_up import start_up
 from xladoctor.diagnosis.suppression import Suppression
 from xladoctor.diagnosis.tpu_graphs import tpu_counts, tpu_graphs
@@ -93,6 +95,7 @@ def diagnose(
         step_groups=facts.step_groups(evidence, judged.steps),
         tpu_graphs=graphs,
         memory=memory(evidence),
+        shardings=shardings(evidence),
         pod=pod(evidence, hosts.left_out if hosts else ()),
         pack=judged.pack,
         traits=traits(evidence),
@@ -103,9 +106,8 @@ def diagnose(
 def _of_all(diagnosis: Diagnosis) -> Diagnosis:
     """The diagnosis without what is of a single process: the pod's table has all of them."""
     time = replace(diagnosis.time, parts=None, explained=None, unexplained=[], start_up=None)
-    return replace(
-        diagnosis, time=time, steps=None, devices=[], labels=[], step_groups=[], memory=None
-    )
+    nothing: dict[str, Any] = {"steps": None, "memory": None, "shardings": None}
+    return replace(diagnosis, time=time, devices=[], labels=[], step_groups=[], **nothing)
 
 
 def _selection(rules: Selection | Sequence[Rule]) -> Selection:
