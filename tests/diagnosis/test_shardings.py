@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support import Row, complete, step
-from xladoctor.diagnosis.sharding_use import DividedArray, DividedProgram, Shardings
+from xladoctor.diagnosis.counts import counts
+from xladoctor.diagnosis.interface import Count
+from xladoctor.diagnosis.sharding_use import DividedArray, DividedProgram
 from xladoctor.diagnosis.shardings import shardings
+from xladoctor.evidence.interface import Evidence
 
 TRAIN = "/home/ada/train.py"
 
@@ -34,16 +37,20 @@ def sent(line: int | None = 7, **columns: Any) -> Row:
     return {"process": 0, "program_id": 1, "instruction": "a", **kind, **place, **columns}
 
 
-def found(**tables: list[Row]) -> Shardings | None:
+def evidence(**tables: list[Row]) -> Evidence:
     steps = [step(index) for index in range(10)]
     given = {"step": steps, "launch": [], "compilation": [compilation(1)], **tables}
-    return shardings(complete(given, cwd="/home/ada"))
+    return complete(given, cwd="/home/ada")
+
+
+def found(**tables: list[Row]) -> list[DividedProgram] | None:
+    return shardings(evidence(**tables))
 
 
 def first(**tables: list[Row]) -> DividedProgram:
     all_of = found(**{"hlo_module": [module(1)], "communication": [], **tables})
     assert all_of is not None
-    return all_of.programs[0]
+    return all_of[0]
 
 
 def arrays(*rows: Row, **tables: list[Row]) -> list[tuple[str, int, str, str]]:
@@ -63,7 +70,7 @@ def test_without_a_compiled_program_nothing_is_known() -> None:
 
 
 def test_programs_for_one_device_are_none() -> None:
-    assert found(hlo_module=[module(1, partitions=1)]) == Shardings([])
+    assert found(hlo_module=[module(1, partitions=1)]) == []
 
 
 def test_arrays_that_differ_by_numbers_alone_are_together() -> None:
@@ -126,8 +133,19 @@ def test_runs_a_step_are_launches_by_steps() -> None:
     launch = {"process": 0, "count": 11, "work": 1, "steps": 10, "file": TRAIN, "line": 40}
     begun = [{**launch, "function": "train", "via": ""}]
     assert first(communication=[sent()], launch=begun).runs_a_step == 1.0
-    once = [compilation(1, launches=1)]
-    assert first(communication=[sent()], compilation=once).runs_a_step is None
+
+
+def test_a_single_launch_is_the_only_one_where_no_other_line_launches_the_program() -> None:
+    once = [compilation(1, launches=1), compilation(2, cause="jit(other)", line=50)]
+    launch = {"process": 0, "work": 1, "steps": 0, "file": TRAIN, "function": "train", "via": ""}
+    own, other = {**launch, "count": 1, "line": 40}, {**launch, "count": 11, "line": 50}
+
+    def rate(*launches: Row) -> float | None:
+        return first(communication=[sent()], compilation=once, launch=[*launches]).runs_a_step
+
+    assert rate() is None  # nothing says what was launched
+    assert rate(own, other) == 0.0
+    assert rate(own, other, {**other, "line": 60}) is None  # by that line, perhaps
 
 
 def test_what_moves_most_in_a_step_is_first() -> None:
@@ -136,4 +154,50 @@ def test_what_moves_most_in_a_step_is_first() -> None:
     moved = [sent(), sent(program_id=2, bytes=500), sent(program_id=3, bytes=9000)]
     all_of = found(hlo_module=modules, compilation=[compilation(1), rare], communication=moved)
     assert all_of is not None
-    assert [each.name for each in all_of.programs] == ["step", "rare", "unknown"]
+    assert [each.name for each in all_of] == ["step", "rare", "unknown"]
+
+
+# Counts
+
+
+def count(name: str, **tables: list[Row]) -> Count | None:
+    given = evidence(**{"hlo_module": [module(1)], "communication": [], **tables})
+    return next((each for each in counts(given, None) if each.name == name), None)
+
+
+def test_resharding_counts_by_how_often_a_step_runs_the_program() -> None:
+    rows = [sent(), sent(8, reason="asked", bytes=10), sent(9, reason="sums"), sent(7, bytes=1)]
+    counted = count("resharded_bytes_per_step", communication=rows)
+    assert counted is not None
+    assert (counted.value, counted.reason) == (round(333 * 1.1, 4), None)
+    named = [(each.location and each.location.line, each.what) for each in counted.consumers]
+    assert named == [(7, "all-gather data"), (8, "all-gather data")]
+
+
+def test_resharding_in_a_program_that_may_be_in_steps_is_a_part_or_unknown() -> None:
+    modules = [module(1), module(2, "jit_other")]
+    both = [sent(), sent(program_id=2)]
+    counted = count("resharded_bytes_per_step", hlo_module=modules, communication=both)
+    assert counted is not None
+    assert (counted.value, counted.reason) == (330.0, "how often a step runs other is not known")
+    alone = count("resharded_bytes_per_step", hlo_module=modules, communication=both[1:])
+    assert alone is not None
+    assert alone.value is None
+
+
+def test_share_of_large_arguments_that_each_device_has_whole() -> None:
+    whole = {"bytes": 1 << 20, "device_bytes": 1 << 20, "copies": 8}
+    rows = [
+        placed(0, "w", "(None, None)", **whole),
+        placed(1, "v", bytes=3 << 20, device_bytes=3 << 18),
+        placed(2, "small", "(None, None)", copies=8),
+        placed(0, None, "(None, None)", role="result", **whole),
+    ]
+    counted = count("replicated_share", placement=rows)
+    assert counted is not None
+    assert counted.value == 0.25
+    assert [(each.what, each.value) for each in counted.consumers] == [("w", 0.25)]
+
+
+def test_programs_for_one_device_have_no_such_counts() -> None:
+    assert count("replicated_share", hlo_module=[module(1, partitions=1)]) is None

@@ -39,17 +39,17 @@ print(float(value))
 """
 
 
-def shardings(folder: Path) -> dict[str, Any]:
+def shardings(folder: Path) -> list[dict[str, Any]]:
     asked = python("-m", "xladoctor", "shardings", "out", "--format", "json", cwd=folder)
     assert asked.status == 0, asked.stderr
-    found: dict[str, Any] = json.loads(asked.stdout)
+    found: list[dict[str, Any]] = json.loads(asked.stdout)
     return found
 
 
 def test_arguments_and_gathers_are_what_the_program_says(tmp_path: Path) -> None:
     path = write(tmp_path, "train.py", TRAINED)
     doctor("-o", "out", path, cwd=tmp_path)
-    step = shardings(tmp_path)["programs"][0]
+    step = shardings(tmp_path)[0]
     assert (step["name"], step["mesh"], step["runs_a_step"]) == ("train_step", "data=4, model=2", 1)
     weights = next(each for each in step["arrays"] if "layers" in each["path"])
     assert (weights["path"], weights["arrays"]) == ("params['layers'][*]['w']", 4)
@@ -59,3 +59,24 @@ def test_arguments_and_gathers_are_what_the_program_says(tmp_path: Path) -> None
     assert {each["location"]["line"] for each in gathered} == {
         line_of(path, "x = jnp.tanh(x @ layer")
     }
+
+
+def test_the_gate_finds_what_moves_more_than_in_the_baseline(tmp_path: Path) -> None:
+    path = write(tmp_path, "train.py", TRAINED)
+    for run, status in (("out", 0), ("again", 0)):  # identical runs have no changes
+        doctor("-o", run, path, cwd=tmp_path)
+        update = ["--update-baseline"] if run == "out" else []
+        asked = python("-m", "xladoctor", "gate", *update, run, cwd=tmp_path)
+        assert asked.status == status, asked.stdout
+    assert "changes of shardings since the baseline 0" in asked.stdout
+
+    source = TRAINED.replace('512), "data", None)}', '512), "data", "model")}')
+    doctor("-o", "more", write(tmp_path, "train.py", f"# changed\n{source}"), cwd=tmp_path)
+    asked = python("-m", "xladoctor", "gate", "more", cwd=tmp_path)
+    assert asked.status == 1
+    assert "params['layers'][*]['w'] in train_step: was ('data', None)" in " ".join(
+        asked.stdout.split()
+    )
+    assert ", now ('data', 'model')" in " ".join(asked.stdout.split())
+    told = python("-m", "xladoctor", "compare", "again", "more", cwd=tmp_path).stdout
+    assert "Collectives in a run of a" in told

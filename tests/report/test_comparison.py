@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from tests.comparison.runs import captured, compared, lasting, told
-from tests.report.diagnoses import MEMORY, SICK
+from tests.report.diagnoses import MEMORY, SHARDINGS, SICK
 from tests.report.drawn import drawn
 from tests.report.snapshots import assert_as_before
 from tests.report.test_html import Page, assert_safe
@@ -50,6 +50,10 @@ def sick(a: Diagnosis, b: Diagnosis) -> Comparison:
     step = MEMORY.programs[0]
     smaller = [replace(step.held[0], bytes=32 << 20), *step.held[2:]]
     a = replace(a, memory=Memory([replace(step, bytes=56 << 20, held=smaller)]))
+    train, *others = SHARDINGS
+    arrays = [replace(train.arrays[0], spec="(None, 'model')"), *train.arrays[1:]]
+    moved = [*train.moved[1:], replace(train.moved[0], bytes=12 << 20)]
+    a = replace(a, shardings=[replace(train, arrays=arrays, moved=moved), *others])
     return compared(a, b)
 
 
@@ -152,6 +156,7 @@ def test_json_is_valid_and_whole(name: str) -> None:
         "tpu_graphs",
         "times",
         "memory",
+        "shardings",
     ]
 
 

@@ -14,14 +14,14 @@ from tests.cli.forked import called
 from tests.report.diagnoses import SHARDINGS
 from tests.report.snapshots import assert_as_before
 from tests.report.test_terminal import columns
-from xladoctor.diagnosis.sharding_use import Shardings
+from xladoctor.diagnosis.sharding_use import DividedProgram
 from xladoctor.report import shardings as report
 from xladoctor.report.interface import Style
 
 SNAPSHOTS = Path(__file__).parent / "shardings_snapshots"
 
 
-def shown(shardings: Shardings, limit: int = 20, **style: object) -> str:
+def shown(shardings: list[DividedProgram], limit: int = 20, **style: object) -> str:
     output = io.StringIO()
     report.render(shardings, limit, output, Style(**{"width": 80, **style}))  # type: ignore[arg-type]
     return output.getvalue()
@@ -40,7 +40,7 @@ def test_a_limit_says_how_much_is_left_out() -> None:
 
 
 def test_bytes_are_of_a_step_where_it_is_known_how_often_that_runs_the_program() -> None:
-    _, evaluate, _ = SHARDINGS.programs
+    _, evaluate, _ = SHARDINGS
     assert "a device receives 1 MiB a step" in report.title(evaluate)
     unknown = replace(evaluate, runs_a_step=None)
     assert "a device receives 4 MiB a run" in report.title(unknown)
@@ -50,7 +50,7 @@ def test_bytes_are_of_a_step_where_it_is_known_how_often_that_runs_the_program()
 def test_json_has_all_of_it() -> None:
     output = io.StringIO()
     report.render_json(SHARDINGS, output, Style())
-    first, *others = json.loads(output.getvalue())["programs"]
+    first, *others = json.loads(output.getvalue())
     assert (first["name"], first["mesh"], len(others)) == ("train_step", "data=4, model=2", 2)
     assert first["arrays"][2]["given"] == "(None, None)"
     assert first["moved"][2]["bytes"] == 2 << 20

@@ -15,6 +15,7 @@ from xladoctor.comparison.times import gain, time_changes
 from xladoctor.comparison.verdict import Grounds, status, verdict
 from xladoctor.diagnosis.interface import Diagnosis, Tool
 from xladoctor.diagnosis.rule import Rule
+from xladoctor.diagnosis.sharding_changes import changes, golden
 
 _UNLIKE = "the runs are of different programs"
 
@@ -48,6 +49,7 @@ def compare(
         demand,
     )
     outcome = verdict(grounds)
+    one, other = a.shardings, b.shardings
     if any(each.forbids == "everything" and not each.accepted for each in differing):
         findings = [replace(each, state="unknown") for each in findings]
         counts = [replace(each, direction="unknown", reason=_UNLIKE) for each in counts]
@@ -68,6 +70,7 @@ def compare(
         [*_tpu_changes(a, b)],
         times,
         memory_changes(a, b),
+        [*changes(golden(one), golden(other))] if one and other else [],
     )
 
 

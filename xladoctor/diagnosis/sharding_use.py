@@ -81,10 +81,3 @@ class DividedProgram:
     def resharded(self) -> int:
         """The part of them that only divides values otherwise."""
         return sum(each.bytes for each in self.moved if each.reason in RESHARDING)
-
-
-@dataclass(frozen=True, slots=True)
-class Shardings:
-    """Programs for several devices, that which moves most in a step first."""
-
-    programs: list[DividedProgram]

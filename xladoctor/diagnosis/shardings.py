@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from xladoctor.diagnosis.memory import located
-from xladoctor.diagnosis.sharding_use import DividedArray, DividedProgram, Movement, Shardings
+from xladoctor.diagnosis.sharding_use import DividedArray, DividedProgram, Movement
 from xladoctor.evidence.interface import Evidence
 
 Row = dict[str, Any]
@@ -18,35 +18,34 @@ _QUERIES = (
     "FROM divided_array ORDER BY process, program_id, role, bytes DESC, number",
     "FROM moved ORDER BY process, program_id, bytes DESC, kind, axes, reason, file, line",
 )
+_PROGRAMS = """
+    SELECT * EXCLUDE (bytes) FROM divided_program
+    LEFT JOIN (SELECT process, program_id, sum(bytes) AS bytes FROM moved GROUP BY ALL)
+        USING (process, program_id)
+    ORDER BY runs_a_step IS NULL, bytes * coalesce(runs_a_step, 1) DESC NULLS LAST, process,
+             program_id
+"""
 _DIGITS = re.compile(r"(\d+)")
 
 
-def shardings(evidence: Evidence) -> Shardings | None:
-    """Programs for several devices; None without any compiled program."""
+def shardings(evidence: Evidence) -> list[DividedProgram] | None:
+    """Programs for several devices, that which moves most in a step first; None without any
+    compiled program.
+    """
     rows = evidence.database.rows
     if not evidence.database.has_rows("hlo_module"):
         return None
     arrays, moved = ({key: [*of] for key, of in groupby(rows(query), _OF)} for query in _QUERIES)
     programs: dict[Any, DividedProgram] = {}
-    for row in rows("FROM divided_program ORDER BY process, program_id"):
-        of = _OF(row)
-        if of in arrays or of in moved:  # each process has the same
-            key = row["name"], row["file"], row["line"]
-            found = DividedProgram(
-                location=located(row, evidence, ""),
-                arrays=[_array(each) for each in arrays.get(of, ())],
-                moved=[_movement(each, evidence) for each in moved.get(of, ())],
-                **_without(row, "process", "program_id", "file", "line", "function"),
-            )
-            programs.setdefault(key, found)
-    return Shardings(sorted(programs.values(), key=_weight))
-
-
-def _weight(program: DividedProgram) -> tuple[bool, float, int]:
-    """What is known to be in steps first."""
-    rate = program.runs_a_step
-    arrays = sum(each.device_bytes for each in program.arrays)
-    return rate is None, -program.bytes * (1 if rate is None else rate), -arrays
+    for row in rows(_PROGRAMS):
+        found = DividedProgram(
+            location=located(row, evidence, ""),
+            arrays=[_array(each) for each in arrays.get(_OF(row), ())],
+            moved=[_movement(each, evidence) for each in moved.get(_OF(row), ())],
+            **_without(row, "process", "program_id", "file", "line", "function"),
+        )
+        programs.setdefault((row["name"], row["file"], row["line"]), found)  # of one process
+    return [*programs.values()]
 
 
 def _array(row: Row) -> DividedArray:

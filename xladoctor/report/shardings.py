@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from xladoctor.diagnosis.finding import Location
-from xladoctor.diagnosis.sharding_use import DividedArray, DividedProgram, Movement, Shardings
+from xladoctor.diagnosis.sharding_use import DividedArray, DividedProgram, Movement
 from xladoctor.foreign import as_json
 from xladoctor.quantities import binary_size, counted
 from xladoctor.report.interface import Style
@@ -47,13 +47,13 @@ _MOST = 8  # programs
 NUMBERED = ("bytes", "a device", "copies", "times")
 
 
-def render(shardings: Shardings, limit: int, output: TextIO, style: Style) -> None:
+def render(shardings: Sequence[DividedProgram], limit: int, output: TextIO, style: Style) -> None:
     """Write the program that moves most, then a line for each of the others.
 
     Args:
         limit: how many rows of a table to show; 0 for all.
     """
-    if not shardings.programs:
+    if not shardings:
         write([Text(NONE)], output, style)
         return
     first, *others = listed(shardings)
@@ -68,35 +68,29 @@ def render(shardings: Shardings, limit: int, output: TextIO, style: Style) -> No
     write(parts, output, style)
 
 
-def listed(shardings: Shardings) -> list[DividedProgram]:
+def listed(shardings: Sequence[DividedProgram]) -> list[DividedProgram]:
     """The program that moves most, and others of which there is something to say."""
-    first, *others = shardings.programs
+    first, *others = shardings
     return [first, *(each for each in others if each.moved or not first.moved)][:_MOST]
 
 
 def title(program: DividedProgram) -> str:
     """A program, and what a device receives."""
-    per = "a run" if program.runs_a_step is None else "a step"
+    per = "a step" if program.runs_a_step else "a run"
     total, part = (_amount(size, program) for size in (program.bytes, program.resharded))
     said = f"{program.name}: a device receives {total} {per}" if program.moved else program.name
     return f"{said}, {part} of it resharding" if program.resharded else said
 
 
 def facts(program: DividedProgram) -> list[str]:
-    """Its mesh, where it is called, and how often it runs and was compiled."""
-    rate = program.runs_a_step
-    often = (
-        "runs a step not known" if rate is None else "" if rate == 1 else f"{rate:.3g} runs a step"
-    )
+    """Its mesh, as ``data=4 × model=2, 8 devices``, its line, and how often it runs."""
+    axes = program.mesh.replace(", ", " × ")
+    rate, devices = program.runs_a_step, counted(program.devices, "device")
+    mesh = f"{axes}, {devices}" if axes else f"{devices}, names of axes not known"
+    known = "" if rate == 1 else f"{rate:.3g} runs a step" if rate else "runs once"
+    often = "runs a step not known" if rate is None else known
     compiled = f"the one used most of {program.variants}" if program.variants > 1 else ""
-    return [fact for fact in (mesh(program), line(program.location), often, compiled) if fact]
-
-
-def mesh(program: DividedProgram) -> str:
-    """Its axes, as ``data=4 × model=2, 8 devices``."""
-    devices = counted(program.devices, "device")
-    named = program.mesh.replace(", ", " × ")
-    return f"{named}, {devices}" if named else f"{devices}, names of axes not known"
+    return [fact for fact in (mesh, line(program.location), often, compiled) if fact]
 
 
 def line(location: Location | None) -> str:
@@ -116,7 +110,7 @@ def tables(
     if rows:
         yield "Large arrays", ("bytes", "a device", "copies", "divided", "array"), rows
     if program.moved:
-        per = "run" if program.runs_a_step is None else "step"
+        per = "step" if program.runs_a_step else "run"
         heads = ("bytes", "times", "operation", "line", "why")
         yield f"What moves in a {per}", heads, [moved(each, program) for each in program.moved]
 
@@ -124,14 +118,11 @@ def tables(
 def array(each: DividedArray) -> tuple[str, ...]:
     """The row of an argument or result."""
     of = f"{each.type}[{','.join(map(str, each.shape))}]"
-    names = [each.path] if each.path == of else [each.path, of]
-    if each.path == of or each.role not in ("argument", each.path[: len(each.role)]):
-        names.insert(0, each.role)
-    if each.arrays > 1:
-        names.append(f"× {each.arrays}")
+    name = f"{each.role if each.path == of else each.path} {of}"
+    several = f" × {each.arrays}" if each.arrays > 1 else ""
     given = f"; the argument is {each.given}" if each.given else ""
     sizes = binary_size(each.bytes), binary_size(each.device_bytes), f"{each.copies}"
-    return (*sizes, each.spec, f"{' '.join(names)}{given}")
+    return (*sizes, each.spec, f"{name}{several}{given}")
 
 
 def moved(each: Movement, program: DividedProgram) -> tuple[str, ...]:
@@ -148,13 +139,15 @@ def _amount(size: int, program: DividedProgram) -> str:
 def _table(
     head: Sequence[str], rows: Sequence[Sequence[str]], limit: int, style: Style
 ) -> RenderableType:
-    numbers = sum(name in NUMBERED for name in head)
-    shown = [
-        [Text(name, "dim") for name in head],
-        *(_cells(row, style) for row in rows[: limit or None]),
+    cells = [
+        [*row[:_LINE], shortened(row[_LINE], style.width // 3, style), row[-1]]
+        for row in rows[: limit or None]
     ]
-    if more := len(rows) - (len(shown) - 1):
-        shown.append([*[Text()] * (len(head) - 1), Text(f"{more} more", "dim")])
+    if more := len(rows) - len(cells):
+        cells.append(["", "", "", "", f"{more} more"])
+    shown = [[styled(cell, style) for cell in row] for row in cells]
+    shown.insert(0, [Text(name, "dim") for name in head])
+    numbers = sum(name in NUMBERED for name in head)
     if style.width < ROOM:
         shown = [[*row[:numbers], Text(" ").join(filter(None, row[numbers:]))] for row in shown]
         return grid(shown, *[NUMBERS] * numbers, FOLDED)
@@ -162,11 +155,6 @@ def _table(
     return grid(shown, *[NUMBERS] * numbers, *rest, FOLDED)
 
 
-def _cells(row: Sequence[str], style: Style) -> list[Text]:
-    places = [shortened(row[_LINE], style.width // 3, style), *row[_LINE + 1 :]]
-    return [styled(cell, style) for cell in (*row[:_LINE], *places)]
-
-
-def render_json(shardings: Shardings, output: TextIO, style: Style) -> None:
+def render_json(shardings: Sequence[DividedProgram], output: TextIO, style: Style) -> None:
     """Write all of it, sizes in bytes."""
-    output.write(as_json(asdict(shardings), ascii_only=not style.unicode))
+    output.write(as_json([asdict(each) for each in shardings], ascii_only=not style.unicode))

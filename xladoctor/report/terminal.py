@@ -144,9 +144,9 @@ def _evidence(diagnosis: Diagnosis, style: Style) -> Iterator[RenderableType]:
         largest = diagnosis.memory.programs[0]
         text = f"memory of {memory.title(largest)} ({memory.sums(largest)})"
         yield styled(text, style, "dim")
-    if diagnosis.shardings and diagnosis.shardings.programs:
-        first = diagnosis.shardings.programs[0]
-        yield styled(f"{shardings.title(first)} ({shardings.mesh(first)})", style, "dim")
+    if diagnosis.shardings:
+        first = diagnosis.shardings[0]
+        yield styled(f"{shardings.title(first)} ({shardings.facts(first)[0]})", style, "dim")
     if diagnosis.labels:
         yield labels.table(diagnosis.labels, style)
 

@@ -7,7 +7,7 @@
 -- * function: function that the line is in
 -- * devices: that its arrays are divided over
 -- * mesh: axes of these devices, where they have names
--- * runs_a_step: in the longest loop of the process; NULL if unknown
+-- * runs_a_step: in the longest loop of the process; 0 if it ran once, NULL if unknown
 -- * variants: how often it was compiled
 -- > SELECT name, mesh, runs_a_step FROM divided_program
 CREATE TABLE divided_program AS
@@ -15,6 +15,10 @@ WITH turn AS (  -- a loop without barriers begins with a launch, before its firs
     SELECT process, steps + if(process IN (SELECT process FROM launch), 1, 0) AS turns
     FROM loop WHERE steps > 0
     QUALIFY row_number() OVER (PARTITION BY process ORDER BY duration_ns DESC, thread) = 1
+),
+elsewhere AS (  -- where lines launch what others compiled, a single launch of a line does not say that there are no more
+    SELECT l.process FROM launch l LEFT JOIN compilation c USING (process, file, line)
+    WHERE l.count > 1 AND NOT coalesce(l.operations, FALSE) AND c.process IS NULL
 ),
 program AS (
     SELECT m.process, m.program_id, m.partitions AS devices, m.mesh, m.graph_hash, c.ordinal, c.launches,
@@ -30,9 +34,13 @@ ruled AS (  -- calls until the next was compiled
     FROM program
 )
 SELECT r.process, r.program_id, r.name, r.file, r.line, r.function, r.devices, r.mesh,
-       if(r.launches > 1, r.launches / t.turns, NULL) AS runs_a_step,
+       CASE WHEN r.launches > 1 THEN r.launches / t.turns
+            WHEN r.launches = 1 AND t.turns > 2 AND r.process IN (SELECT process FROM launch EXCEPT FROM elsewhere) THEN 0
+       END AS runs_a_step,
        count(*) OVER (PARTITION BY r.process, r.name, r.file, r.line) AS variants
 FROM ruled r LEFT JOIN turn t USING (process)
+WHERE (r.process, r.program_id) IN (SELECT process, program_id FROM placement
+                                    UNION SELECT process, program_id FROM communication)
 QUALIFY row_number() OVER (PARTITION BY r.process, r.name, r.file, r.line ORDER BY r.calls DESC NULLS LAST, r.program_id DESC) = 1;
 
 -- Internal: Their arguments, and results that are divided otherwise than the argument of the same path, or than those of
@@ -73,3 +81,6 @@ FROM (
                         coalesce(c.user_function, c.function) AS function)
     FROM communication c JOIN divided_program USING (process, program_id)
 ) GROUP BY process, program_id, axes, kind, reason, file, line;
+
+-- Internal: Of these, what only divides values otherwise.
+CREATE TABLE resharded AS FROM moved WHERE reason IN ('reshard', 'asked');
