@@ -79,4 +79,4 @@ def test_the_gate_finds_what_moves_more_than_in_the_baseline(tmp_path: Path) -> 
     )
     assert ", now ('data', 'model')" in " ".join(asked.stdout.split())
     told = python("-m", "xladoctor", "compare", "again", "more", cwd=tmp_path).stdout
-    assert "Collectives in a run of a" in told
+    assert "Shardings, in a run" in told

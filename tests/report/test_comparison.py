@@ -50,11 +50,16 @@ def sick(a: Diagnosis, b: Diagnosis) -> Comparison:
     step = MEMORY.programs[0]
     smaller = [replace(step.held[0], bytes=32 << 20), *step.held[2:]]
     a = replace(a, memory=Memory([replace(step, bytes=56 << 20, held=smaller)]))
+    return compared(a, b)
+
+
+def divided(run: Diagnosis) -> Comparison:
+    """A run in which arguments were divided otherwise, and less moved, and one with SHARDINGS."""
     train, *others = SHARDINGS
     arrays = [replace(train.arrays[0], spec="(None, 'model')"), *train.arrays[1:]]
     moved = [*train.moved[1:], replace(train.moved[0], bytes=12 << 20)]
-    a = replace(a, shardings=[replace(train, arrays=arrays, moved=moved), *others])
-    return compared(a, b)
+    was = [replace(train, arrays=arrays, moved=moved), *others]
+    return compared(replace(run, shardings=was), replace(run, shardings=SHARDINGS))
 
 
 A = captured([10.0, 10.1, 9.9, 10.2, 9.8] * 8)
@@ -70,6 +75,7 @@ COMPARISONS = {
     "alike": compared(A, A),
     "slower": compared(A, B, max_slowdown=0.1),
     "sick": sick(A, OTHER),
+    "divided": divided(A),
     "padded": compared(
         lasting(A, 20.0, 15.0), lasting(captured([14.0] * 40, shapes=["f32[16,96]"]), 2.0, 0.0)
     ),

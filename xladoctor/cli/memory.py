@@ -56,9 +56,7 @@ def shardings(
     *,
     path: Annotated[str, EvidenceArgument],
     layout: PlainOption = PlainFormat.terminal,
-    limit: int = option(
-        "How many rows of a table to show; 0 for all.", default=20, min=0, metavar="N"
-    ),
+    limit: int = option("How many rows to show; 0 for all.", default=20, min=0, metavar="N"),
     session: SessionOption = None,
     color: ColorOption = Color.auto,
 ) -> None:

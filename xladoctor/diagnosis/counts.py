@@ -29,10 +29,7 @@ _COUNTED: dict[CountName, tuple[tuple[str, ...], Any]] = {
 }
 _CACHED = "SELECT 1 FROM cache_lookup WHERE folder IS NOT NULL LIMIT 1"
 _LOOKED = "SELECT 1 FROM memory_look LIMIT 1"
-_RATES_UNKNOWN = """
-    SELECT DISTINCT name FROM divided_program JOIN resharded USING (process, program_id)
-    WHERE runs_a_step IS NULL ORDER BY name
-"""
+_RATES_UNKNOWN = "SELECT DISTINCT name FROM resharded WHERE runs_a_step IS NULL ORDER BY name"
 _ABSENT = {
     "compilation": "no record of compilations (analysis log or step log)",
     "host_sync": "no record of reads",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import duckdb
 
@@ -106,8 +105,8 @@ def diagnose(
 def _of_all(diagnosis: Diagnosis) -> Diagnosis:
     """The diagnosis without what is of a single process: the pod's table has all of them."""
     time = replace(diagnosis.time, parts=None, explained=None, unexplained=[], start_up=None)
-    nothing: dict[str, Any] = {"steps": None, "memory": None, "shardings": None}
-    return replace(diagnosis, time=time, devices=[], labels=[], step_groups=[], **nothing)
+    alone = replace(diagnosis, steps=None, memory=None, shardings=None)
+    return replace(alone, time=time, devices=[], labels=[], step_groups=[])
 
 
 def _selection(rules: Selection | Sequence[Rule]) -> Selection:

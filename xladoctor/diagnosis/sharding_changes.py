@@ -6,7 +6,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from operator import attrgetter
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -51,11 +52,7 @@ Golden = Mapping[str, ProgramShardings]
 
 @dataclass(frozen=True, slots=True)
 class ShardingChange:
-    """A collective, or the division of an argument, that differs; in words, as it was and is now.
-
-    Attributes:
-        location: of the collective now, or as it was if it is gone; None for an argument.
-    """
+    """A collective (with its line, or where it was), or the division of an argument, in words."""
 
     program: str
     what: str
@@ -66,11 +63,7 @@ class ShardingChange:
 
 
 def golden(shardings: Sequence[DividedProgram], shown: Callable[[str], str] = str) -> Golden:
-    """What to hold other runs against, by the names of programs.
-
-    Args:
-        shown: how to write the path of a file.
-    """
+    """What to hold other runs against, by names of programs; files as ``shown`` writes them."""
     named: dict[str, list[DividedProgram]] = defaultdict(list)
     for program in shardings:
         if program.moved or any(each.bytes >= _LARGE for each in program.arrays):
@@ -137,11 +130,8 @@ def _pairs(
     the largest of its kind that is left.
     """
     left, right = (sorted(side, key=lambda each: -each.bytes) for side in (was, now))
-    keys: tuple[Callable[[Collective], Any], ...] = (
-        lambda each: (each.kind, each.axes, each.reason, each.code or each.line),
-        lambda each: (each.kind, each.axes),
-    )
-    for key in keys:
+    for names in (("kind", "axes", "reason", "code"), ("kind", "axes")):
+        key = attrgetter(*names)
         for other in [*right]:
             if one := next((each for each in left if key(each) == key(other)), None):
                 left.remove(one)

@@ -18,13 +18,7 @@ _QUERIES = (
     "FROM divided_array ORDER BY process, program_id, role, bytes DESC, number",
     "FROM moved ORDER BY process, program_id, bytes DESC, kind, axes, reason, file, line",
 )
-_PROGRAMS = """
-    SELECT * EXCLUDE (bytes) FROM divided_program
-    LEFT JOIN (SELECT process, program_id, sum(bytes) AS bytes FROM moved GROUP BY ALL)
-        USING (process, program_id)
-    ORDER BY runs_a_step IS NULL, bytes * coalesce(runs_a_step, 1) DESC NULLS LAST, process,
-             program_id
-"""
+_PROGRAMS = "SELECT * EXCLUDE (rank) FROM ranked_program ORDER BY rank"
 _DIGITS = re.compile(r"(\d+)")
 
 

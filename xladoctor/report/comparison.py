@@ -49,7 +49,7 @@ _TIMES: dict[TimeName, str] = {
     "compiling": "compiling in it",
     "average_step": "average step, with compiling",
 }
-SHARDINGS = "Collectives in a run of a program, and divisions of arguments"
+SHARDINGS = "Shardings, in a run"
 _LINES = 8  # of a program whose memory differs
 _STEP = {"slower": "bold red", "faster": "bold green"}
 

@@ -39,6 +39,7 @@ REASONS = {
     "neighbours": "parts that others have",
     "reshard": "resharded: made in other parts",
 }
+Rows = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 NONE = "each program of this run is for one device, or none sends another anything"
 _LEAST = 0.01  # share of all bytes; arrays are listed from there
 _LINE = 3  # column of a line, or of how an array is divided: neither is broken
@@ -48,11 +49,7 @@ NUMBERED = ("bytes", "a device", "copies", "times")
 
 
 def render(shardings: Sequence[DividedProgram], limit: int, output: TextIO, style: Style) -> None:
-    """Write the program that moves most, then a line for each of the others.
-
-    Args:
-        limit: how many rows of a table to show; 0 for all.
-    """
+    """Write the program that moves most, ``limit`` rows of a table (0: all), then the others."""
     if not shardings:
         write([Text(NONE)], output, style)
         return
@@ -87,8 +84,8 @@ def facts(program: DividedProgram) -> list[str]:
     axes = program.mesh.replace(", ", " × ")
     rate, devices = program.runs_a_step, counted(program.devices, "device")
     mesh = f"{axes}, {devices}" if axes else f"{devices}, names of axes not known"
-    known = "" if rate == 1 else f"{rate:.3g} runs a step" if rate else "runs once"
-    often = "runs a step not known" if rate is None else known
+    rare = {None: "runs a step not known", 0.0: "runs once", 1.0: ""}
+    often = rare.get(rate, f"{rate or 0:.3g} runs a step")
     compiled = f"the one used most of {program.variants}" if program.variants > 1 else ""
     return [fact for fact in (mesh, line(program.location), often, compiled) if fact]
 
@@ -98,9 +95,7 @@ def line(location: Location | None) -> str:
     return f"{short(location.file)}:{location.line}" if location else ""
 
 
-def tables(
-    program: DividedProgram,
-) -> Iterator[tuple[str, tuple[str, ...], list[tuple[str, ...]]]]:
+def tables(program: DividedProgram) -> Iterator[Rows]:
     """A title, names of columns, and rows, of arrays and of what moves; first come numbers."""
     least = _LEAST * sum(each.bytes for each in program.arrays)
     large = [each for each in program.arrays if each.bytes >= least]

@@ -82,5 +82,15 @@ FROM (
     FROM communication c JOIN divided_program USING (process, program_id)
 ) GROUP BY process, program_id, axes, kind, reason, file, line;
 
--- Internal: Of these, what only divides values otherwise.
-CREATE TABLE resharded AS FROM moved WHERE reason IN ('reshard', 'asked');
+-- Internal: Of these, what only divides values otherwise, with how often a step runs the program.
+CREATE TABLE resharded AS
+SELECT m.*, p.name, p.runs_a_step FROM moved m JOIN divided_program p USING (process, program_id)
+WHERE m.reason IN ('reshard', 'asked');
+
+-- Internal: Programs for several devices, by what moves in a step, then those that may not be in steps.
+CREATE TABLE ranked_program AS
+SELECT p.*, row_number() OVER (
+    ORDER BY p.runs_a_step IS NULL, m.bytes * coalesce(p.runs_a_step, 1) DESC NULLS LAST, p.process, p.program_id
+) AS rank
+FROM divided_program p
+LEFT JOIN (SELECT process, program_id, sum(bytes) AS bytes FROM moved GROUP BY ALL) m USING (process, program_id);

@@ -83,8 +83,8 @@ SELECT 'live_growth_per_step' AS name, process, 0 AS thread, coalesce(added_file
 FROM memory_growth WHERE bytes_per_step > 0 AND most IS NULL AND NOT coalesce(released, FALSE)
 UNION ALL BY NAME
 SELECT 'resharded_bytes_per_step' AS name, process, 0 AS thread, r.file, r.line, r.function,
-       r.bytes * p.runs_a_step AS value, r.times, r.kind || ' ' || r.axes AS what
-FROM resharded r JOIN divided_program p USING (process, program_id) WHERE p.runs_a_step > 0
+       r.bytes * r.runs_a_step AS value, r.times, r.kind || ' ' || r.axes AS what
+FROM resharded r WHERE r.runs_a_step > 0
 UNION ALL BY NAME
 SELECT 'replicated_share' AS name, process, 0 AS thread, p.file, p.line, p.function, a.bytes / w.bytes AS value,
        a.arrays AS times, a.paths[1] || if(a.arrays > 1, ', …', '') AS what
