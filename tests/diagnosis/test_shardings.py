@@ -104,6 +104,7 @@ def test_a_result_without_a_path_is_held_against_all_arguments_of_its_type() -> 
     assert arrays(*given, placed(0, None, role="result"))[2:] == []
     other = placed(0, None, "(None, 'model')", role="result")
     assert arrays(*given, other)[2:] == [("f32[8,8]", 1, "(None, 'model')", "")]
+    assert arrays(given[0], other)[1:] == [("f32[8,8]", 1, "(None, 'model')", "")]
 
 
 def test_what_moves_is_added_up_by_line() -> None:

@@ -42,7 +42,7 @@ _ABSENT = {
 
 def counts(evidence: Evidence, steps: Steps | None) -> list[Count]:
     """All counts, known or unknown; see :class:`~xladoctor.diagnosis.interface.Count`."""
-    without = () if evidence.database.has_rows("divided_program") else OF_DEVICES
+    without = () if evidence.database.has_rows("program_sharding") else OF_DEVICES
     counted = [_count(name, evidence) for name in _COUNTED if name not in without]
     median = steps.median_ms if steps else None
     reason = None if median is not None else "no step after warm-up that compiled nothing"

@@ -59,12 +59,10 @@ def diagnose(
 ) -> Diagnosis:
     """Judge the evidence by each rule that applies to the program's frontend, with its texts.
 
-    A third-party rule that fails counts as not evaluated.
-
     Args:
         evidence: the evidence, complete with causes.
         total_steps: length of a run to project the savings to.
-        strict: whether a failing rule of the pack is an error; else it counts as not evaluated.
+        strict: whether a failing rule of the pack is an error; else, as others, not evaluated.
         hosts: of the joined evidence of many hosts, what was found on each by itself: only the
             rules that compare them judge the evidence, which keeps only a part of each.
 

@@ -57,7 +57,7 @@ class DividedProgram:
     """A program for several devices.
 
     Attributes:
-        name, devices, mesh, variants, runs_a_step: as in the table ``divided_program``.
+        name, devices, mesh, variants, runs_a_step: as in the table ``program_sharding``.
         location: where it is called; None if unknown.
         arrays: arguments, then results that are divided otherwise; largest first.
         moved: most bytes first.

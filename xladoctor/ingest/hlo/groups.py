@@ -61,7 +61,7 @@ def devices_in_order(sizes: Sequence[int], order: Sequence[int]) -> np.ndarray[A
     """The numbers from 0 in an array of these dimensions, transposed; None if damaged."""
     if sorted(order) != [*range(len(sizes))] or not 0 < math.prod(sizes) <= _MOST_DEVICES:
         return None
-    return np.arange(math.prod(sizes)).reshape(*sizes).transpose(*order)
+    return np.arange(math.prod(sizes)).reshape(tuple(sizes)).transpose(tuple(order))
 
 
 def along(mesh: Any, axes: Iterable[Any]) -> list[int] | None:

@@ -88,7 +88,7 @@ FROM resharded r WHERE r.runs_a_step > 0
 UNION ALL BY NAME
 SELECT 'replicated_share' AS name, process, 0 AS thread, p.file, p.line, p.function, a.bytes / w.bytes AS value,
        a.arrays AS times, a.paths[1] || if(a.arrays > 1, ', …', '') AS what
-FROM divided_array a JOIN divided_program p USING (process, program_id) JOIN (
+FROM divided_array a JOIN program_sharding p USING (process, program_id) JOIN (
     SELECT process, sum(bytes) AS bytes FROM divided_array WHERE role = 'argument' AND bytes >= arrays * 1048576 GROUP BY process
 ) w USING (process)
 WHERE a.role = 'argument' AND a.bytes >= a.arrays * 1048576 AND a.copies = p.devices;

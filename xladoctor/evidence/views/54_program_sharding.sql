@@ -9,8 +9,8 @@
 -- * mesh: axes of these devices, where they have names
 -- * runs_a_step: in the longest loop of the process; 0 if it ran once, NULL if unknown
 -- * variants: how often it was compiled
--- > SELECT name, mesh, runs_a_step FROM divided_program
-CREATE TABLE divided_program AS
+-- > SELECT name, mesh, runs_a_step FROM program_sharding
+CREATE TABLE program_sharding AS
 WITH turn AS (  -- a loop without barriers begins with a launch, before its first step ends
     SELECT process, steps + if(process IN (SELECT process FROM launch), 1, 0) AS turns
     FROM loop WHERE steps > 0
@@ -48,7 +48,7 @@ QUALIFY row_number() OVER (PARTITION BY r.process, r.name, r.file, r.line ORDER 
 CREATE TABLE divided_array AS
 WITH named AS (  -- results with the paths that the capture recorded
     SELECT p.* REPLACE (coalesce(p.argument, r.argument) AS argument)
-    FROM placement p JOIN divided_program USING (process, program_id)
+    FROM placement p JOIN program_sharding USING (process, program_id)
     JOIN hlo_module m USING (process, program_id)
     LEFT JOIN compilation c ON c.process = m.process AND c.graph_hash = m.graph_hash
     LEFT JOIN call_array r ON r.process = c.process AND r.index = c.index AND r.role = 'result' AND r.role = p.role
@@ -61,15 +61,16 @@ pair AS (
 ),
 given AS (
     SELECT process, program_id, 'result' AS role, number,
+           bool_or(same) AS known,
            coalesce(list(DISTINCT spec) FILTER (same), list(DISTINCT spec)) AS specs
     FROM pair GROUP BY ALL
 )
 SELECT n.process, n.program_id, n.role, list(n.argument ORDER BY n.number) FILTER (n.argument IS NOT NULL) AS paths,
        count(*) AS arrays, n.type, n.shape, sum(n.bytes)::BIGINT AS bytes, sum(n.device_bytes)::BIGINT AS device_bytes,
-       n.spec, any_value(n.copies) AS copies, if(len(g.specs) = 1, g.specs[1], '') AS given, min(n.number) AS number
+       n.spec, any_value(n.copies) AS copies, if(g.known AND len(g.specs) = 1, g.specs[1], '') AS given, min(n.number) AS number
 FROM named n LEFT JOIN given g USING (process, program_id, role, number)
 WHERE g.specs IS NULL OR NOT list_contains(g.specs, n.spec)
-GROUP BY n.process, n.program_id, n.role, n.type, n.shape, n.spec, g.specs, regexp_replace(n.argument, '\d+', '*', 'g');
+GROUP BY n.process, n.program_id, n.role, n.type, n.shape, n.spec, g.specs, g.known, regexp_replace(n.argument, '\d+', '*', 'g');
 
 -- Internal: What they send one another, by line, in a run. `axes`: how many devices communicate where these have no names.
 CREATE TABLE moved AS
@@ -79,12 +80,12 @@ FROM (
     SELECT c.* REPLACE (coalesce(nullif(c.axes, ''), c."group" || ' devices', '') AS axes,
                         coalesce(c.user_file, c.file) AS file, coalesce(c.user_line, c.line) AS line,
                         coalesce(c.user_function, c.function) AS function)
-    FROM communication c JOIN divided_program USING (process, program_id)
+    FROM communication c JOIN program_sharding USING (process, program_id)
 ) GROUP BY process, program_id, axes, kind, reason, file, line;
 
 -- Internal: Of these, what only divides values otherwise, with how often a step runs the program.
 CREATE TABLE resharded AS
-SELECT m.*, p.name, p.runs_a_step FROM moved m JOIN divided_program p USING (process, program_id)
+SELECT m.*, p.name, p.runs_a_step FROM moved m JOIN program_sharding p USING (process, program_id)
 WHERE m.reason IN ('reshard', 'asked');
 
 -- Internal: Programs for several devices, by what moves in a step, then those that may not be in steps.
@@ -92,5 +93,5 @@ CREATE TABLE ranked_program AS
 SELECT p.*, row_number() OVER (
     ORDER BY p.runs_a_step IS NULL, m.bytes * coalesce(p.runs_a_step, 1) DESC NULLS LAST, p.process, p.program_id
 ) AS rank
-FROM divided_program p
+FROM program_sharding p
 LEFT JOIN (SELECT process, program_id, sum(bytes) AS bytes FROM moved GROUP BY ALL) m USING (process, program_id);
