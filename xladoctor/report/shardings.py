@@ -31,13 +31,13 @@ from xladoctor.repository import short
 #: Why devices communicate, in words.
 REASONS = {
     "written": "called by the program",
-    "asked": "resharded, as asked for",
+    "asked": "resharded as the program asks",
     "gradients": "sum of gradients",
     "sums": "sum over a divided dimension",
     "argument": "divided argument made whole",
-    "result": "result computed in other parts",
+    "result": "result resharded",
     "neighbours": "parts that others have",
-    "reshard": "resharded: made in other parts",
+    "reshard": "resharded between operations",
 }
 Rows = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
 NONE = "each program of this run is for one device, or none sends another anything"
