@@ -92,7 +92,9 @@ class Partitioned:
             for mesh in ([named] if named else fitting or [{}])
         ]
         mesh, placed = min(divided, key=lambda each: sum(not p.is_named for p in each[1]))
-        shapes = {each.shape for each in placed if each.role == "argument"}
+        results = {each.shape for each in placed if each.role == "result"}
+        state = [each for each in placed if each.role == "argument" and each.shape in results]
+        shapes = {shape for each in state for shape in (each.shape, each.array.shape)}
         return cls(count, mesh, placed, tuple(communications(module, stacks, mesh, shapes)))
 
     def rows(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
