@@ -44,8 +44,8 @@ class Redivided(NamedTuple):
     """A value that is divided in one way, then in another.
 
     Attributes:
-        first, then: the two divisions; ``last``: a third, if there is one. The first has no place if
-            it is known from the value's type alone, as where axes are explicit.
+        first, then: the two divisions; ``last``: a third, if there is one. The first has no place
+            if it is known from the value's type alone, as where axes are explicit.
         used: where else the value is used then, by other than element-wise operations.
         array: its type and shape; ``bytes``: its size, of all devices.
     """
