@@ -1,3 +1,10 @@
+-- Internal: Why an operation communicates, in words; NULL for what a program calls.
+CREATE MACRO why_communicated(reason) AS CASE reason
+    WHEN 'gradients' THEN 'sums gradients' WHEN 'sums' THEN 'sums over a divided dimension'
+    WHEN 'argument' THEN 'makes a divided argument whole' WHEN 'result' THEN 'divides a result otherwise'
+    WHEN 'reshard' THEN 'divides a value otherwise' WHEN 'asked' THEN 'divides a value as the program asks there'
+    WHEN 'neighbours' THEN 'fetches parts of neighbours' END;
+
 -- Internal: Programs of several devices that run again and again, with the line that calls each. `main`: whether it is the
 -- largest of them.
 CREATE TABLE divided_program AS

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from xladoctor.ingest.hlo.flow import Flow, Source
 from xladoctor.ingest.hlo.groups import Mesh, group_of
-from xladoctor.ingest.hlo.layout import arrays
+from xladoctor.ingest.hlo.layout import Array, arrays
 from xladoctor.ingest.hlo.sites import Site, Sites
 from xladoctor.ingest.hlo.stacks import Stacks
 from xladoctor.ingest.hlo.walk import Run, called, root_of, walk
@@ -131,6 +131,18 @@ def _communicates(module: Any) -> bool:
     )
 
 
+class _Exchange(NamedTuple):
+    """An instruction that communicates arrays; ``elements``: what stands for each result."""
+
+    instruction: Any
+    kind: str
+    results: list[Array]
+    elements: dict[int, Any]
+    group: int | None
+    axes: str
+    asynchronous: bool
+
+
 class Exchanges:
     """The communications of a module, one by one.
 
@@ -168,7 +180,8 @@ class Exchanges:
         match = COLLECTIVE.fullmatch(instruction.opcode)
         if operand is None or match is None:
             return ""
-        element, source = self._element(instruction, number), self._flow.source(operand)
+        element = self._elements(instruction).get(number, instruction)
+        source = self._flow.source(operand)
         return self._reason(match[1], instruction, operand, element, source)
 
     def read(self, run: Run) -> Iterator[Communication]:
@@ -184,26 +197,27 @@ class Exchanges:
             if instruction.channel_id in self._channels:
                 return
             self._channels.add(instruction.channel_id)
+        results = [*arrays(instruction.shape)]
+        group, axes = group_of(instruction, self._mesh)
         asynchronous = asynchronous or bool(match[2])
         operands = [self._flow.by_id.get(number) for number in instruction.operand_ids]
-        if "all-to-all" in match[1]:
+        if "all-to-all" in match[1]:  # which has the parts of one array
             operands = operands[:1]
+        exchange = _Exchange(
+            instruction, match[1], results, self._elements(instruction), group, axes, asynchronous
+        )
         for number, operand in enumerate(operands):
-            if operand is not None:
-                yield self._of(run, instruction, match[1], number, operand, asynchronous)
+            if operand is not None and results:
+                yield self._of(run, exchange, number, operand)
 
-    def _of(
-        self, run: Run, instruction: Any, kind: str, number: int, operand: Any, asynchronous: bool
-    ) -> Communication:
-        results = [*arrays(instruction.shape)]
-        given = [*arrays(operand.shape)][:1]
-        result = results[number] if number < len(results) else (results or given)[0]
-        if kind == "all-gather" and asynchronous:
-            result = results[-1]
+    def _of(self, run: Run, exchange: _Exchange, number: int, operand: Any) -> Communication:
+        instruction, kind, results, elements, group, axes, asynchronous = exchange
+        begins = kind == "all-gather" and asynchronous  # whose results begin with the operands
+        result = results[-1] if begins or number >= len(results) else results[number]
+        given = next(arrays(operand.shape), result)
         size = sum(each.bytes for each in results) if "all-to-all" in kind else result.bytes
-        group, axes = group_of(instruction, self._mesh)
         source = self._flow.source(operand)
-        element = self._element(instruction, number)
+        element = elements.get(number, instruction)
         made, site = self._lines(instruction, operand, element)
         reason = self._reason(kind, instruction, operand, element, source)
         over = f"over {axes}" if axes else f"in {group} parts" if group else "in parts"
@@ -213,7 +227,7 @@ class Exchanges:
             reason=reason,
             type=result.type,
             shape=result.shape,
-            bytes=_received(kind, size, given[0].bytes if given else size, group),
+            bytes=_received(kind, size, given.bytes, group),
             group=group,
             axes=axes,
             asynchronous=asynchronous,
@@ -226,11 +240,10 @@ class Exchanges:
             made=made,
         )
 
-    def _element(self, instruction: Any, number: int) -> Any:
-        """What stands for one result of several."""
+    def _elements(self, instruction: Any) -> dict[int, Any]:
+        """What stands for each result of several."""
         users = self._flow.users[instruction.id]
-        elements = [each for each in users if each.opcode == "get-tuple-element"]
-        return next((each for each in elements if each.tuple_index == number), instruction)
+        return {each.tuple_index: each for each in users if each.opcode == "get-tuple-element"}
 
     def _lines(self, instruction: Any, operand: Any, element: Any) -> tuple[Site, Site]:
         """The sites of what makes the value, and of what needs it."""

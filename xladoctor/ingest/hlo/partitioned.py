@@ -127,7 +127,9 @@ def _arguments(entry: Any, shardings: Sequence[bytes], mesh: Mesh) -> Iterator[P
         if placement is None and each.sharding:
             placement = next(iter(placements([each.sharding], mesh)), None)
         if placement is not None:
-            yield from _placed("argument", number, each.metadata.op_name, found[0], placement)
+            name, operation = each.metadata.op_name, each.metadata.op_type
+            path = "" if name == operation else name  # which some give in place of a path
+            yield from _placed("argument", number, path, found[0], placement)
 
 
 def _results(entry: Any, sharding: bytes, mesh: Mesh) -> Iterator[Placed]:
