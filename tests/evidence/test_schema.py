@@ -80,6 +80,11 @@ _PLAIN = (
     '{"event": "live", "thread": 1, "step": 8, "site": 0, "arrays": 9, "bytes": 36}\n',
     '{"event": "holder", "thread": 1, "step": 8, "site": 0, "arrays": 9, "bytes": 36,'
     ' "name": "losses", "owner": "main", "kind": "list", "before": 4}\n',
+    '{"event": "reshard", "thread": 1, "site": 0, "compiled": "f", "number": 0, "calls": 4,'
+    ' "bytes": 8, "sent_bytes": 8, "before": "P()", "after": "P()",'
+    ' "duration_ns": 5, "span_ns": 9}\n',
+    '{"event": "copied", "thread": 1, "index": 0, "site": 0, "count": 1, "text": "from sharding'
+    ' {devices=[8]<=[8]} to {replicated} efficiently"}\n',
 )
 
 

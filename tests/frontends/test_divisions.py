@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from xladoctor.recording.bootstrap._xladoctor.jax.assignments import Place
 from xladoctor.recording.bootstrap._xladoctor.jax.divisions import redivided
 
 jax = pytest.importorskip("jax")
@@ -23,7 +24,7 @@ def found(function: Callable[..., Any], *arguments: Any, kind: str = "Auto") -> 
         traced = jax.jit(function).trace(*arguments).jaxpr
     return [
         [each.text for each in (value.first, value.then, value.last) if each]
-        for value in redivided(traced, lambda traceback: (str(traceback), 1))
+        for value in redivided(traced, lambda traceback: Place(str(traceback), 1, ""))
     ]
 
 

@@ -113,7 +113,7 @@ TORN = """{
         (b"null", "not an xladoctor baseline"),
         (b'{"tool": "ruff", "schema_version": 1}', "not an xladoctor baseline"),
         (b'{"tool": {"name": "xladoctor"}, "schema_version": 1}', "not an xladoctor baseline"),
-        (b'{"tool": "xladoctor", "schema_version": 2, "scripts": {}}', "has version 2"),
+        (b'{"tool": "xladoctor", "schema_version": 3, "scripts": {}}', "has version 3"),
         (b'{"tool": "xladoctor", "scripts": {}}', "schema_version: None"),
         (b'{"tool": "xladoctor", "schema_version": true}', "schema_version: True"),
         (b'{"tool": "xladoctor", "schema_version": 0}', "schema_version: 0"),

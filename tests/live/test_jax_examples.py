@@ -71,6 +71,8 @@ SICK = {
     "repeated_layers": Sick("XD310", "return hidden + jnp.tanh(", 16, "info"),
     "many_leaves": Sick("XD318", "state = step(model, state)", None, "info"),
     "donation_refused": Sick("XD632", "@partial(jax.jit, donate_argnums=0)", 1, "info"),
+    "involuntary_copy": Sick("XD640", "moved = field + force", 1, "info"),
+    "unplaced_model": Sick("XD642", "batch = extract(model, batch)", None, "info"),
     "state_not_donated": Sick("XD604", "@jax.jit", 2, "info"),
     "out_of_memory": Sick("XD633", 'print(f"mean distance', 1),
     "stacked_activations": Sick("XD634", "mixed = jax.nn.gelu(hidden @ weights)", 1, "info"),

@@ -19,6 +19,7 @@ tpu_operation tpu_product tpu_buffer pod_process operator_trait frontend_trait o
 metric_meaning cause_meaning reading_helper reading_line unrecorded preparation replacement
 replaced_name start_up flattening call_array argument_use live_memory memory_holder
 placement communication redivided
+full_copy argument_reshard
 """
 
 

@@ -24,6 +24,7 @@ from xladoctor.diagnosis.interface import (
     Verdict,
 )
 from xladoctor.diagnosis.memory_use import HeldMemory, Memory, ProgramMemory
+from xladoctor.diagnosis.sharding_use import DividedArray, DividedProgram, Movement
 from xladoctor.gate.interface import (
     BudgetOutcome,
     GateOutcome,
@@ -57,10 +58,74 @@ MEMORY = Memory(
         ProgramMemory("add", None, "TPU", 20 << 10, 1, []),
     ]
 )
+SHARDINGS = [
+    DividedProgram(
+        "train_step",
+        location("train.py", 41),
+        8,
+        "data=4, model=2",
+        2,
+        1.0,
+        [
+            DividedArray(
+                "argument",
+                "params['layers'][*]['w']",
+                12,
+                "f32",
+                [512, 512],
+                12 << 20,
+                3 << 20,
+                "('data', None)",
+                2,
+                "",
+            ),
+            DividedArray("argument", "f32[64]", 3, "f32", [64], 768, 768, "(None,)", 8, ""),
+            DividedArray(
+                "result",
+                "result[0]['head']",
+                1,
+                "bf16",
+                [512, 1024],
+                1 << 20,
+                1 << 19,
+                "('model', None)",
+                4,
+                "(None, None)",
+            ),
+        ],
+        [
+            Movement("data", "all-gather", "argument", 9 << 20, 12, location("größe.py", 12)),
+            Movement("model", "all-reduce", "gradients", 3 << 20, 2, location("model.py", 7)),
+            Movement("data", "all-to-all", "reshard", 2 << 20, 1, location("model.py", 9)),
+            Movement("4 devices", "all-gather", "asked", 1 << 19, 2, None),
+        ],
+    ),
+    DividedProgram(
+        "evaluate",
+        location("train.py", 44),
+        8,
+        "",
+        1,
+        0.25,
+        [],
+        [Movement("8 devices", "all-reduce", "sums", 4 << 20, 1, location("model.py", 8))],
+    ),
+    DividedProgram(
+        "add",
+        None,
+        8,
+        "",
+        1,
+        None,
+        [DividedArray("argument", "x", 1, "f32", [8], 32, 4, "('data',)", 1, "")],
+        [],
+    ),
+]
 SICK = Diagnosis(
     schema_version=3,
     tool=Tool("xladoctor", "0.1.0"),
     memory=MEMORY,
+    shardings=SHARDINGS,
     run=RunFacts(
         "run",
         "runs/2026-01-05-train",

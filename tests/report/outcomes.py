@@ -99,6 +99,15 @@ FAILED = Report(
                 "unknown",
                 "torch_xla's log does not say how much memory graphs take",
             ),
+            BudgetOutcome(
+                "max_sharding_changes",
+                "sharding_changes",
+                0.0,
+                1.0,
+                "over",
+                "",
+                [Consumer(location(), 1.0, 1, "all-gather over data in step: was none, now 8")],
+            ),
         ],
         missing=[Missing("XD401", "no counters"), Missing("max_peak_memory", "not in the log")],
         gone=[

@@ -19,7 +19,7 @@ from xladoctor.report.interface import Report
     [
         ([PASSED], "passed", "brightgreen"),
         ([MISSING], "2 not judged", "yellow"),
-        ([FAILED], "1 new finding, 1 worse finding, 2 budgets over, 2 not judged", "red"),
+        ([FAILED], "1 new finding, 1 worse finding, 3 budgets over, 2 not judged", "red"),
         ([PASSED, MISSING, PASSED], "2 not judged", "yellow"),
         ([], "nothing judged", "yellow"),
         ([sick_of(finding())], "1 finding to fix", "yellow"),

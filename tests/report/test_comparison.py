@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from tests.comparison.runs import captured, compared, lasting, told
-from tests.report.diagnoses import MEMORY, SICK
+from tests.report.diagnoses import MEMORY, SHARDINGS, SICK
 from tests.report.drawn import drawn
 from tests.report.snapshots import assert_as_before
 from tests.report.test_html import Page, assert_safe
@@ -53,6 +53,15 @@ def sick(a: Diagnosis, b: Diagnosis) -> Comparison:
     return compared(a, b)
 
 
+def divided(run: Diagnosis) -> Comparison:
+    """A run in which arguments were divided otherwise, and less moved, and one with SHARDINGS."""
+    train, *others = SHARDINGS
+    arrays = [replace(train.arrays[0], spec="(None, 'model')"), *train.arrays[1:]]
+    moved = [*train.moved[1:], replace(train.moved[0], bytes=12 << 20)]
+    was = [replace(train, arrays=arrays, moved=moved), *others]
+    return compared(replace(run, shardings=was), replace(run, shardings=SHARDINGS))
+
+
 A = captured([10.0, 10.1, 9.9, 10.2, 9.8] * 8)
 B = captured([14.0, 14.1, 13.9, 14.2, 13.8] * 8)
 OTHER = captured(
@@ -66,6 +75,7 @@ COMPARISONS = {
     "alike": compared(A, A),
     "slower": compared(A, B, max_slowdown=0.1),
     "sick": sick(A, OTHER),
+    "divided": divided(A),
     "padded": compared(
         lasting(A, 20.0, 15.0), lasting(captured([14.0] * 40, shapes=["f32[16,96]"]), 2.0, 0.0)
     ),
@@ -152,6 +162,7 @@ def test_json_is_valid_and_whole(name: str) -> None:
         "tpu_graphs",
         "times",
         "memory",
+        "shardings",
     ]
 
 

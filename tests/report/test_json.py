@@ -90,6 +90,7 @@ def test_core_of_the_contract() -> None:
         "step_groups",
         "tpu_graphs",
         "memory",
+        "shardings",
         "pod",
     ]
     assert list(first) == [

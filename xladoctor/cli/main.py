@@ -60,6 +60,7 @@ for _command in (
     compilations.compilations,
     cache.cache,
     memory.memory,
+    memory.shardings,
     query.query,
     view.view,
     stacks.stacks,

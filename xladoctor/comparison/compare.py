@@ -15,6 +15,7 @@ from xladoctor.comparison.times import gain, time_changes
 from xladoctor.comparison.verdict import Grounds, status, verdict
 from xladoctor.diagnosis.interface import Diagnosis, Tool
 from xladoctor.diagnosis.rule import Rule
+from xladoctor.diagnosis.sharding_changes import ShardingChange, changes, golden
 
 _UNLIKE = "the runs are of different programs"
 
@@ -26,8 +27,7 @@ def compare(
 
     Args:
         a, b: the run as it was, and as it is now.
-        rules: the rules that judged both.
-        demand: what makes the comparison fail, and which differences to overlook.
+        rules: those that judged both; ``demand``: what fails, and what to overlook.
     """
     demand = demand or Demand()
     judged_by: Mapping[str, JudgedBy] = {rule.id: rule.judged_by for rule in rules}
@@ -68,7 +68,13 @@ def compare(
         [*_tpu_changes(a, b)],
         times,
         memory_changes(a, b),
+        _divided(a, b),
     )
+
+
+def _divided(a: Diagnosis, b: Diagnosis) -> list[ShardingChange]:
+    both = a.shardings and b.shardings
+    return [*changes(golden(a.shardings or []), golden(b.shardings or []))] if both else []
 
 
 def _tpu_changes(a: Diagnosis, b: Diagnosis) -> Iterator[TpuChange]:

@@ -12,6 +12,7 @@ from typing import Literal
 from xladoctor.diagnosis.finding import Location, NotChecked
 from xladoctor.diagnosis.interface import CountName, RunFacts, Steps, Tool
 from xladoctor.diagnosis.rule import Severity
+from xladoctor.diagnosis.sharding_changes import ShardingChange
 from xladoctor.diagnosis.step_samples import ENOUGH
 from xladoctor.diagnosis.tpu_graph import TpuGraph
 from xladoctor.frontends.vocabulary import vocabularies
@@ -252,6 +253,7 @@ class Comparison:
         times: what the loop took, as far as both runs have that; never judged.
         tpu_graphs: what the compiler of a TPU decided, where both runs have that.
         memory: programs at their peaks, where both runs have that; never judged.
+        shardings: what differs in programs for several devices; never judged.
     """
 
     schema_version: int
@@ -269,3 +271,4 @@ class Comparison:
     tpu_graphs: list[TpuChange] = field(default_factory=list)
     times: list[TimeChange] = field(default_factory=list)
     memory: list[MemoryChange] = field(default_factory=list)
+    shardings: list[ShardingChange] = field(default_factory=list)

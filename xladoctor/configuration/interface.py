@@ -141,6 +141,15 @@ class Budgets(BaseModel):
         default=None,
         description="Memory that arrays held by the program grow by: bytes a step, or 4kB.",
     )
+    max_resharded_bytes_per_step: Size | None = Field(
+        default=None, description="What a device receives for resharding: bytes a step, or 64MB."
+    )
+    max_replicated_share: Share | None = Field(
+        default=None, description="Share of large arguments that each device has whole, 0 to 1."
+    )
+    max_sharding_changes: Limit | None = Field(
+        default=None, description="Collectives and arguments that differ from the baseline's."
+    )
     max_hbm_share: Share | None = Field(
         default=None,
         description="Peak as a share of a TPU's memory, 0 to 1 (needs --tpu-check).",

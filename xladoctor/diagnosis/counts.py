@@ -12,7 +12,10 @@ from xladoctor.diagnosis.findings import location
 from xladoctor.diagnosis.interface import Consumer, Count, CountName, Steps
 from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.quantities import first_few
 
+#: Counts of programs for several devices.
+OF_DEVICES: tuple[CountName, ...] = ("resharded_bytes_per_step", "replicated_share")
 #: The tables that each count needs, and how to combine the rows of the view ``consumer``.
 _COUNTED: dict[CountName, tuple[tuple[str, ...], Any]] = {
     "compilations_after_warmup": (("compilation",), sum),
@@ -22,9 +25,11 @@ _COUNTED: dict[CountName, tuple[tuple[str, ...], Any]] = {
     "cache_misses": (("cache_lookup",), sum),
     "peak_memory": (("compilation",), max),
     "live_growth_per_step": (("live_memory",), sum),
+    **dict.fromkeys(OF_DEVICES, (("hlo_module",), sum)),
 }
 _CACHED = "SELECT 1 FROM cache_lookup WHERE folder IS NOT NULL LIMIT 1"
 _LOOKED = "SELECT 1 FROM memory_look LIMIT 1"
+_RATES_UNKNOWN = "SELECT DISTINCT name FROM resharded WHERE runs_a_step IS NULL ORDER BY name"
 _ABSENT = {
     "compilation": "no record of compilations (analysis log or step log)",
     "host_sync": "no record of reads",
@@ -37,7 +42,8 @@ _ABSENT = {
 
 def counts(evidence: Evidence, steps: Steps | None) -> list[Count]:
     """All counts, known or unknown; see :class:`~xladoctor.diagnosis.interface.Count`."""
-    counted = [_count(name, evidence) for name in _COUNTED]
+    without = () if evidence.database.has_rows("program_sharding") else OF_DEVICES
+    counted = [_count(name, evidence) for name in _COUNTED if name not in without]
     median = steps.median_ms if steps else None
     reason = None if median is not None else "no step after warm-up that compiled nothing"
     return [*counted, Count("step_ms", median, reason)]
@@ -55,6 +61,8 @@ def _count(name: CountName, evidence: Evidence) -> Count:
         {"name": name},
     ):
         loops[row["process"], row["thread"]].append(row)
+    partly = {"peak_memory": _graphs_unknown, "resharded_bytes_per_step": _rates_unknown}
+    reason = partly[name](evidence) if name in partly else None
     if not loops:
         if name == "peak_memory":
             return Count(name, None, f"{_log(evidence)} does not say how much memory graphs take")
@@ -62,10 +70,9 @@ def _count(name: CountName, evidence: Evidence) -> Count:
             return Count(name, None, "no folder was set for a cache of compiled graphs")
         if name == "live_growth_per_step" and not evidence.database.rows(_LOOKED):
             return Count(name, None, "too few looks at what memory the program holds")
-        return Count(name, 0.0)
+        return Count(name, None if reason else 0.0, reason)
     values = {loop: whole(row["value"] for row in rows) for loop, rows in loops.items()}
     most = max(values, key=lambda loop: values[loop])  # the first of equals
-    reason = _graphs_unknown(evidence) if name == "peak_memory" else None
     return Count(
         name, _rounded(values[most]), reason, [_consumer(row, evidence) for row in loops[most]]
     )
@@ -79,6 +86,11 @@ def _graphs_unknown(evidence: Evidence) -> str | None:
     if not unknown:
         return None
     return f"{_log(evidence)} does not say how much memory {unknown} of {compiled} graphs take"
+
+
+def _rates_unknown(evidence: Evidence) -> str | None:
+    names = [row["name"] for row in evidence.database.rows(_RATES_UNKNOWN)]
+    return f"how often a step runs {first_few(names)} is not known" if names else None
 
 
 def _log(evidence: Evidence) -> str:

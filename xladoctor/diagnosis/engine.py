@@ -32,6 +32,7 @@ from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.schema_version import SCHEMA_VERSION
 from xladoctor.diagnosis.selection import Selection
+from xladoctor.diagnosis.shardings import shardings
 from xladoctor.diagnosis.start_up import start_up
 from xladoctor.diagnosis.suppression import Suppression
 from xladoctor.diagnosis.tpu_graphs import tpu_counts, tpu_graphs
@@ -58,12 +59,10 @@ def diagnose(
 ) -> Diagnosis:
     """Judge the evidence by each rule that applies to the program's frontend, with its texts.
 
-    A third-party rule that fails counts as not evaluated.
-
     Args:
         evidence: the evidence, complete with causes.
         total_steps: length of a run to project the savings to.
-        strict: whether a failing rule of the pack is an error; else it counts as not evaluated.
+        strict: whether a failing rule of the pack is an error; else, as others, not evaluated.
         hosts: of the joined evidence of many hosts, what was found on each by itself: only the
             rules that compare them judge the evidence, which keeps only a part of each.
 
@@ -93,6 +92,7 @@ def diagnose(
         step_groups=facts.step_groups(evidence, judged.steps),
         tpu_graphs=graphs,
         memory=memory(evidence),
+        shardings=shardings(evidence),
         pod=pod(evidence, hosts.left_out if hosts else ()),
         pack=judged.pack,
         traits=traits(evidence),
@@ -103,9 +103,8 @@ def diagnose(
 def _of_all(diagnosis: Diagnosis) -> Diagnosis:
     """The diagnosis without what is of a single process: the pod's table has all of them."""
     time = replace(diagnosis.time, parts=None, explained=None, unexplained=[], start_up=None)
-    return replace(
-        diagnosis, time=time, steps=None, devices=[], labels=[], step_groups=[], memory=None
-    )
+    alone = replace(diagnosis, steps=None, memory=None, shardings=None)
+    return replace(alone, time=time, devices=[], labels=[], step_groups=[])
 
 
 def _selection(rules: Selection | Sequence[Rule]) -> Selection:

@@ -19,6 +19,7 @@ from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.diagnosis.pod import Pod
 from xladoctor.diagnosis.rule import BoundBy, Rule
+from xladoctor.diagnosis.sharding_use import DividedProgram
 from xladoctor.diagnosis.tpu_graph import TpuGraph
 from xladoctor.diagnosis.traits import Traits
 from xladoctor.facts.parts import PartName
@@ -60,6 +61,9 @@ CountName = Literal[
     "hbm_share",
     "padding_share",
     "graphs_too_large",
+    "resharded_bytes_per_step",
+    "replicated_share",
+    "sharding_changes",
 ]
 
 
@@ -357,6 +361,7 @@ class Diagnosis:
         total_steps: length of the run that savings are projected to, if one was given.
         tpu_graphs: graphs that were compiled for TPUs, without one.
         memory: what the program holds in the device's memory, where that is known.
+        shardings: programs for several devices, most moving first; None without compiled ones.
         pod: processes whose steps were compared with each other, if there are several.
         pack: all rules that were selected, by id; not part of the JSON report.
         pictures: data for formats that draw, if one was requested, and excerpts; not part of the
@@ -382,6 +387,7 @@ class Diagnosis:
     step_groups: list[StepGroup] = field(default_factory=list)
     tpu_graphs: list[TpuGraph] = field(default_factory=list)
     memory: Memory | None = None
+    shardings: list[DividedProgram] | None = None
     pod: Pod | None = None
     pack: Annotated[Mapping[str, Rule], Field(exclude=True)] = field(default_factory=dict)
     pictures: Annotated[Pictures | None, Field(exclude=True)] = None

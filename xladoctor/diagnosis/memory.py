@@ -84,7 +84,7 @@ def _growing(row: Row, evidence: Evidence) -> GrowingMemory:
     limit = "limited to its maxlen" if row["most"] else ""
     return GrowingMemory(
         f"{row['name']} in {row['owner']}" if row["name"] else "",
-        _location(row, evidence, ""),
+        located(row, evidence, ""),
         row["arrays"],
         row["arrays_per_step"],
         row["bytes_per_step"],
@@ -96,15 +96,16 @@ def _program(rows: Sequence[Row], evidence: Evidence) -> ProgramMemory:
     first = rows[0]
     return ProgramMemory(
         first["name"] or vocabulary(evidence.frontend).words.get("graph", "graph"),
-        _location(first, evidence, ""),
+        located(first, evidence, ""),
         first["device_kind"] or "",
         first["memory_bytes"],
         first["variants"],
-        grouped(rows, lambda row: _location(row, evidence, "made_")),
+        grouped(rows, lambda row: located(row, evidence, "made_")),
     )
 
 
-def _location(row: Row, evidence: Evidence, of: str) -> Location | None:
+def located(row: Row, evidence: Evidence, of: str) -> Location | None:
+    """The line of a row's columns that begin with ``of``; None if unknown."""
     file, line, function = (row[f"{of}{name}"] for name in ("file", "line", "function"))
     return None if file is None or line is None else location(evidence, file, line, function)
 

@@ -10,9 +10,10 @@ from xladoctor.recording.bootstrap._xladoctor import (
     cache_facts,
     facts,
     memory_facts,
+    sharding_facts,
 )
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact
 
-MODULES = (facts, cache_facts, argument_facts, memory_facts)
+MODULES = (facts, cache_facts, argument_facts, memory_facts, sharding_facts)
 #: All of them, by module.
 RECORDED: tuple[type[Fact], ...] = tuple(chain.from_iterable(map(facts_in, MODULES)))

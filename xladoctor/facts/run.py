@@ -109,6 +109,12 @@ class Process(_Process, example="SELECT process, rank, device_kind, ended FROM p
         ONLY_RECORDED,
         "sizes in bytes of its files when it ended, by their paths in the run directory",
     ] = {}  # noqa: RUF012 - never changed
+    unheard: Annotated[
+        str | None,
+        ONLY_RECORDED,
+        "why not all that the partitioner said was heard: empty if it was, null if nobody listens",
+    ] = None
+    resharding: Annotated[bool, ONLY_RECORDED, "whether resharded arguments were noted"] = False
     flattening: Annotated[bool, ONLY_RECORDED, "whether flattening was timed, where any is"] = False
     missing: Annotated[
         dict[str, str],

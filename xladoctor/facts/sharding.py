@@ -12,18 +12,6 @@ from xladoctor.recording.bootstrap._xladoctor.facts import (
     derived,
 )
 
-#: Reasons of communications, in words.
-REASONS = {
-    "written": "the program calls it",
-    "asked": "the program asks for another division",
-    "gradients": "sum of gradients",
-    "sums": "sum over a divided dimension",
-    "argument": "a divided argument, made whole",
-    "result": "a result is divided otherwise",
-    "neighbours": "parts of neighbours",
-    "reshard": "operations divide a value differently",
-}
-
 
 class _Partitioned(Fact, source=".xplane.pb", files=MODULE_FILES): ...
 

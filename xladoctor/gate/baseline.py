@@ -15,13 +15,15 @@ from xladoctor.diagnosis.frequency import Frequency, growth
 from xladoctor.diagnosis.identity import Sighting, same, sightings
 from xladoctor.diagnosis.interface import Diagnosis, RunFacts
 from xladoctor.diagnosis.rule import Severity
+from xladoctor.diagnosis.sharding_changes import ProgramShardings
 from xladoctor.gate.interface import GateError, StaleEntry
 from xladoctor.gate.seen import unseen
+from xladoctor.gate.shardings import recorded
 from xladoctor.regular_files import read_text
 from xladoctor.repository import portable
 from xladoctor.whole_files import alone_in, write_text
 
-VERSION = 1
+VERSION = 2  # 1 without shardings
 _MODEL = ConfigDict(extra="forbid", frozen=True, strict=True)
 _AGAIN = (
     "take either side of a merge conflict, or else remove the file, then: xladoctor gate"
@@ -63,11 +65,12 @@ class BaselineEntry(BaseModel):
 
 
 class Script(BaseModel):
-    """The known findings of one program."""
+    """The known findings of one program, and the shardings of what it compiles."""
 
     model_config = _MODEL
     steps: int | None = Field(ge=0)
     findings: list[BaselineEntry]
+    shardings: dict[str, ProgramShardings] | None = None
 
     @field_validator("findings")
     @classmethod
@@ -95,7 +98,7 @@ def read(path: Path) -> Baseline:
     try:
         text = read_text(path)
     except FileNotFoundError:
-        return Baseline(tool="xladoctor", schema_version=VERSION)
+        return Baseline(tool="xladoctor", schema_version=1)
     except (OSError, UnicodeDecodeError) as error:
         raise GateError(f"{path}: the baseline cannot be read: {error}", _AGAIN) from error
     try:
@@ -153,7 +156,11 @@ def write(path: Path, baseline: Baseline) -> None:
     """Write it sorted, one value per line, so that merges stay readable. Raises OSError."""
     document = baseline.model_dump(mode="json")
     document["scripts"] = dict(sorted(document["scripts"].items()))
+    divided = any(each.shardings is not None for each in baseline.scripts.values())
+    document["schema_version"] = VERSION if divided else 1
     for script in document["scripts"].values():
+        if script["shardings"] is None:
+            del script["shardings"]
         script["findings"].sort(
             key=lambda known: (
                 known["file"] or "",
@@ -228,6 +235,10 @@ def merged(
         if entry.fingerprint in unknown or not judges(entry.rule)
     ]
     script = Script(
-        steps=diagnosis.steps.count if diagnosis.steps else None, findings=[*entries, *kept]
+        steps=diagnosis.steps.count if diagnosis.steps else None,
+        findings=[*entries, *kept],
+        shardings=before.shardings
+        if before and diagnosis.shardings is None
+        else recorded(diagnosis),
     )
     return baseline.model_copy(update={"scripts": {**baseline.scripts, name: script}})

@@ -27,6 +27,7 @@ from xladoctor.gate.interface import (
     Repeated,
 )
 from xladoctor.gate.seen import unseen
+from xladoctor.gate.shardings import CHANGES, against
 from xladoctor.quantities import first_few
 from xladoctor.repository import matches
 
@@ -88,6 +89,9 @@ def judge(diagnosis: Diagnosis, terms: Terms) -> GateOutcome:
         GateError: no rule is judged and there is no budget, so nothing could ever fail.
     """
     limits = budgets.limits(terms.settings.gate, terms.script)
+    golden = terms.baseline.shardings if terms.baseline else None
+    limits = limits if golden is None else {CHANGES: 0.0, **limits}
+    held, others = against(golden, diagnosis)
     outcomes = diagnosis.rules
     rules = [*outcomes.fired, *outcomes.clear, *outcomes.not_evaluated]
     if not limits and not any(map(terms.judges, rules)):
@@ -99,7 +103,7 @@ def judge(diagnosis: Diagnosis, terms: Terms) -> GateOutcome:
         )
     known = baselines.known(terms.baseline, diagnosis)
     judgements = [_judgement(finding, known, diagnosis, terms) for finding in diagnosis.findings]
-    kept = [_accepted(budget, terms) for budget in budgets.kept(diagnosis, limits)]
+    kept = [_accepted(budget, terms) for budget in budgets.kept(held, limits)]
     missing = _missing(diagnosis, kept, terms)
     failed = any(judgement.fails for judgement in judgements) or any(
         budget.state == "over" for budget in kept
@@ -118,7 +122,7 @@ def judge(diagnosis: Diagnosis, terms: Terms) -> GateOutcome:
         budgets=kept,
         missing=missing,
         gone=baselines.stale_entries(terms.baseline, diagnosis),
-        notes=_notes(diagnosis, known, kept, terms),
+        notes=[*others, *_notes(diagnosis, known, kept, terms)],
         runs=list(terms.runs),
         acknowledged=terms.settings.gate.acknowledged,
         times=terms.settings.gate.time or any(budget.count == "step_ms" for budget in kept),

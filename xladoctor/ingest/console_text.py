@@ -12,6 +12,7 @@ from typing import BinaryIO
 from xladoctor.ingest.compiler_log import CompilerLog
 from xladoctor.ingest.compressed import SPOILT, Unpacked, is_spoilt
 from xladoctor.ingest.formats import all_formats
+from xladoctor.ingest.full_copies import FullCopies
 from xladoctor.ingest.interface import IngestError
 from xladoctor.ingest.memory_errors import MemoryErrors
 from xladoctor.ingest.other_formats import described
@@ -119,7 +120,7 @@ class _CompilerLogs:
 
     def __init__(self) -> None:
         logs = [kind for each in all_formats() for kind in each.logs]
-        self._kinds: tuple[type[CompilerLog], ...] = (*logs, MemoryErrors)
+        self._kinds: tuple[type[CompilerLog], ...] = (*logs, MemoryErrors, FullCopies)
         self._logs: dict[str, dict[type[CompilerLog], CompilerLog]] = defaultdict(dict)
         self._opened: CompilerLog | None = None  # the log with an open record
 

@@ -60,6 +60,18 @@ def _add_shortage(record: Process, rows: ProcessRows) -> None:
         add_shortage(said, 0, rows.add)
 
 
+def _add_looks(record: Process, rows: ProcessRows) -> None:
+    """Have the tables of what was looked for count as recorded."""
+    if record.flattening:
+        rows.table("flattening")
+    if record.resharding:
+        rows.table("argument_reshard")
+    if record.unheard is not None:
+        rows.table("full_copy")
+    if record.unheard:
+        rows.ingested.cut.setdefault("full_copy", record.unheard)
+
+
 def add_process(record: Process, folder: Path, stopped: bool, rows: ProcessRows) -> None:
     """Fill the tables of the process itself.
 
@@ -76,8 +88,7 @@ def add_process(record: Process, folder: Path, stopped: bool, rows: ProcessRows)
     for package, version in record.versions.items():
         rows.add("version", package=package, version=version)
     _add_shortage(record, rows)
-    if record.flattening:
-        rows.table("flattening")
+    _add_looks(record, rows)
     rows.table("environment")
     for name, value in record.settings.items():
         file, line, function = record.settings_lines.get(name, (None, None, None))

@@ -24,6 +24,7 @@ from xladoctor.ingest.compile_lines import CompileLines
 from xladoctor.ingest.cut_sum import CutSum
 from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.fact_rows import row
+from xladoctor.ingest.full_copies import full_copy
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Notes
 from xladoctor.ingest.inventory import tables_of
@@ -31,6 +32,7 @@ from xladoctor.ingest.run_records import DamagedRecord, step_line_decoder
 from xladoctor.ingest.step_period import barriers_a_step
 from xladoctor.recording.bootstrap._xladoctor import facts
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact
+from xladoctor.recording.bootstrap._xladoctor.sharding_facts import FullCopy
 
 STEP, TAIL, CUT = decoded(Step), decoded(Tail), decoded(CutStep)
 _ENDED_BY = {STEP: "barrier", TAIL: "end", CUT: "read"}
@@ -43,7 +45,7 @@ _FACTS: tuple[type[Fact], ...] = (
     DataWait,
 )
 _TABLES = {decoded(fact): (table_name(fact), fact) for fact in _FACTS if fact.about.source}
-_OUTLIER = decoded(facts.Outlier)
+_OUTLIER, _COPIED = decoded(facts.Outlier), decoded(FullCopy)
 _OF_STEP = (
     decoded(facts.Compile),
     decoded(facts.Transfer),
@@ -134,6 +136,7 @@ class StepLog:
             TAIL: self._step,
             CUT: self._cut,
             **self._compiling.handlers,
+            _COPIED: self._copied,
         }
         for line in lines:
             self._take(line)
@@ -198,6 +201,11 @@ class StepLog:
         """Add a fact, and these columns, as a row."""
         table, fact = _TABLES[type(record)]
         self._rows.add_row(table, columns | row(record, fact, self._sites))
+
+    def _copied(self, line: FullCopy) -> None:
+        said = full_copy(line.text)
+        if said is not None:
+            self._add(line, **said)
 
     def _renumbered(self, line: Fact) -> Fact:
         """Make steps that negligible launches ended a part of the next step, by its number."""

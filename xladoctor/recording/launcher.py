@@ -25,6 +25,7 @@ from xladoctor.recording.interface import CaptureError, RunDirectory, RunOutcome
 from xladoctor.recording.job import Launcher
 from xladoctor.recording.naming import program_of
 from xladoctor.recording.refused import refuse
+from xladoctor.recording.relay import Relay
 from xladoctor.recording.witness import Witness
 from xladoctor.running import RUN_DIRECTORY
 
@@ -123,14 +124,17 @@ def _supervise(
     Returns:
         Its status (-n if signal n ended it), and the limit after which it was ended, if it was.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    before, relay = signal.pthread_sigmask(signal.SIG_BLOCK, ()), Relay()
     try:
         environment = {**os.environ, **handed_down(directory.path, request.options)}
-        child = subprocess.Popen(request.command, env=environment)
+        environment |= relay.environment
+        child = subprocess.Popen(request.command, env=environment, pass_fds=relay.descriptors)
     except OSError as error:
+        relay.end()
         raise CaptureError(f"cannot run {request.command[0]}: {error.strerror}") from error
     limits, witness = _Limits(request), Witness()
     signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
+    relay.begin()
     try:
         for tick in _until_the_end_of(child):
             _forward_signals(child, witness)
@@ -148,6 +152,7 @@ def _supervise(
             asking.flush(directory, _FLUSH_AT_SIGNAL_S)
         return child.returncode, {}
     finally:
+        relay.end()
         while signal.sigtimedwait(_FORWARDED, 0):  # it got those that ended it before we looked
             pass
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

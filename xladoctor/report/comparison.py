@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from rich.console import Group, RenderableType
@@ -49,6 +49,7 @@ _TIMES: dict[TimeName, str] = {
     "compiling": "compiling in it",
     "average_step": "average step, with compiling",
 }
+SHARDINGS = "Shardings, in a run"
 _LINES = 8  # of a program whose memory differs
 _STEP = {"slower": "bold red", "faster": "bold green"}
 
@@ -64,7 +65,8 @@ def render(comparison: Comparison, output: TextIO, style: Style) -> None:
         *([_times(comparison, style)] if comparison.times else []),
         *([_step(comparison, style)] if has_steps(comparison) else []),
         *(_tpu_graph(change, style) for change in comparison.tpu_graphs),
-        *(_memory(change, style) for change in comparison.memory if change.held),
+        *(_beside(memory_head(it), memory_rows(it), style) for it in comparison.memory if it.held),
+        *([_beside(SHARDINGS, rows, style)] if (rows := sharding_rows(comparison)) else []),
     ]
     spaced = [line for part in parts for line in (part, Text())][:-1]
     notes = [styled(f"  note: {w}", style, "yellow") for w in comparison.warnings]
@@ -259,12 +261,18 @@ def _tpu_graph(change: TpuChange, style: Style) -> Group:
     return Group(head, tpu_graphs.beside([change.a, change.b], style, ["A", "B"]))
 
 
-def _memory(change: MemoryChange, style: Style) -> Table:
-    head = [styled(memory_head(change), style, "bold"), Text("A", "dim"), Text("B", "dim")]
+def _beside(title: str, of_runs: Iterable[tuple[str, str, str]], style: Style) -> Table:
+    head = [styled(title, style, "bold"), Text("A", "dim"), Text("B", "dim")]
     rows: list[Sequence[RenderableType]] = [head]
-    for name, *sizes in memory_rows(change):
-        rows.append([inset(styled(name, style)), *map(Text, sizes)])
-    return grid(rows, FOLDED, NUMBERS, NUMBERS)
+    for name, *values in of_runs:
+        rows.append([inset(styled(name, style)), *(styled(each, style) for each in values)])
+    column = NUMBERS if title != SHARDINGS else FOLDED
+    return grid(rows, FOLDED, column, column)
+
+
+def sharding_rows(comparison: Comparison) -> list[tuple[str, str, str]]:
+    """Collectives and arguments that differ, as they are in A and B."""
+    return [(f"{each.what} in {each.program}", each.was, each.now) for each in comparison.shardings]
 
 
 def memory_head(change: MemoryChange) -> str:

@@ -7,6 +7,7 @@ from typing import TextIO
 
 from xladoctor.comparison.interface import Comparison, FindingChange
 from xladoctor.report.comparison import (
+    SHARDINGS,
     comparability,
     counted,
     details,
@@ -14,6 +15,7 @@ from xladoctor.report.comparison import (
     memory_head,
     memory_rows,
     missing,
+    sharding_rows,
     step_line,
     step_notes,
     time_rows,
@@ -77,6 +79,8 @@ def _lines(comparison: Comparison, style: Style) -> Iterator[str]:
         if program.held:
             rows = [tuple(map(safe, row)) for row in memory_rows(program)]
             yield from _table((safe(memory_head(program)), "A", "B"), rows)
+    divided = [tuple(map(safe, row)) for row in sharding_rows(comparison)]
+    yield from _table((SHARDINGS, "A", "B"), divided)
     yield from ("", f"**Step time** {safe(step_line(comparison))}")
     if notes := step_notes(comparison):
         yield from ("", f"<sub>{safe(notes)}</sub>")

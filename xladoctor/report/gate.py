@@ -15,6 +15,7 @@ from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.interface import Consumer, Diagnosis
 from xladoctor.foreign import quoted
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome, Judgement, Repeated
+from xladoctor.gate.shardings import CHANGES
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
 from xladoctor.report.text import inset, plain, styled
@@ -38,6 +39,7 @@ _COUNTABLE = {
     "host_syncs_per_step",
     "fallbacks_per_step",
     "barriers_per_step",
+    "sharding_changes",
 }
 
 
@@ -210,7 +212,7 @@ def what_to_do(report: Report, outcome: GateOutcome, style: Style) -> Iterator[R
     if outcome.status == "missing":
         yield Text("to let it pass: --allow-missing", style="dim")
     failed = failing(report)
-    if failed:
+    if failed or any(budget.name == CHANGES for budget in outcome.over):
         yet = "" if outcome.baseline else " (not in a baseline yet)"
         yield _block(f"to accept the current findings{yet}:", [_update(report, style)], style)
     elif any(gone.certain for gone in outcome.gone):

@@ -16,7 +16,7 @@ from rich.text import Text
 from xladoctor.diagnosis.finding import Finding
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.quantities import counted, first_few
-from xladoctor.report import devices, gate, labels, memory, pods, tpu_graphs
+from xladoctor.report import devices, gate, labels, memory, pods, shardings, tpu_graphs
 from xladoctor.report.alike import Alike, alike
 from xladoctor.report.closing import closing, is_brief, to_do_first
 from xladoctor.report.finding_text import NARROW, explained, in_short, indented, labelled
@@ -144,6 +144,9 @@ def _evidence(diagnosis: Diagnosis, style: Style) -> Iterator[RenderableType]:
         largest = diagnosis.memory.programs[0]
         text = f"memory of {memory.title(largest)} ({memory.sums(largest)})"
         yield styled(text, style, "dim")
+    if diagnosis.shardings:
+        first = diagnosis.shardings[0]
+        yield styled(f"{shardings.title(first)} ({shardings.facts(first)[0]})", style, "dim")
     if diagnosis.labels:
         yield labels.table(diagnosis.labels, style)
 

@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from xladoctor.diagnosis.tpu_graph import TpuCollective, TpuGraph, TpuLine
-from xladoctor.facts.sharding import REASONS
 from xladoctor.quantities import binary_size, duration, percent
 from xladoctor.report.interface import Style
+from xladoctor.report.shardings import REASONS
 from xladoctor.report.text import FOLDED, Hanging, grid, headed, plain, styled
 
 #: Said once, below all graphs.

@@ -55,6 +55,9 @@ COUNTS: dict[CountName, tuple[str, str]] = {
     "hbm_share": ("peak of a TPU's memory", ""),
     "padding_share": ("padding on a TPU", ""),
     "graphs_too_large": ("graphs too large for a TPU", ""),
+    "resharded_bytes_per_step": ("received by a device for resharding", " a step"),
+    "replicated_share": ("large arguments that each device has whole", ""),
+    "sharding_changes": ("changes of shardings since the baseline", ""),
 }
 _FIRST_PART = re.compile(r"[,;:]| \(")  # ends the first part of a reason: what is missing
 _REASONS = 2
@@ -96,12 +99,12 @@ def amount(name: CountName, value: float | None) -> str:
 
 def number(name: CountName, value: float) -> str:
     """The same without a step's or a time's unit: ``1,024``, ``0.425``, ``310 MB``."""
-    if name in ("peak_memory", "live_growth_per_step"):
+    if name in ("peak_memory", "live_growth_per_step", "resharded_bytes_per_step"):
         for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
             if value >= size:
                 return f"{value / size:.4g} {unit}"
         return f"{value:.0f} B"
-    if name in ("hbm_share", "padding_share"):
+    if name in ("hbm_share", "padding_share", "replicated_share"):
         return percent(value)
     if name == "step_ms":  # is measured, to no more digits than these
         value = float(f"{value:.4g}")

@@ -1,10 +1,21 @@
 -- Internal: Bytes of an element, of a type as HLO text writes it.
 CREATE MACRO element_bytes(type_) AS if(type_ = 'pred', 1, coalesce(TRY_CAST(regexp_extract(type_, '\d+') AS INTEGER), 32) / 8);
 
+-- Internal: The dimensions of a shape as HLO text writes it.
+CREATE MACRO dimensions_of(text_) AS regexp_extract_all(regexp_extract(text_, '\[.*'), '\d+')::BIGINT[];
+
+-- Internal: How an array is split, in words, from its shape as HLO text writes it and that of a part; NULL if one is unknown, or
+-- they do not fit.
+CREATE MACRO split_words(whole_, part_) AS CASE WHEN len(part_) = len(dimensions_of(whole_))
+    AND list_bool_and(list_transform(dimensions_of(whole_), lambda size, nth: part_[nth] > 0 AND size % part_[nth] = 0))
+    THEN coalesce(nullif(array_to_string(list_filter(list_transform(dimensions_of(whole_), lambda size, nth:
+        CASE WHEN size > part_[nth] THEN 'dimension ' || (nth - 1) || ' in ' || size // part_[nth] || ' parts' END),
+        lambda text: text IS NOT NULL), ', '), ''), 'whole on each device') END;
+
 -- Internal: Large arguments of compiled functions, where the graph is known. `bytes`: of a device. `aliased`: whether a
 -- result takes its memory. `defined`: the line that defines the function; `called`: that which compiled it.
 CREATE TABLE held_argument AS
-SELECT a.process, a.index, compiled_function(c.cause) AS compiled, a.number, a.argument, a.shape, a.donated,
+SELECT a.process, a.index, m.program_id, i.shape AS part, compiled_function(c.cause) AS compiled, a.number, a.argument, a.shape, a.donated,
        (list_product(i.shape) * element_bytes(i.type))::BIGINT AS bytes, c.memory_bytes, c.launches,
        list_contains(m.aliased, i.parameter) AS aliased, site(a) AS defined, site(c) AS called
 FROM call_array a JOIN compilation c USING (process, index)
@@ -22,6 +33,7 @@ LEFT JOIN (SELECT process, index, shape, count(*) AS count FROM held_argument WH
 
 -- Internal: Arguments that the program donates in vain, with the nearest result and why that cannot take their memory:
 -- placement, taken (by another argument), type, shape, or none. Arguments that the graph does not use are not there.
+-- `split`, `result_split`: how each is split, in words, where that is known.
 CREATE TABLE refused_donation AS
 WITH refused AS (
     SELECT *, regexp_extract(shape, '\[.*') AS dimensions, regexp_extract(argument, '(\w+)\W*$', 1) AS name
@@ -36,9 +48,14 @@ pair AS (
     FROM refused d LEFT JOIN call_array r ON r.process = d.process AND r.index = d.index AND r.role = 'result'
     LEFT JOIN free_result f ON f.process = r.process AND f.index = r.index AND f.shape = r.shape
 )
-SELECT * REPLACE (if(claimed, 'none', reason) AS reason)
+SELECT * EXCLUDE (part) REPLACE (if(claimed, 'none', reason) AS reason), split_words(shape, part) AS split, (
+    SELECT split_words(p.result_shape, any_value(o.shape)) FROM hlo_instruction r
+    JOIN hlo_instruction o ON o.process = r.process AND o.program_id = r.program_id AND o.computation = r.computation
+        AND o.id = if(r.opcode = 'tuple', r.operands[p.result_number + 1], r.id)
+    WHERE r.entry AND r.root AND r.process = p.process AND r.program_id = p.program_id
+) AS result_split
 FROM (SELECT *, reason = 'type' AND NOT named AND bool_or(named) OVER (PARTITION BY process, index, result_number) AS claimed
-      FROM pair)
+      FROM pair) p
 QUALIFY row_number() OVER (
     PARTITION BY process, index, number ORDER BY claimed OR reason = 'none', reason = 'shape', NOT coalesce(named, FALSE),
     reason = 'type', reason = 'taken', result_number

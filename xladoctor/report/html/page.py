@@ -28,7 +28,7 @@ from xladoctor.evidence.row import Row
 from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import clean
 from xladoctor.quantities import binary_size, duration, percent
-from xladoctor.report import devices, gate, memory, pods, tpu_graphs, words
+from xladoctor.report import devices, gate, memory, pods, shardings, tpu_graphs, words
 from xladoctor.report.compilations import phrase, place
 from xladoctor.report.excerpt import excerpt
 from xladoctor.report.html.effect import effect, effects
@@ -141,7 +141,7 @@ def _environment() -> Environment:
     functions += [in_order, longest, counted_by, short]
     modules = {"words": words, "gate": gate, "devices": devices, "pods": pods}
     made.globals |= {function.__name__: function for function in functions}
-    made.globals |= modules | {"tpu_graphs": tpu_graphs, "memory": memory}
+    made.globals |= modules | {"tpu_graphs": tpu_graphs, "memory": memory, "shardings": shardings}
     return made
 
 

@@ -1,7 +1,8 @@
 -- What adds to the counts that budgets limit, one row per line: compilations after warm-up; reads of
 -- device values (outside step closures), operators run on the CPU, and barriers, all three per
 -- iteration; graphs that a cache on disk did not have; the bytes of a line's largest graph; those that live arrays grow
--- by in a step. `value` is the line's part; a count is the sum or, for a graph's memory, the maximum. Reads and barriers are those of a `thread`, each with its own loop; the
+-- by in a step; those that a device receives in a step for resharding; the share of large arguments, by bytes, that each
+-- of several devices has whole. `value` is the line's part; a count is the sum or, for a graph's memory, the maximum. Reads and barriers are those of a `thread`, each with its own loop; the
 -- others those of the process (0).
 -- * name: the count: compilations_after_warmup, host_syncs_per_step, …
 -- * thread: thread of the loop; 0 for counts of the process
@@ -79,4 +80,15 @@ UNION ALL BY NAME
 SELECT 'live_growth_per_step' AS name, process, 0 AS thread, coalesce(added_file, file) AS file,
        coalesce(added_line, line) AS line, CASE WHEN added_line IS NULL THEN function ELSE added_function END AS function,
        bytes_per_step AS value, coalesce(arrays, 1) AS times, coalesce(name, 'arrays') AS what
-FROM memory_growth WHERE bytes_per_step > 0 AND most IS NULL AND NOT coalesce(released, FALSE);
+FROM memory_growth WHERE bytes_per_step > 0 AND most IS NULL AND NOT coalesce(released, FALSE)
+UNION ALL BY NAME
+SELECT 'resharded_bytes_per_step' AS name, process, 0 AS thread, r.file, r.line, r.function,
+       r.bytes * r.runs_a_step AS value, r.times, r.kind || ' ' || r.axes AS what
+FROM resharded r WHERE r.runs_a_step > 0
+UNION ALL BY NAME
+SELECT 'replicated_share' AS name, process, 0 AS thread, p.file, p.line, p.function, a.bytes / w.bytes AS value,
+       a.arrays AS times, a.paths[1] || if(a.arrays > 1, ', …', '') AS what
+FROM divided_array a JOIN program_sharding p USING (process, program_id) JOIN (
+    SELECT process, sum(bytes) AS bytes FROM divided_array WHERE role = 'argument' AND bytes >= arrays * 1048576 GROUP BY process
+) w USING (process)
+WHERE a.role = 'argument' AND a.bytes >= a.arrays * 1048576 AND a.copies = p.devices;

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from .facts import Duration, Fact, Number, Site, Size, ThreadId
+from .facts import Count, Duration, Fact, Number, Site, Size, ThreadId
 
 
 class Flattening(
@@ -40,4 +40,27 @@ class ArgumentUse(
         "again (passed twice, or to the next call too), launch (of another line), read, or kept "
         "(alive at the next call); NULL if nothing was seen to need it",
     ] = None
+    site: Site
+
+
+class ArgumentReshard(
+    Fact,
+    event="reshard",
+    source="steps.jsonl",
+    example="SELECT compiled, number, calls, bytes, before, after, line FROM argument_reshard",
+):
+    """A large array that a line passed again and again, and that each call first brought to another
+    sharding; after 4, 8, 16, … calls.
+    """
+
+    thread: ThreadId
+    compiled: Annotated[str, "the function"]
+    number: Annotated[Number, "which array of the arguments, from 0; as in call_array"]
+    calls: Annotated[Count, "with this array, after the first"]
+    bytes: Annotated[Size, "of the array"]
+    sent_bytes: Annotated[Size, "that all devices have of it then, copies included"]
+    before: Annotated[str, "how it was placed"]
+    after: Annotated[str, "how the function wants it"]
+    duration_ns: Annotated[Duration, "that these calls took to bring it there, as the host sees it"]
+    span_ns: Annotated[Duration, "since the first call"]
     site: Site

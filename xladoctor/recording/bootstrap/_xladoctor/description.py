@@ -61,4 +61,6 @@ class Description:
             "graphs_left_out": graphs.left_out,
             "missing": framework.missing,
             "flattening": "flattening" not in framework.missing,
+            "resharding": "resharded arguments" not in framework.missing,
+            "unheard": framework.unheard,
         }

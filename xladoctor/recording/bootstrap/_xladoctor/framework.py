@@ -202,6 +202,11 @@ class Framework:
         return InJob()
 
     @property
+    def unheard(self) -> str | None:
+        """Why not all that the compiler says of shardings was heard; None if nobody listens."""
+        return None
+
+    @property
     def missing(self) -> dict[str, str]:
         """Hooks that this release of the framework does not support, with reasons."""
         return {**self.hooks.missing, **self.profiles.hooks.missing}

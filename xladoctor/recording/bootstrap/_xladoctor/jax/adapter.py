@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from .. import clock
 from ..anchors import Anchors
-from ..argument_facts import ArgumentUse
+from ..argument_facts import ArgumentReshard, ArgumentUse
 from ..calls import Calls, Installer
 from ..disguise import hide_frames
 from ..step import ThreadState
@@ -24,6 +24,7 @@ from .flattening import AT_LAUNCH, flattening
 from .modules import Modules
 from .origins import Origins
 from .reads import Reads
+from .resharding import Resharding
 from .results import begin
 from .settings import ENTRIES, WRAPPERS
 from .transfers import Transfers
@@ -54,14 +55,21 @@ class Adapter(Installer):
         self._origins = Origins(module.tree_util.tree_leaves, sites.launches)
         sites.origins = self._origins.reads
         self._uses = Uses(module.tree_util.tree_leaves, sites.operations)
+        self._resharding = Resharding(module.tree_util.tree_leaves)
         calls.looks = self._read
         self._results = begin(module.tree_util.tree_leaves)
         self._arrays: set[Any] = set()  # the class of arrays on a device
+
+    @property
+    def unheard(self) -> str:
+        """Why not all that the compiler says of shardings was heard; empty if it was."""
+        return self._compiling.output.unheard
 
     def install(self) -> None:
         """Install all hooks."""
         for name, install in (
             ("launches", self._install_launches),
+            ("resharded arguments", self._install_resharding),
             ("compilations", self._compiling.install_compilations),
             ("keys", self._compiling.install_keys),
             ("cache on disk", self._compiling.disk_cache.install),
@@ -109,6 +117,11 @@ class Adapter(Installer):
 
         self._hooks.on_undo(undo)
 
+    def _install_resharding(self) -> None:
+        from jax._src.interpreters import pxla
+
+        self._hooks.replace(pxla, "cc_shard_arg", self._resharding.wrap)
+
     def _hook(self) -> Callable[[Any, Any, Any, Any], None]:
         """The hook for calls of compiled functions that returned on the fast path.
 
@@ -118,6 +131,7 @@ class Adapter(Installer):
         counters, thread, here, frame = self._counters, recorder.thread, sites.here, sys._getframe
         launching, launch, given, work = sites.launching, self._launched, self._given, self._work
         launches, pending, use, arrays = sites.launches, self._uses.pending, self._use, self._arrays
+        resharded = self._resharding.pending
 
         def launched(function: Any, args: Any, kwargs: Any, out: Any) -> None:
             if recorder.off:
@@ -136,7 +150,7 @@ class Adapter(Installer):
                 caller = frame(1)
                 if (id(caller.f_code), caller.f_lasti) not in launching:
                     sites.launches_here(caller)
-                if pending or launches.get(site) in LOOKS:
+                if pending or resharded or launches.get(site) in LOOKS:
                     use(state, site, function, args, kwargs)
                 if {*map(type, args or kwargs.values())} - arrays:
                     given(state, site, function, args, kwargs)
@@ -163,6 +177,10 @@ class Adapter(Installer):
 
     def _use(self, state: ThreadState, site: int | None, *call: Any) -> None:
         """Called when a call that is looked at has returned, or one after it."""
+        if self._resharding.pending:
+            look = self._hooks.examine
+            for found in look("resharded arguments", self._resharding.called, site, *call) or ():
+                self._recorder.log_fact(ArgumentReshard(thread=state.id, **found))
         launches = self._calls.sites.launches.get(site, 0)
         for use in (
             self._hooks.examine("uses of arguments", self._uses.called, launches, site, *call) or ()

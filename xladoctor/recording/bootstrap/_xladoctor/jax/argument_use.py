@@ -50,7 +50,7 @@ class Uses:
         """Called when a call has returned; returns what is known now, each as the fields of an
         :class:`~..argument_facts.ArgumentUse`.
         """
-        given = self._leaves(_dynamic(function, args, kwargs))
+        given = self._leaves(dynamic(function, args, kwargs))
         self.note("launch", given, site)
         for key, (number, name, line, array) in list(self.pending.items()):
             if line == site:
@@ -107,7 +107,7 @@ def _largest(arrays: list[Any]) -> Iterator[int]:
     return (number for _, number in chosen)
 
 
-def _dynamic(function: Any, args: Any, kwargs: Any) -> Any:
+def dynamic(function: Any, args: Any, kwargs: Any) -> Any:
     """The arguments that are not static, as JAX flattens them."""
     info = getattr(function, "_jit_info", None)
     numbers = {*(getattr(info, "static_argnums", None) or ())}

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 from .. import clock
 from ..call_site import USER
 from ..calls import Calls, Installer
+from ..compiler_output import CompilerOutput
 from ..disguise import hide_frames, origin, pass_on
+from ..sharding_facts import FullCopy
 from ..step import ThreadState
 from .assignments import Assignments, Place
 from .call_arrays import call_arrays
 from .constants import large_constants, size_of, text_of, variables
 from .disk_cache import DiskCache
 from .divisions import Redivided, meshes, redivided
-from .executable import Executable
+from .executable import Executable, is_partitioned
 from .graphs import kept
 from .key_reader import KeyReader, is_operation
 from .keys import Key, Keys
@@ -63,6 +65,7 @@ class Compiling(Installer):
         self.disk_cache = DiskCache(calls)
         #: See :attr:`..framework.Framework.meshes`.
         self.meshes: list[dict[str, int]] = []
+        self.output = CompilerOutput()
         self._local = threading.local()
         self._keys = Keys()
         self._work = calls.sites.work
@@ -114,13 +117,20 @@ class Compiling(Installer):
             self._calls.note(self._events.used)
             self.disk_cache.begin()
             counters.begun += 1
+            partitioned = self._calls.note(is_partitioned, args)
+            if partitioned:
+                self._calls.note(self.output.begin)
             try:
                 executable = original(backend, module, *args, **kwargs)
             except BaseException as error:
                 counters.begun -= 1
                 hide_frames(error)
                 raise
+            finally:
+                said = self._calls.note(self.output.end) if partitioned else None
             self._calls.note(self._compiled, executable, begin, module, args)
+            for text, count in (said or {}).items():
+                self._calls.note(self._said, text, count)
             return executable
 
         return compile_or_get_cached
@@ -151,6 +161,8 @@ class Compiling(Installer):
         cached = self.disk_cache.finish(
             state, lowered, details.name, self._recorder.compilations.count, site
         )
+        if cached and is_partitioned(args):
+            self.output.loaded()
         number = self._recorder.compilations.record(
             state,
             state.inside or "launch",
@@ -174,6 +186,12 @@ class Compiling(Installer):
         if not operation:
             function = str(known.get("function", details.function))
             self._keep(state, lowered, name=function, compilation=number - 1, site=site)
+
+    def _said(self, text: str, count: int) -> None:
+        state, site = self._recorder.thread(), self._calls.sites.here(4)
+        number = self._recorder.compilations.count - 1
+        said = FullCopy(thread=state.id, index=number, text=text, count=count, site=site)
+        self._recorder.log_fact(said)
 
     def _keep(self, state: ThreadState, lowered: Any, **fields: Any) -> None:
         """Keep the graph as it was lowered."""

@@ -83,3 +83,9 @@ class Executable:
 def function_of(name: str) -> str:
     """The function that a module or an executable is named after."""
     return name[4:-1] if name.startswith("jit(") else name.removeprefix("jit_")
+
+
+def is_partitioned(args: tuple[Any, ...]) -> bool:
+    """Whether a module is compiled for several partitions, by the arguments beside it."""
+    options = [getattr(each, "executable_build_options", None) for each in args]
+    return any((getattr(each, "num_partitions", 1) or 1) > 1 for each in options)

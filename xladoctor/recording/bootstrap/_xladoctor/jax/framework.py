@@ -56,6 +56,10 @@ class ImportedJax(Framework):
         return version is not None and int(version[1]) < 9 and bool(shardy)
 
     @property
+    def unheard(self) -> str | None:
+        return None if self._adapter is None else self._adapter.unheard
+
+    @property
     def accelerators(self) -> list[str] | None:
         return [kind for kind, file in _ACCELERATORS.items() if os.path.exists(file)]
 
