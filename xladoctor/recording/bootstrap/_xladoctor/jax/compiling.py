@@ -157,7 +157,6 @@ class Compiling(Installer):
         known = self._changed(miss, site)
         first = self._first.setdefault((site, known.get("function", details.name)), launches)
         arrays = self._arrays(miss, details.function)
-        divisions = self._divisions(miss, lowered, details.function)
         cached = self.disk_cache.finish(
             state, lowered, details.name, self._recorder.compilations.count, site
         )
@@ -175,7 +174,7 @@ class Compiling(Installer):
                 **self._lines(miss, details.function, spent, phases),
                 **self._captured(miss, spent),
                 **({} if arrays is None or operation else {"arrays": arrays}),
-                **divisions,
+                **self._divisions(miss, lowered, details.function),
                 "ordinal": launches - first,
                 "cached": cached,
             },
@@ -212,7 +211,6 @@ class Compiling(Installer):
         jaxpr, kind = None if miss is None else miss.jaxpr, self._calls.sites.kind
         if miss is None or jaxpr is None or not (miss.open or named_as(jaxpr, function)):
             return {}
-        miss.jaxpr = None
         if spent < _SLOW_NS:
             return {}
         found = self._hooks.examine("lines of a function", traced, jaxpr, kind)
@@ -229,9 +227,10 @@ class Compiling(Installer):
         found = self._hooks.examine("meshes", lambda: [*meshes(lowered)]) or []
         self.meshes += [each for each in found if each not in self.meshes]
         jaxpr = None if miss is None else miss.jaxpr
-        if not found or miss is None or jaxpr is None:
+        if miss is None or jaxpr is None or not (miss.open or named_as(jaxpr, function)):
             return {}
-        if not (miss.open or named_as(jaxpr, function)):
+        miss.jaxpr = None
+        if not found:
             return {}
         places = Places(self._calls.sites.kind)
         changed = self._hooks.examine(
