@@ -54,23 +54,29 @@ WITH named AS (  -- results with the paths that the capture recorded
     LEFT JOIN call_array r ON r.process = c.process AND r.index = c.index AND r.role = 'result' AND r.role = p.role
         AND r.number = p.number AND r.bytes = p.bytes
 ),
-pair AS (
-    SELECT r.process, r.program_id, r.number, a.spec,
-           coalesce(ends_with(r.argument, nullif(regexp_replace(a.argument, '^\w+', ''), '')), FALSE) AS same
-    FROM named r JOIN named a USING (process, program_id, type, shape) WHERE r.role = 'result' AND a.role = 'argument'
+walked AS (SELECT *, regexp_extract_all(argument, '\.\w+|\[[^\]]*\]') AS steps FROM named),
+argument AS (
+    SELECT process, program_id, type, shape, spec, array_to_string(steps, '') AS path FROM walked WHERE role = 'argument'
 ),
-given AS (
-    SELECT process, program_id, 'result' AS role, number,
-           bool_or(same) AS known,
-           coalesce(list(DISTINCT spec) FILTER (same), list(DISTINCT spec)) AS specs
-    FROM pair GROUP BY ALL
+ending AS (  -- result[0]['w'] has the end of params['w']
+    SELECT process, program_id, number, type, shape,
+           unnest(list_transform(range(1, len(steps) + 1), lambda first: array_to_string(steps[first:], ''))) AS path
+    FROM walked WHERE role = 'result'
+),
+same AS (
+    SELECT e.process, e.program_id, 'result' AS role, e.number, list(DISTINCT a.spec) AS specs
+    FROM ending e JOIN argument a USING (process, program_id, type, shape, path) GROUP BY ALL
+),
+alike AS (
+    SELECT process, program_id, 'result' AS role, type, shape, list(DISTINCT spec) AS specs FROM argument GROUP BY ALL
 )
 SELECT n.process, n.program_id, n.role, list(n.argument ORDER BY n.number) FILTER (n.argument IS NOT NULL) AS paths,
        count(*) AS arrays, n.type, n.shape, sum(n.bytes)::BIGINT AS bytes, sum(n.device_bytes)::BIGINT AS device_bytes,
-       n.spec, any_value(n.copies) AS copies, if(g.known AND len(g.specs) = 1, g.specs[1], '') AS given, min(n.number) AS number
-FROM named n LEFT JOIN given g USING (process, program_id, role, number)
-WHERE g.specs IS NULL OR NOT list_contains(g.specs, n.spec)
-GROUP BY n.process, n.program_id, n.role, n.type, n.shape, n.spec, g.specs, g.known, regexp_replace(n.argument, '\d+', '*', 'g');
+       n.spec, any_value(n.copies) AS copies, if(len(s.specs) = 1, s.specs[1], '') AS given, min(n.number) AS number
+FROM named n LEFT JOIN same s USING (process, program_id, role, number)
+LEFT JOIN alike a USING (process, program_id, role, type, shape)
+WHERE NOT coalesce(list_contains(coalesce(s.specs, a.specs), n.spec), FALSE)
+GROUP BY n.process, n.program_id, n.role, n.type, n.shape, n.spec, s.specs, regexp_replace(n.argument, '\d+', '*', 'g');
 
 -- Internal: What they send one another, by line, in a run. `axes`: how many devices communicate where these have no names.
 CREATE TABLE moved AS

@@ -106,7 +106,8 @@ def communications(
 
     Args:
         module: ``HloModuleProto`` after partitioning; ``mesh``: its axes, as far as known.
-        arguments: dimensions of its arguments before partitioning.
+        arguments: dimensions of those that it gives new values, whole and on a device; without
+            any, those of all count.
     """
     entry = next((c for c in module.computations if c.id == module.entry_computation_id), None)
     if entry is None or not _communicates(module):
@@ -163,9 +164,11 @@ class Exchanges:
         self._channels: set[int] = set()
         entry = flow.computations[module.entry_computation_id]
         parameters = [each for each in entry.instructions if each.opcode == "parameter"]
-        local = [array.shape for each in parameters for array in arrays(each.shape)]
+        known = [*arguments] or [shape for each in parameters for shape in _shapes(each)]
+        loops = any(each.opcode == "while" for each in flow.by_id.values())
+        parts = [shape[1:] for shape in known if loops and len(shape) > 2]  # of stacked layers
         self._paths = {each.metadata.op_name for each in parameters} - {""}
-        self._arguments = {tuple(sorted(shape)) for shape in (*local, *arguments)}
+        self._state = {tuple(sorted(shape)) for shape in (*known, *parts)}
 
     def begun(self, instruction: Any) -> Any:
         """What an operation that ends in ``-done`` waits for; else the operation itself."""
@@ -276,7 +279,7 @@ class Exchanges:
         if kind in _SUMS:
             shape = next((array.shape for array in arrays(operand.shape)), ())
             backward = _BACKWARD in name or "/" not in name  # names without scopes do not say
-            alike = tuple(sorted(shape)) in self._arguments or self._flow.is_result(element)
+            alike = tuple(sorted(shape)) in self._state or self._flow.is_result(element)
             return "gradients" if backward and alike and shape else "sums"
         if kind == "all-gather" and (source.argument is not None or name in self._paths):
             return "argument"
@@ -325,6 +328,10 @@ class Exchanges:
                 for each in taken
             )
         return False
+
+
+def _shapes(parameter: Any) -> list[tuple[int, ...]]:
+    return [array.shape for array in arrays(parameter.shape)]
 
 
 def _last(name: str, pattern: re.Pattern[str]) -> bool:

@@ -5,6 +5,7 @@ one another.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,8 @@ from xladoctor.ingest.hlo.layout import Array, arrays
 from xladoctor.ingest.hlo.placement import Placement, meshes_of, placements
 from xladoctor.ingest.hlo.stacks import Stacks
 from xladoctor.ingest.hlo.walk import root_of
+
+_NO_PATH = re.compile(r"Arg_\d+\.\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,9 @@ class Partitioned:
             for mesh in ([named] if named else fitting or [{}])
         ]
         mesh, placed = min(divided, key=lambda each: sum(not p.is_named for p in each[1]))
-        shapes = {each.shape for each in placed if each.role == "argument"}
+        results = {each.shape for each in placed if each.role == "result"}
+        state = [each for each in placed if each.role == "argument" and each.shape in results]
+        shapes = {shape for each in state for shape in (each.shape, each.array.shape)}
         return cls(count, mesh, placed, tuple(communications(module, stacks, mesh, shapes)))
 
     def rows(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -128,7 +133,8 @@ def _arguments(entry: Any, shardings: Sequence[bytes], mesh: Mesh) -> Iterator[P
             placement = next(iter(placements([each.sharding], mesh)), None)
         if placement is not None:
             name, operation = each.metadata.op_name, each.metadata.op_type
-            path = "" if name == operation else name  # which some give in place of a path
+            unnamed = name == operation or _NO_PATH.fullmatch(name)  # given in place of a path
+            path = "" if unnamed else name
             yield from _placed("argument", number, path, found[0], placement)
 
 
