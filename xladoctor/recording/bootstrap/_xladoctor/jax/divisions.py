@@ -163,7 +163,9 @@ def _is_backward(equation: Any) -> bool:
 
 
 def _is_elementwise(equation: Any) -> bool:
-    """Whether the result has each element where the operands have it, but for small operands."""
+    """Whether the result has each element where the operands have it; some may be spread along
+    dimensions, as a bias is.
+    """
     name, shapes = equation.primitive.name, {_shape(each) for each in equation.outvars}
     if len(shapes) != 1:
         return False
