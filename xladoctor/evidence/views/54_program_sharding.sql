@@ -64,11 +64,11 @@ ending AS (  -- result[0]['w'] has the end of params['w']
     FROM walked WHERE role = 'result'
 ),
 same AS (
-    SELECT e.process, e.program_id, 'result' AS role, e.number, list(DISTINCT a.spec) AS specs
+    SELECT e.process, e.program_id, 'result' AS role, e.number, list(DISTINCT a.spec ORDER BY a.spec) AS specs
     FROM ending e JOIN argument a USING (process, program_id, type, shape, path) GROUP BY ALL
 ),
 alike AS (
-    SELECT process, program_id, 'result' AS role, type, shape, list(DISTINCT spec) AS specs FROM argument GROUP BY ALL
+    SELECT process, program_id, 'result' AS role, type, shape, list(DISTINCT spec ORDER BY spec) AS specs FROM argument GROUP BY ALL
 )
 SELECT n.process, n.program_id, n.role, list(n.argument ORDER BY n.number) FILTER (n.argument IS NOT NULL) AS paths,
        count(*) AS arrays, n.type, n.shape, sum(n.bytes)::BIGINT AS bytes, sum(n.device_bytes)::BIGINT AS device_bytes,

@@ -231,7 +231,7 @@ class Compiling(Installer):
             return {}
         miss.jaxpr = None
         if not found:
-            return {}
+            return {"redivided": []}
         places = Places(self._calls.sites.kind)
         changed = self._hooks.examine(
             "divisions", redivided, jaxpr, lambda traceback: places.at(traceback).place
