@@ -2,7 +2,7 @@
 
 import os
 
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+os.environ |= {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "NPROC": "16"}
 
 import jax
 import jax.numpy as jnp

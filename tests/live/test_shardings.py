@@ -12,7 +12,7 @@ pytestmark = LIVE
 
 TRAINED = """
 import os
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+os.environ |= {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "NPROC": "16"}
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
