@@ -22,6 +22,7 @@ FIRES: dict[str, set[str]] = {
         "XD308",
         "XD310",
         "XD601",
+        "XD644",
         "XD706",
     },
     "report": {"XD102", "XD110", "XD111", "XD201", "XD204", "XD301", "XD309", "XD401", "XD402"},

@@ -31,7 +31,8 @@ from xladoctor.rule_cases.trial import name_of, unpacked
 RULES = load_rules()
 #: Those for accelerators, which a CPU cannot break; torch's profile of one shows no device at all.
 NOT_EVALUATED = {
-    "torch_xla": FOR_ACCELERATORS,
+    # Nobody listens to the compiler there, and one program is for several devices.
+    "torch_xla": FOR_ACCELERATORS | {"XD640"},
     # A cache of compiled programs works on the CPU too; and programs with collectives, side by
     # side, look like the processes of a job.
     "jax": FOR_ACCELERATORS - {"XD705", "XD606"} | {"XD804", "XD805", "XD807"},

@@ -54,6 +54,11 @@ class ImportedTorchXla(Framework):
     def settings(self) -> dict[str, Setting]:
         return self._settings
 
+    @property
+    def unheard(self) -> str | None:
+        """Nobody listens to the compiler; without a mesh, it has nothing to partition."""
+        return None if self.meshes else ""
+
     def versions(self) -> dict[str, str]:
         return {"torch": sys.modules["torch"].__version__, "torch_xla": self._module.__version__}
 
