@@ -849,7 +849,9 @@ def test_healthy_program_has_nothing_to_fix_and_every_rule_looked(example: Captu
     serious = [finding for finding in report["findings"] if finding["severity"] != "info"]
     assert [finding for finding in serious if finding["rule"] not in BY_TIME] == []
     not_evaluated = report["rules"]["not_evaluated"]
-    assert [rule for rule in not_evaluated if rule not in BY_LOOKS] == FOR_ACCELERATORS
+    unheard = {"XD640"} if example.program.stem == "batch_on_each_device_healed" else set()
+    looked = [rule for rule in not_evaluated if rule not in BY_LOOKS]
+    assert looked == sorted({*FOR_ACCELERATORS, *unheard})
     judged = [*report["rules"]["fired"], *report["rules"]["clear"]]
     assert sorted([*judged, *not_evaluated]) == RULES
     assert serious or "to fix" not in report["verdict"]["text"].replace("nothing to fix", "")
