@@ -114,7 +114,7 @@ def communications(
         return []
     flow = Flow(module)
     runs = [*islice(walk(entry, flow.computations), _MOST)]
-    reader = Exchanges(module, flow, Sites(runs, stacks), mesh, arguments)
+    reader = Exchanges(module, flow, Sites(flow, stacks), mesh, arguments)
     times: Counter[Communication] = Counter()
     names: dict[Communication, str] = {}
     for run in runs:
@@ -176,16 +176,20 @@ class Exchanges:
         start = self._flow.by_id.get(first) if instruction.opcode.endswith("-done") else None
         return instruction if start is None else start
 
-    def reason_of(self, instruction: Any, number: int) -> str:
-        """Why an operation is there, by an array that it communicates."""
-        operands = instruction.operand_ids[number : number + 1] or instruction.operand_ids[:1]
-        operand = next(map(self._flow.by_id.get, operands), None)
+    def reasons_of(self, instruction: Any, count: int) -> list[str]:
+        """Why an operation is there, by each of the arrays that it communicates."""
+        operands = [self._flow.by_id.get(number) for number in instruction.operand_ids]
         match = COLLECTIVE.fullmatch(instruction.opcode)
-        if operand is None or match is None:
-            return ""
-        element = self._elements(instruction).get(number, instruction)
-        source = self._flow.source(operand)
-        return self._reason(match[1], instruction, operand, element, source)
+        elements = self._elements(instruction)
+        reasons = []
+        for number in range(count):
+            operand = next(iter(operands[number : number + 1] or operands[:1]), None)
+            if operand is None or match is None:
+                reasons.append("")
+                continue
+            element, source = elements.get(number, instruction), self._flow.source(operand)
+            reasons.append(self._reason(match[1], instruction, operand, element, source))
+        return reasons
 
     def read(self, run: Run) -> Iterator[Communication]:
         """The communications of an instruction: one for each array that it sums or gathers."""

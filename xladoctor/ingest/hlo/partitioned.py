@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from xladoctor.ingest.hlo.communication import Counted, communications
@@ -85,7 +86,7 @@ class Partitioned:
         if count == 1:
             return cls()
         given, returned = [*module.spmd_parameters_shardings], module.spmd_output_sharding
-        named = mesh_of([*meshes_of([*given, returned]), *_meshes_of_groups(module)])
+        named = mesh_of(chain(meshes_of([*given, returned]), _meshes_of_groups(module)))
         fitting = [each for each in meshes if math.prod(each.values()) == count]
         entry = next((c for c in module.computations if c.id == module.entry_computation_id), None)
         if entry is None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from xladoctor.ingest.frames import NOWHERE, CallSite
+from xladoctor.ingest.hlo.flow import Flow
 from xladoctor.ingest.hlo.stacks import Stacks
-from xladoctor.ingest.hlo.walk import Run
 
 _MLIR = "-"  # in place of a file: the line is one of the graph's text
 _FURTHEST = 4  # operations from one that has a line
@@ -31,13 +30,9 @@ class Sites:
     operand, or else of an operation that uses it.
     """
 
-    def __init__(self, runs: Sequence[Run], stacks: Stacks) -> None:
+    def __init__(self, flow: Flow, stacks: Stacks) -> None:
+        self._flow = flow
         self._stacks = stacks
-        self._by_id = {run.instruction.id: run.instruction for run in runs}
-        self._users: dict[int, int] = {}
-        for number, instruction in self._by_id.items():
-            for operand in instruction.operand_ids:
-                self._users.setdefault(operand, number)
 
     def of(self, instruction: Any) -> Site:
         """The site of an instruction."""
@@ -56,11 +51,10 @@ class Sites:
     def _towards(self, instruction: Any, *, back: bool) -> Site | None:
         """The nearest site among what an instruction takes, or what takes it."""
         for _ in range(_FURTHEST):
-            operands = instruction.operand_ids
-            number = (
-                (operands[0] if operands else None) if back else self._users.get(instruction.id)
-            )
-            found = None if number is None else self._by_id.get(number)
+            if back:
+                found = next(map(self._flow.by_id.get, instruction.operand_ids), None)
+            else:
+                found = next(iter(self._flow.users.get(instruction.id, ())), None)
             if found is None or found.opcode == "parameter":
                 return None
             site = self._own(found)

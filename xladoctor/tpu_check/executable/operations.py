@@ -154,8 +154,11 @@ class Operations:
         group, axes = (None, "") if collective is None else group_of(collective, self._mesh)
         site = self._sites.of(run.instruction if collective is None else collective)
         does = _does(opcode) if collective is None else "communicates"
-        for number, array in enumerate(array for shape in shapes for array in arrays(shape)):
-            reason = "" if collective is None else self._exchanges.reason_of(collective, number)
+        written = [array for shape in shapes for array in arrays(shape)]
+        reasons = [""] * len(written)
+        if collective is not None:
+            reasons = self._exchanges.reasons_of(collective, len(written))
+        for number, (array, reason) in enumerate(zip(written, reasons, strict=True)):
             kind = _Kind(array, opcode, does, asynchronous, run.in_loop, group, axes, reason, site)
             self._names.setdefault(kind, run.instruction.name)
             self._times[kind] += run.times

@@ -64,8 +64,9 @@ def read_executable(
     stacks = Stacks(module.stack_frame_index, folders)
     of = {"graph": graph, "topology": topology}
     mesh = mesh or mesh_of(each.instruction.mesh_device_list.mesh for each in runs)
-    sites = Sites(runs, stacks)
-    exchanges = Exchanges(module, Flow(module), sites, mesh)
+    flow = Flow(module)
+    sites = Sites(flow, stacks)
+    exchanges = Exchanges(module, flow, sites, mesh)
     written = Operations(runs, computations, mesh, sites, exchanges).facts(of)
     products = _products(runs, computations, sites, of)
     return Executable(written, products, _buffers(module, entry, of))
