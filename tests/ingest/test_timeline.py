@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.xspace import builder, devices
+from tests.xspace.builder import Unsigned
 from tests.xspace.truth import Truth
 from xladoctor.evidence.interface import Elsewhere, Evidence
 from xladoctor.evidence.load import build, load
@@ -97,6 +98,43 @@ class TestTracesWithAKnownTruth:
                 for r in rows
             }
             assert operations == device.operations
+
+
+def test_a_tpu_whose_clock_is_behind_is_set_right(tmp_path: Path) -> None:
+    space, behind = devices.tpu(), 40
+    runtime = space.plane("/host:CPU").line("runtime", 99, devices.ORIGIN_NS)
+    runs = devices.TPU.devices["/device:TPU:0"]
+    for number, (begin, _) in enumerate(devices._TPU_RUNS[0]):  # the second was launched latest
+        late = behind if number == 1 else behind - 5
+        runtime.event("DoEnqueueProgram", begin + late, 2, run_id=Unsigned(number + 2))
+    path = tmp_path / "host.xplane.pb"
+    path.write_bytes(space.bytes())
+    ingested = Ingested()
+    read_timeline(TimelineFile(path), Folders(), ingested.of(0))
+    evidence = build(ingested, str(path), Elsewhere("timeline"))
+
+    begins = evidence.database.rows(
+        "SELECT begin_ns + duration_ns AS ns FROM idle_gap WHERE device = 0 ORDER BY begin_ns"
+    )
+    was = [gap.end_us for gap in runs.gaps]
+    assert us(begins[0]["ns"] - ORIGIN) == was[0] + behind
+    assert any("the clock of /device:TPU:0 was behind by 40" in note for note in ingested.notes)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_most_memory_of_a_tpu(known: bool, tmp_path: Path) -> None:
+    space = devices.tpu()
+    line = space.plane("/host:CPU").line("runtime", 99, devices.ORIGIN_NS)
+    sizes = {"bytes_allocated": 70, "bytes_reserved": 10, "bytes_available": 20}
+    if not known:
+        del sizes["bytes_available"]
+    for peak in (50, 80):
+        line.event("MemoryAllocation", peak, 0, index_on_host=1, peak_bytes_in_use=peak, **sizes)
+    rows = read(tmp_path, space).database.rows("SELECT * FROM device ORDER BY device")
+    assert [(row["peak_bytes"], row["memory_bytes"]) for row in rows] == [
+        (None, None),
+        (80, 100) if known else (None, None),
+    ]
 
 
 @pytest.mark.parametrize("run", SAMPLES, ids=lambda run: run.name)

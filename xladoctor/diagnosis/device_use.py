@@ -85,6 +85,8 @@ class DeviceUse:
         top_ops: the operations that took longest, in the whole timeline.
         top_scopes: the named scopes that took longest, if the program has any.
         kernels: how kernels were launched; None if the profiler does not record it.
+        peak_bytes: the most of its memory that was ever in use; None if not recorded.
+        memory_bytes: all of its memory.
     """
 
     process: str
@@ -97,6 +99,8 @@ class DeviceUse:
     top_ops: list[DeviceOp]
     top_scopes: list[DeviceScope]
     kernels: Kernels | None = None
+    peak_bytes: int | None = None
+    memory_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,9 @@ def device_use(evidence: Evidence) -> list[DeviceUse]:
     """The use of each device in the timeline."""
     sums = ", ".join(f"coalesce(sum(u.idle_{reason}_ns), 0) AS {reason}" for reason in IDLE_FOR)
     rows = evidence.database.rows(f"""
-        SELECT d.process, d.device, d.name, d.kind, count(*) AS steps, sum(u.busy_ns) AS busy,
-               sum(u.busy_ns + u.idle_ns) AS total, bool_and(c.steady) AS warm, {sums}
+        SELECT d.process, d.device, d.name, d.kind, d.peak_bytes, d.memory_bytes,
+               count(*) AS steps, sum(u.busy_ns) AS busy, sum(u.busy_ns + u.idle_ns) AS total,
+               bool_and(c.steady) AS warm, {sums}
         FROM device d JOIN device_step u USING (process, device)
         JOIN judged_step c ON c.process = u.process AND c.step = u.step
         GROUP BY ALL ORDER BY d.process, d.device
@@ -47,8 +48,8 @@ def device_use(evidence: Evidence) -> list[DeviceUse]:
 def _whole(evidence: Evidence) -> list[dict[str, Any]]:
     """The use of devices without steps: from a device's first operation to its last."""
     return evidence.database.rows("""
-        SELECT process, device, name, kind, 0 AS steps, busy_ns AS busy, busy_ns + idle_ns AS total,
-               FALSE AS warm
+        SELECT process, device, name, kind, peak_bytes, memory_bytes, 0 AS steps, busy_ns AS busy,
+               busy_ns + idle_ns AS total, FALSE AS warm
         FROM device ORDER BY process, device
     """)
 
@@ -75,6 +76,8 @@ def _use(
         top_ops=top,
         top_scopes=scopes,
         kernels=kernels,
+        peak_bytes=row["peak_bytes"],
+        memory_bytes=row["memory_bytes"],
     )
 
 

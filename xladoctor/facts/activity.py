@@ -145,6 +145,10 @@ class Device(
     end_ns: Annotated[Instant, "end of the last step, or of its last event"]
     busy_ns: Annotated[Duration, "time in between that it ran anything"]
     idle_ns: Annotated[Duration, "the rest"]
+    peak_bytes: Annotated[Size | None, "the most of its memory that was ever in use, of a TPU"] = (
+        None
+    )
+    memory_bytes: Annotated[Size | None, "all of its memory"] = None
 
 
 class DeviceStep(

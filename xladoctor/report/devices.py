@@ -6,7 +6,7 @@ import re
 
 from xladoctor.diagnosis.device_use import DeviceOp, DeviceUse
 from xladoctor.facts.parts import IDLE_FOR
-from xladoctor.quantities import clipped, counted, percent
+from xladoctor.quantities import binary_size, clipped, counted, percent
 from xladoctor.repository import spot
 
 _TOP = 3
@@ -62,7 +62,20 @@ def describe(devices: list[DeviceUse]) -> list[str]:
         for what, named in longest.items()
         if named
     ]
-    return [text, *notes, *launched(least)]
+    return [text, *notes, *_memory(recorded), *launched(least)]
+
+
+def _memory(devices: list[DeviceUse]) -> list[str]:
+    """The most memory of a device that was in use; empty if not recorded."""
+    known = [
+        (device.peak_bytes / device.memory_bytes, device.peak_bytes, device.memory_bytes)
+        for device in devices
+        if device.peak_bytes and device.memory_bytes
+    ]
+    if not known:
+        return []
+    _, peak, whole = max(known)
+    return [f"device memory: at most {binary_size(peak)} of {binary_size(whole)} in use"]
 
 
 def launched(device: DeviceUse) -> list[str]:

@@ -15,6 +15,7 @@ from xladoctor.ingest.frames import NOWHERE
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Columns, Interned, ProcessRows
 from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.device_memory import memory_in_use
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.timeline.python_frames import PythonFrames
@@ -65,7 +66,9 @@ def add_devices(reading: Reading) -> None:
     """Fill ``device``, ``device_op``, ``device_step``, ``collective`` and ``idle_gap``."""
     steps, rows = reading.steps, reading.rows
     rows.table("device", "device_op", "device_step", "collective", "idle_gap")
+    memory = memory_in_use(reading.timeline)
     for device in reading.devices:
+        peak, whole = memory.get(device.name, (None, None))
         begin, end = _span(reading.timeline, steps, device)
         busy = device.busy.within(begin, end)
         rows.add(
@@ -77,6 +80,8 @@ def add_devices(reading: Reading) -> None:
             end_ns=end,
             busy_ns=busy.total,
             idle_ns=end - begin - busy.total,
+            peak_bytes=peak,
+            memory_bytes=whole,
         )
         count = len(device.ops["count"])
         rows.append("device_op", {"device": [device.number] * count, **device.ops})

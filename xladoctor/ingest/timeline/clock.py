@@ -31,6 +31,12 @@ NEEDED = (
     "line",
     IN_GRAPH,
     CALL,
+    # of the allocator's events
+    "index_on_host",
+    "peak_bytes_in_use",
+    "bytes_allocated",
+    "bytes_reserved",
+    "bytes_available",
 )
 
 

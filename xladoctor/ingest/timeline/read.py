@@ -29,6 +29,7 @@ from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.compile_phases import compile_phases
 from xladoctor.ingest.timeline.compiled_parts import add_compiled_parts
 from xladoctor.ingest.timeline.dependencies import add_dependencies
+from xladoctor.ingest.timeline.device_clock import set_device_clocks
 from xladoctor.ingest.timeline.devices import MOST_DEVICES, Device, find_devices, uncounted
 from xladoctor.ingest.timeline.kernel_sites import add_kernel_sites
 from xladoctor.ingest.timeline.launches import add_launches
@@ -101,6 +102,7 @@ def _read(
     log: Gathered,
 ) -> Shown:
     timeline = Timeline.of(space, progress.advance if progress else None)
+    rows.notes.extend(set_device_clocks(timeline))
     main = main_line(timeline)
     lines = loop_lines(timeline, main)
     doing = activities(timeline, lines)

@@ -1,0 +1,47 @@
+"""Reads how much memory of a device was in use, from the allocator's events of the host.
+
+As XProf does (``xplane_to_memory_profile.cc``): ``MemoryAllocation`` and ``MemoryDeallocation``
+have the number of the device on its host, the most that was ever in use, and what is allocated,
+reserved (for the stack of programs) and free.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.intervals import Times
+
+_EVENTS = ("MemoryAllocation", "MemoryDeallocation")
+_DEVICE = "index_on_host"
+_PEAK = "peak_bytes_in_use"
+_ALL = ("bytes_allocated", "bytes_reserved", "bytes_available")
+#: Stats of these events.
+STATS = (_DEVICE, _PEAK, *_ALL)
+_NUMBER = re.compile(r"/device:TPU:(\d+)")
+
+
+def memory_in_use(timeline: Timeline) -> dict[str, tuple[int, int]]:
+    """Plane of a device -> the most of its memory that was in use, and all of it, in bytes."""
+    events = [line.first + timeline.named(line, *_EVENTS) for line in timeline.threads]
+    event = np.concatenate([np.empty(0, np.int64), *events])
+    values = {stat: _values(timeline, event, stat) for stat in STATS}
+    known = np.all([value >= 0 for value in values.values()], axis=0)
+    found = {}
+    for plane in timeline.space.planes:
+        number = _NUMBER.fullmatch(plane.name)
+        own = known & (values[_DEVICE] == int(number[1])) if number else known[:0]
+        if own.any():
+            whole = sum(values[stat][own] for stat in _ALL)
+            found[plane.name] = int(values[_PEAK][own].max()), int(np.max(whole))
+    return found
+
+
+def _values(timeline: Timeline, event: Times, stat: str) -> Times:
+    """A stat of each event; -1 where an event lacks it."""
+    rows = timeline.events.rows_of(stat)
+    at = np.searchsorted(rows.event, event)
+    has = np.append(rows.event, -1)[at] == event
+    return np.where(has, np.append(rows.value, -1)[at], -1)
