@@ -64,6 +64,9 @@ class TpuGraph:
         reason: why it cannot be compiled, and ``hint`` what to do about that.
         launches: how often the graph ran, if that is known.
         available_bytes: memory of a device that programs can have.
+        least_bytes: a lower bound of what it needs, found before compiling; ``least_parts``: of
+            what that is made.
+        stage: how far the compiler went: not at all, to its plan of memory, or to code.
         peak_bytes: the most that it needs at a time.
         temporary_bytes: of all between arguments and results.
         written_bytes: that one run writes, padding not included.
@@ -74,6 +77,7 @@ class TpuGraph:
         moved: the lines with the most copies, transposes and reshapes.
         resharded: the lines at which devices exchange most to divide values otherwise.
         seconds: that compiling took, perhaps ``cached`` from an earlier time.
+        processor_seconds: of a processor, with reading the graph.
         compiler: packages and versions.
     """
 
@@ -90,6 +94,9 @@ class TpuGraph:
     operations: int
     launches: int | None
     available_bytes: int | None
+    least_bytes: int | None
+    least_parts: str
+    stage: Literal["bound", "plan", "code"]
     peak_bytes: int | None
     argument_bytes: int | None
     result_bytes: int | None
@@ -99,6 +106,7 @@ class TpuGraph:
     padding_bytes: int | None
     unknown_layouts: int
     seconds: float
+    processor_seconds: float
     cached: bool
     compiler: str
     moved_bytes: int | None = None

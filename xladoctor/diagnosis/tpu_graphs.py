@@ -62,6 +62,7 @@ def _graph(row: dict[str, Any], evidence: Evidence) -> TpuGraph:
     which = {"graph": row["graph"], "topology": row["topology"]}
     row["source"] = evidence.shown(row["source"])
     row["seconds"] = row.pop("compile_ns") / 1e9
+    row["processor_seconds"] = row.pop("processor_ns") / 1e9
     if row["written_bytes"] is None:
         return TpuGraph(**row)
     rows = evidence.database.rows
