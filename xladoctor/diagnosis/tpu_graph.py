@@ -72,6 +72,7 @@ class TpuGraph:
         written_bytes: that one run writes, padding not included.
         padding_bytes: that one run writes to fill tiles.
         moved_bytes: of copies, transposes and reshapes, with padding.
+        twice_bytes: of those among them that copy arguments which results could overwrite.
         unknown_layouts: arrays whose layout is not understood, and that count without padding.
         padded: the lines with the most padding.
         moved: the lines with the most copies, transposes and reshapes.
@@ -110,6 +111,7 @@ class TpuGraph:
     cached: bool
     compiler: str
     moved_bytes: int | None = None
+    twice_bytes: int | None = None
     padded: list[TpuLine] = field(default_factory=list)
     moved: list[TpuLine] = field(default_factory=list)
     resharded: list[TpuLine] = field(default_factory=list)
@@ -131,6 +133,11 @@ class TpuGraph:
     def moved_share(self) -> float | None:
         """The share of what is written that only moves data."""
         return self._share(self.moved_bytes)
+
+    @property
+    def twice_share(self) -> float:
+        """The share of what is written that copies arguments, as they are not donated."""
+        return self._share(self.twice_bytes) or 0.0
 
     def _share(self, part: int | None) -> float | None:
         if part is None or self.written_bytes is None or self.padding_bytes is None:

@@ -22,13 +22,6 @@ HONESTY = (
 PLANNED = " Machine code was not generated (--whole), so a kernel may still fail there."
 _VERDICTS = {"fits": "fits", "does_not_fit": "does not fit", "refused": "not compiled"}
 _LOOKS = {"fits": "bold green", "does_not_fit": "bold red", "refused": "bold yellow"}
-#: What is said of an end, by how far the compiler went and its verdict.
-_ENDED = {
-    ("bound", "does_not_fit"): "refused",
-    ("plan", "fits"): "planned",
-    ("code", "fits"): "compiled",
-    ("code", "does_not_fit"): "refused",
-}
 _SHOWN = 0.01  # of what is written; lines are listed from there
 _LINES = 3
 _LABEL = 11
@@ -49,13 +42,12 @@ def cells(graph: TpuGraph) -> dict[str, str]:
         found["peak"] = shown
     if graph.least_parts and graph.peak_bytes is None:
         found["certain"] = graph.least_parts
-    for name, size in (
-        ("arguments", graph.argument_bytes),
-        ("results", graph.result_bytes),
-        ("temporaries", graph.temporary_bytes),
-    ):
-        if size:
-            found[name] = binary_size(size)
+    sizes = {
+        "arguments": graph.argument_bytes,
+        "results": graph.result_bytes,
+        "temporaries": graph.temporary_bytes,
+    }
+    found |= {name: binary_size(size) for name, size in sizes.items() if size}
     if "results" in found and graph.aliased_bytes:
         found["results"] += f", {binary_size(graph.aliased_bytes)} in place of arguments"
     if graph.padding_share is not None and graph.moved_share is not None:
@@ -63,12 +55,15 @@ def cells(graph: TpuGraph) -> dict[str, str]:
         found["written"] = f"{binary_size(written)} a run"
         found["padding"] = f"{percent(graph.padding_share)} of that"
         found["copies"] = f"{percent(graph.moved_share)} of that"
+        if graph.twice_share >= _SHOWN:
+            found["copies"] += f", {percent(graph.twice_share)} of arguments not donated"
         if graph.unknown_layouts:
             found["padding"] += f", without {graph.unknown_layouts} arrays of unknown layout"
     for each in graph.collectives:
         found[_named(each)] = _amount(each)
     if graph.compiler:
-        found[_ENDED[graph.stage, graph.verdict]] = _taken(graph)
+        fits = "planned" if graph.stage == "plan" else "compiled"
+        found["refused" if graph.verdict == "does_not_fit" else fits] = _taken(graph)
         found["by"] = graph.compiler
     return found
 

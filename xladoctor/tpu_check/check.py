@@ -119,15 +119,16 @@ def _checked(
     }
     if not isinstance(outcome, Compiled):
         described["available_bytes"] = outcome.available or topology.memory
-        too_large = TpuGraph(**described, verdict="does_not_fit")
-        return TpuCheckFile(graphs=(too_large,), buffers=_given(of, outcome))
+        too_large = TpuGraph(**described, verdict="does_not_fit", peak_bytes=outcome.peak)
+        peak = _peak(outcome.plan, of, folders)
+        return TpuCheckFile(graphs=(too_large,), buffers=_given(of, outcome), peak=peak)
     executable = _executable(outcome, number, topology, folders)
     return TpuCheckFile(
         graphs=(TpuGraph(**described, **_of_executable(outcome, executable), verdict="fits"),),
         operations=_largest(executable.operations),
         products=tuple(executable.products),
         buffers=_with_names(executable.buffers, outcome.buffers),
-        peak=_peak(outcome, of, folders),
+        peak=_peak(outcome.plan, of, folders),
     )
 
 
@@ -145,12 +146,12 @@ def _bound(least: Least | None) -> dict[str, Any]:
     return {"least_bytes": least.bytes, "least_parts": ", ".join(named)}
 
 
-def _peak(compiled: Compiled, of: dict[str, Any], folders: Folders) -> tuple[TpuPeakBuffer, ...]:
+def _peak(plan: Path | None, of: dict[str, Any], folders: Folders) -> tuple[TpuPeakBuffer, ...]:
     """What it holds at its peak; nothing if the compiler has not written that."""
-    if compiled.plan is None:
+    if plan is None:
         return ()
     try:
-        held = hlo.decode(gzip.decompress(compiled.plan.read_bytes()), 0, folders).held()
+        held = hlo.decode(gzip.decompress(plan.read_bytes()), 0, folders).held()
     except (OSError, EOFError, zlib.error, DecodeError):
         return ()
     names = [name for name in TpuPeakBuffer.__annotations__ if name in held]

@@ -121,11 +121,11 @@ def outcome_of(
         said = shortage(result.detail)
         return DoesNotFit(available=said.sizes.get("available_bytes") if said else None, **found)
     plan = folder / PLAN
+    memory = _planned(plan) if result.stage == "plan" else _memory(result.memory)
+    if result.stage == "plan" and (memory.peak or 0) > topology.memory:  # as older releases plan
+        return DoesNotFit(available=None, peak=memory.peak, plan=plan, **found)
     return Compiled(
-        module=folder / MODULE,
-        plan=plan if plan.is_file() else None,
-        memory=_planned(plan) if result.stage == "plan" else _memory(result.memory),
-        **found,
+        module=folder / MODULE, plan=plan if plan.is_file() else None, memory=memory, **found
     )
 
 

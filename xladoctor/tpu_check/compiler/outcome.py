@@ -144,9 +144,12 @@ class DoesNotFit(Verdict):
         available: bytes that programs can have; None if the compiler does not say. The size that
             it names for what is needed is left out, as it is not proportional to what a program
             needs.
+        peak: bytes that its plan of memory needs, if it made one; ``plan``: the file, as above.
     """
 
     available: int | None
+    peak: int | None = None
+    plan: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

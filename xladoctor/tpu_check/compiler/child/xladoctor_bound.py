@@ -20,7 +20,8 @@ _TILES = re.compile(r"devices=\[([\d,]+)\]")
 _LINE = re.compile(r'"([^"]+)":(\d+):')
 _ON_CHIP = 256 << 20  # of a device: what may lie in faster memories
 _ITERATIONS = 4  # of fewer, a compiler may leave nothing of the loop
-_MOVES = ("reshape", "transpose", "convert", "slice", "dynamic_slice", "broadcast_in_dim")
+_MOVES = ("stablehlo.dynamic_slice",)  # beside all that have one operand
+_Calls = tuple[Any, ...]  # operations, the outermost first
 _DONATED = ("tf.aliasing_output", "jax.buffer_donor")
 
 
@@ -158,20 +159,23 @@ class _Loops:
         """Bytes of the arrays that a loop stacks and that are needed afterwards."""
         body = loop.regions[1].blocks[0]
         end = _end(body)
-        counted = dict[Any, int]()
+        counted = dict[int, int]()
         for number, value in enumerate(end.operands):
-            stack = value.owner
-            if _name(stack) != "stablehlo.dynamic_update_slice":
+            made, calls = self._needs.source(value, ())
+            if _name(made.owner) != "stablehlo.dynamic_update_slice":
                 continue
-            into, part = stack.operands[0], stack.operands[1]
-            if into != body.arguments[number] or loop.results[number] not in self._needed:
+            into, part = made.owner.operands[0], made.owner.operands[1]
+            if self._needs.source(into, calls)[0] != body.arguments[number]:
                 continue
-            size = _bytes(value.type)
-            if size < _ITERATIONS * _bytes(part.type) or not self._needs.is_made(part, body):
+            whole, one = _bytes(value.type), _bytes(part.type)
+            needed = loop.results[number] in self._needed
+            if not needed or whole < _ITERATIONS * one or not self._needs.made(part, calls, body):
                 continue
+            content, width = self._needs.content(part, calls)
             # A compiler keeps float32 in bfloat16 where no operation sees the difference.
-            narrow = 2 if str(value.type.element_type) == "f32" else 1
-            counted[part] = size // narrow // self._divided.partitions
+            width = min(width, 2) if str(value.type.element_type) == "f32" else width
+            size = math.prod(value.type.shape) * width // self._divided.partitions
+            counted[content] = min(size, counted.get(content, size))
         return sum(counted.values()) - _ON_CHIP
 
     def _after(self, loop: Any) -> set[Any]:
@@ -213,6 +217,12 @@ def _name(owner: Any) -> str:
     return getattr(getattr(owner, "operation", owner), "name", "")
 
 
+def _position(value: Any) -> int:
+    """Of a value among the results of its operation, or the arguments of its block."""
+    owner = value.owner
+    return [*(owner.results if _name(owner) else owner.arguments)].index(value)
+
+
 def _end(block: Any) -> Any:
     return block.operations[len(block.operations) - 1]
 
@@ -223,6 +233,8 @@ class _Needs:
     def __init__(self, functions: Any) -> None:
         self._functions = functions
         self._known = dict[Any, set[int]]()
+        self._contents = dict[Any, tuple[int, int]]()
+        self._numbers = dict[Any, int]()
 
     def called(self, call: Any) -> Any:
         """The block of the function that is called."""
@@ -262,24 +274,67 @@ class _Needs:
             found = more
         return found
 
-    def is_made(self, part: Any, body: Any) -> bool:
-        """Whether an iteration makes it, rather than taking it from what was there before."""
-        calls = list[Any]()
+    def source(self, value: Any, calls: _Calls) -> tuple[Any, _Calls]:
+        """Where a value is from, across calls: an operation's result, or of no function an
+        argument; with the calls that lead there.
+        """
         while True:
-            name = _name(part.owner).rpartition(".")[2]
-            if not name and calls:  # an argument of a function
-                part = calls.pop().operands[part.arg_number]
-            elif not name:
-                return bool(_end(body).operands[part.arg_number] != part)
-            elif name == "call":
-                calls.append(part.owner)
-                part = _end(self.called(part.owner)).operands[part.result_number]
-            elif name in _MOVES:
-                if _bytes(part.owner.operands[0].type) < _bytes(part.type) // 4:
-                    return False  # of less
-                part = part.owner.operands[0]
+            if _name(value.owner) == "func.call":
+                calls = (*calls, value.owner)
+                value = _end(self.called(value.owner)).operands[_position(value)]
+            elif not _name(value.owner) and calls:
+                value, calls = calls[-1].operands[_position(value)], calls[:-1]
             else:
-                return len(part.owner.operands) > 0
+                return value, calls
+
+    def made(self, part: Any, calls: _Calls, body: Any) -> bool:
+        """Whether an iteration makes a value, rather than taking it from what was there before."""
+        part, calls = self.source(part, calls)
+        while _name(part.owner) and (len(part.owner.operands) == 1 or _name(part.owner) in _MOVES):
+            given = part.owner.operands[0]
+            if len(part.owner.regions) or _name(part.owner) == "stablehlo.custom_call":
+                return True
+            if _bytes(given.type) < _bytes(part.type) // 4:
+                return False  # copies of less
+            part, calls = self.source(given, calls)
+        if _name(part.owner):
+            return len(part.owner.operands) > 0
+        return bool(_end(body).operands[_position(part)] != part)
+
+    def content(self, value: Any, calls: _Calls) -> tuple[int, int]:
+        """A number that equal values share, and those that follow from one element by element; and
+        the fewest bytes of an element on the way.
+        """
+        value, calls = self.source(value, calls)
+        key = (value, calls)
+        if key not in self._contents:
+            self._contents[key] = self._content(value, calls)
+        return self._contents[key]
+
+    def _content(self, value: Any, calls: _Calls) -> tuple[int, int]:
+        owner, size = value.owner, _bytes(value.type)
+        width = size // max(1, math.prod(getattr(value.type, "shape", ())))
+        if not _name(owner) or len(owner.regions):
+            return self._numbered((value, calls)), width
+        given = [each for each in owner.operands if not _is_constant(self.source(each, calls)[0])]
+        one = len(given) == 1 and _name(owner) != "stablehlo.custom_call"
+        if one and math.prod(given[0].type.shape) == math.prod(value.type.shape):
+            number, least = self.content(given[0], calls)
+            return number, min(width, least)
+        parts = [self.content(each, calls)[0] for each in owner.operands]
+        if "add" in _name(owner) or "multiply" in _name(owner):
+            parts.sort()
+        made = (_name(owner), str(owner.attributes), _position(value), *parts)
+        return self._numbered(made), width
+
+    def _numbered(self, made: Any) -> int:
+        return self._numbers.setdefault(made, len(self._numbers))
+
+
+def _is_constant(value: Any) -> bool:
+    while _name(value.owner) == "stablehlo.broadcast_in_dim":
+        value = value.owner.operands[0]
+    return _name(value.owner) in ("stablehlo.constant", "stablehlo.iota")
 
 
 def _line(loop: Any) -> str:
