@@ -186,7 +186,7 @@ class _Loops:
             if begun and any(value in reached for value in each.operands):
                 reached.update(each.results)
             begun = begun or each.operation == loop.operation
-        return reached
+        return reached.difference(loop.results)
 
     def _cross(
         self, value: Any, size: int, after: set[Any], crossing: dict[Any, int], depth: int
