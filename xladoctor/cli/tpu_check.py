@@ -144,7 +144,9 @@ def _telling() -> Iterator[Callable[[Progress], None]]:
         from rich.text import Text
 
         with Console(file=sys.__stderr__).status("xladoctor: starting") as status:
-            yield lambda progress: status.update(Text(f"xladoctor: {_far(progress)}"))
+            yield lambda progress: status.update(
+                Text(f"xladoctor: {_far(progress)}", no_wrap=True, overflow="ellipsis")
+            )
         return
     said = 0.0
 
@@ -170,10 +172,10 @@ def _far(progress: Progress) -> str:
         return f"reading {progress.name}, {since}"
     loops = f", {counted(progress.loops, 'loop')}" if progress.loops else ""
     text = (
-        f"compiling {progress.name} for {progress.topology}, {progress.operations:,} operations"
-        f"{loops}: {since} of at most {duration(progress.limit)}"
+        f"compiling {progress.name} for {progress.topology}, {since} of at most"
+        f" {duration(progress.limit)}; {progress.operations or 0:,} operations{loops}"
     )
     if progress.least is None:
         return text
     least, available = binary_size(progress.least.bytes), binary_size(progress.available)
-    return f"{text}; needs at least {least} of {available}"
+    return f"{text}, at least {least} of {available}"

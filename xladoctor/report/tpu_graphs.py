@@ -177,7 +177,7 @@ def honesty(graphs: Sequence[TpuGraph]) -> str:
 
 def decided(graphs: Sequence[TpuGraph]) -> bool:
     """Whether the compiler decided anything."""
-    return any(graph.verdict != "refused" for graph in graphs)
+    return any(graph.verdict != "refused" and graph.stage != "bound" for graph in graphs)
 
 
 def _section(graphs: Sequence[TpuGraph], style: Style) -> Group:
