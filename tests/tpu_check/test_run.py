@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,9 +17,15 @@ import pytest
 
 from tests.tpu_check.fakes import MODULE, graph, interpreter
 from xladoctor.tpu_check.compiler.cache import Cache
-from xladoctor.tpu_check.compiler.outcome import Compiled, DoesNotFit, Outcome, Refused
+from xladoctor.tpu_check.compiler.outcome import (
+    Compiled,
+    DoesNotFit,
+    Least,
+    Outcome,
+    Refused,
+)
 from xladoctor.tpu_check.compiler.run import Limits, Progress, compile_graph
-from xladoctor.tpu_check.compiler.topology import Topology
+from xladoctor.tpu_check.compiler.topology import GENERATIONS, Topology
 
 V5E = Topology("v5e")
 ROOT = Path(__file__).parents[2]
@@ -87,8 +94,8 @@ def test_the_child_gets_the_graph_and_usual_shapes(tmp_path: Path) -> None:
     request = json.loads(copy.read_bytes())
     assert request["content"] == "module @jit_f {}"
     assert request["topologies"][:2] == [
-        {"devices": 1, "name": "v5e:1x1", "options": {}},
-        {"devices": 4, "name": "v5e:2x2", "options": {}},
+        {"devices": 1, "memory": V5E.memory, "name": "v5e:1x1", "options": {}},
+        {"devices": 4, "memory": V5E.memory, "name": "v5e:2x2", "options": {}},
     ]
 
 
@@ -127,7 +134,8 @@ def test_a_child_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> Non
     )
     found = refusal(tmp_path, body, Limits(seconds=4))
     assert found.kind == "timed_out"
-    assert "takes longer than 4 s" in found.what
+    assert "no verdict for v5e in 4 s, " in found.what
+    assert found.what.endswith("on a processor")
     for process in map(int, pids.read_text(encoding="ascii").split()):
         wait_until_ended(process)
     assert work_left(tmp_path) == []
@@ -222,7 +230,7 @@ def test_progress_is_told_once_a_second(tmp_path: Path) -> None:
     told: list[Progress] = []
     body = (
         "time.sleep(0.5)\n"
-        "told = {'operations': 4812, 'topology': 'v5e:1x1'}\n"
+        "told = {'phase': 'compiling', 'operations': 4812, 'loops': 2, 'topology': 'v5e:1x1'}\n"
         "(folder / 'progress.json').write_text(json.dumps(told)); time.sleep(2.2); answer()"
     )
     compile_graph(
@@ -242,19 +250,67 @@ def test_progress_is_told_once_a_second(tmp_path: Path) -> None:
 
 
 def test_what_interrupts_us_ends_the_child(tmp_path: Path) -> None:
+    """What was found by then stays."""
     pid = tmp_path / "pid"
-    compiler = interpreter(
-        tmp_path, f"Path({str(pid)!r}).write_text(str(os.getpid())); time.sleep(600)"
+    body = (
+        "told = {'phase': 'compiling', 'operations': 9, 'least': {'bytes': 5, 'arguments': 5}}\n"
+        "(folder / 'progress.json').write_text(json.dumps(told))\n"
+        f"Path({str(pid)!r}).write_text(str(os.getpid())); time.sleep(600)"
     )
+    compiler = interpreter(tmp_path, body)
 
     def interrupt(_: Progress) -> None:
         if pid.exists() and pid.read_text(encoding="ascii"):
-            raise KeyboardInterrupt
+            raise SystemExit(130)
 
-    with pytest.raises(KeyboardInterrupt):
-        compile_graph(graph(), V5E, compiler, progress=interrupt, cache=Cache(tmp_path / "cache"))
+    cache = Cache(tmp_path / "cache")
+    found = compile_graph(graph(), V5E, compiler, progress=interrupt, cache=cache)
+    assert isinstance(found, Refused)
+    assert (found.kind, found.least) == ("interrupted", Least(5, 5))
     wait_until_ended(int(pid.read_text(encoding="ascii")))
     assert work_left(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "body", ["time.sleep(600)", "held = []\nwhile True: held.append(bytearray(1 << 24))"]
+)
+def test_a_lower_bound_outlives_the_child(tmp_path: Path, body: str) -> None:
+    told = (
+        "told = {'phase': 'compiling', 'operations': 9, 'least': {'bytes': 7, 'carried': 7}}\n"
+        "(folder / 'progress.json').write_text(json.dumps(told))\n"
+    )
+    assert refusal(tmp_path, told + body, Limits(4, 1 << 28)).least == Least(7, carried=7)
+
+
+def test_a_plan_larger_than_a_device_is_a_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As older releases plan, which say so only after they have generated code."""
+    body = "answer(plan='layers.plan.pb.gz', stage='plan')"
+    found = outcome(tmp_path, body)
+    assert isinstance(found, Compiled)
+    assert found.memory.peak == 495_326_208
+    assert (found.memory.arguments, found.memory.aliased) == (117_440_512, 100_663_296)
+    small = replace(GENERATIONS["v5e"], memory=0.4)
+    monkeypatch.setitem(GENERATIONS, "v5e", small)
+    found = outcome(tmp_path, body)
+    assert isinstance(found, DoesNotFit)
+    assert found.peak == 495_326_208
+
+
+@pytest.mark.parametrize(
+    ("limits", "operations", "seconds"),
+    [
+        (Limits(), None, 600),
+        (Limits(), 1_273, 600),
+        (Limits(), 32_498, 812.45),
+        (Limits(whole=True), 1_273, 2546),
+        (Limits(whole=True), 32_498, 7200),
+        (Limits(5), 32_498, 5),
+    ],
+)
+def test_the_limit_fits_the_graph(limits: Limits, operations: int, seconds: float) -> None:
+    assert limits.allowed(operations) == pytest.approx(seconds)
 
 
 _COMPILES = """

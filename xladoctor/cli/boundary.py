@@ -48,6 +48,12 @@ def _interrupt(_: int, frame: FrameType | None) -> None:
     raise SystemExit(INTERRUPTED)
 
 
+def end_if_interrupted() -> None:
+    """Go no further if there was Ctrl-C, which what ran then made a result of."""
+    if _interrupted:
+        raise SystemExit(INTERRUPTED)
+
+
 def complain(error: XladoctorError) -> None:
     """Say on standard error what is wrong and, below it, what to do."""
     hint = "".join(f"  {line}\n" for line in error.hint.splitlines())

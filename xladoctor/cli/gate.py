@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import typer
 
 from xladoctor import doctor
+from xladoctor.cli.boundary import end_if_interrupted
 from xladoctor.cli.configured import ConfigOptions, FailOnOption, configured
 from xladoctor.cli.destination import Destination, directory_of
 from xladoctor.cli.groups import argument, flag, grouped, option, repeated
@@ -246,6 +247,7 @@ def _runs(
             if compiling is not None:
                 for run in outcome.runs:
                     write_tpu_check(run.tpu_check, checked_on_tpus(run.path, compiling))
+                    end_if_interrupted()
             made = doctor.examine_outcome(outcome, selection, extras=shown)
             examined = list(made)
             output.finish(directory_of(outcome), quiet=quiet)

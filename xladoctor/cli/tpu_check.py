@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import os
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +15,9 @@ import typer
 from xladoctor import doctor
 from xladoctor.cli.configured import ConfigOptions
 from xladoctor.cli.destination import refuse_url
-from xladoctor.cli.groups import REQUIRED, argument, grouped, option
+from xladoctor.cli.groups import REQUIRED, argument, flag, grouped, option
 from xladoctor.cli.output import ReportOptions, draws
-from xladoctor.quantities import parse_duration
+from xladoctor.quantities import binary_size, counted, duration, parse_duration
 from xladoctor.report.output import say
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from xladoctor.tpu_check.compiler.run import Progress
 
 DOES_NOT_FIT, NO_VERDICT = 1, 2
+_EVERY_S = 10
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,13 @@ class CompilingOptions:
         " for use with Google Cloud.",
         metavar="FILE",
     )
-    timeout: str = option("Time limit for compiling one graph.", default="10m", metavar="TIME")
+    timeout: str | None = option(
+        "Time limit for one graph; by default 10 minutes, and more for large ones.", metavar="TIME"
+    )
+    whole: bool = flag(
+        "Also let the compiler generate machine code, which takes minutes: some kernels fail only"
+        " there."
+    )
     most: int = option(
         "Compile at most N graphs: those that matter most in a run, or the largest files.",
         default=4,
@@ -59,7 +69,8 @@ class CompilingOptions:
         from xladoctor.tpu_check.compiler.run import Limits
         from xladoctor.tpu_check.compiler.topology import parse_topology
 
-        limits = Limits(seconds=parse_duration(self.timeout))
+        seconds = None if self.timeout is None else parse_duration(self.timeout)
+        limits = Limits(seconds=seconds, whole=self.whole)
         topologies = [parse_topology(name) for name in on]
         return Request(topologies, find_compiler(self.python), limits, self.most)
 
@@ -118,27 +129,53 @@ def checked_on_tpus(path: Path, request: Request) -> TpuCheckFile:
     """
     from xladoctor.tpu_check.check import check
 
-    checked, notes = check(path, request, _teller())
+    with _telling() as tell:
+        checked, notes = check(path, request, tell)
     for note in notes:
         say(f"note: {note}")
     return checked
 
 
-def _teller() -> Callable[[Progress], None]:
-    """Says how far it is, every ten seconds."""
+@contextmanager
+def _telling() -> Iterator[Callable[[Progress], None]]:
+    """Says how far it is: in one line of a terminal, else in a line every ten seconds."""
+    if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+        from rich.console import Console
+        from rich.text import Text
+
+        with Console(file=sys.__stderr__).status("xladoctor: starting") as status:
+            yield lambda progress: status.update(
+                Text(f"xladoctor: {_far(progress)}", no_wrap=True, overflow="ellipsis")
+            )
+        return
     said = 0.0
 
     def tell(progress: Progress) -> None:
         nonlocal said
-        if progress.seconds - said < 10:
-            return
-        said = progress.seconds
-        if progress.phase == "waiting":
-            say(f"waiting for another process that compiles, {said:.0f} s")
-        elif progress.operations:
-            say(
-                f"compiling {progress.operations:,} operations for {progress.topology},"
-                f" {said:.0f} s; a layer of a transformer takes about 15 s of processor time"
-            )
+        if progress.seconds < said:  # of another graph, or phase
+            said = 0.0
+        if progress.seconds - said >= _EVERY_S:
+            said = progress.seconds
+            say(_far(progress))
 
-    return tell
+    yield tell
+
+
+def _far(progress: Progress) -> str:
+    """How far it is, in words."""
+    since = f"{progress.seconds:.0f} s"
+    if progress.phase == "waiting":
+        return f"waiting for another process that compiles, {since}"
+    if progress.phase == "starting":
+        return f"starting the compiler for {progress.topology}, {since}"
+    if progress.phase == "reading":
+        return f"reading {progress.name}, {since}"
+    loops = f", {counted(progress.loops, 'loop')}" if progress.loops else ""
+    text = (
+        f"compiling {progress.name} for {progress.topology}, {since} of at most"
+        f" {duration(progress.limit)}; {progress.operations or 0:,} operations{loops}"
+    )
+    if progress.least is None:
+        return text
+    least, available = binary_size(progress.least.bytes), binary_size(progress.available)
+    return f"{text}, at least {least} of {available}"

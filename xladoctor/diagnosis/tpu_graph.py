@@ -64,16 +64,21 @@ class TpuGraph:
         reason: why it cannot be compiled, and ``hint`` what to do about that.
         launches: how often the graph ran, if that is known.
         available_bytes: memory of a device that programs can have.
+        least_bytes: a lower bound of what it needs, found before compiling; ``least_parts``: of
+            what that is made.
+        stage: how far the compiler went: not at all, to its plan of memory, or to code.
         peak_bytes: the most that it needs at a time.
         temporary_bytes: of all between arguments and results.
         written_bytes: that one run writes, padding not included.
         padding_bytes: that one run writes to fill tiles.
         moved_bytes: of copies, transposes and reshapes, with padding.
+        twice_bytes: of those among them that copy arguments which results could overwrite.
         unknown_layouts: arrays whose layout is not understood, and that count without padding.
         padded: the lines with the most padding.
         moved: the lines with the most copies, transposes and reshapes.
         resharded: the lines at which devices exchange most to divide values otherwise.
         seconds: that compiling took, perhaps ``cached`` from an earlier time.
+        processor_seconds: of a processor, with reading the graph.
         compiler: packages and versions.
     """
 
@@ -90,6 +95,9 @@ class TpuGraph:
     operations: int
     launches: int | None
     available_bytes: int | None
+    least_bytes: int | None
+    least_parts: str
+    stage: Literal["bound", "plan", "code"]
     peak_bytes: int | None
     argument_bytes: int | None
     result_bytes: int | None
@@ -99,9 +107,11 @@ class TpuGraph:
     padding_bytes: int | None
     unknown_layouts: int
     seconds: float
+    processor_seconds: float
     cached: bool
     compiler: str
     moved_bytes: int | None = None
+    twice_bytes: int | None = None
     padded: list[TpuLine] = field(default_factory=list)
     moved: list[TpuLine] = field(default_factory=list)
     resharded: list[TpuLine] = field(default_factory=list)
@@ -123,6 +133,11 @@ class TpuGraph:
     def moved_share(self) -> float | None:
         """The share of what is written that only moves data."""
         return self._share(self.moved_bytes)
+
+    @property
+    def twice_share(self) -> float:
+        """The share of what is written that copies arguments, as they are not donated."""
+        return self._share(self.twice_bytes) or 0.0
 
     def _share(self, part: int | None) -> float | None:
         if part is None or self.written_bytes is None or self.padding_bytes is None:

@@ -31,9 +31,18 @@ _LINES = """
 """
 _PADDING = "(coalesce(padded_bytes, bytes) - bytes) * times"
 _TAKEN = "coalesce(padded_bytes, bytes) * times"
+#: Bytes of copies, and of copies of arguments that results could overwrite: the caller keeps those.
 _MOVED = """
-    SELECT coalesce(sum(coalesce(padded_bytes, bytes) * times), 0)::BIGINT FROM tpu_operation
-    WHERE graph = $graph AND topology = $topology AND does = 'moves'
+    SELECT coalesce(sum(taken), 0)::BIGINT AS moved_bytes,
+           coalesce(sum(taken) FILTER (opcode = 'copy' AND NOT in_loop AND twice), 0)::BIGINT
+           AS twice_bytes
+    FROM (
+        SELECT *, coalesce(padded_bytes, bytes) * times AS taken, (type, shape) IN (
+            SELECT (type, shape) FROM tpu_twice
+            WHERE graph = $graph AND topology = $topology AND count > 0
+        ) AS twice
+        FROM tpu_operation WHERE graph = $graph AND topology = $topology AND does = 'moves'
+    )
 """
 _COLLECTIVES = """
     SELECT opcode, axes, max(devices) AS devices, sum(count)::BIGINT AS count,
@@ -62,6 +71,7 @@ def _graph(row: dict[str, Any], evidence: Evidence) -> TpuGraph:
     which = {"graph": row["graph"], "topology": row["topology"]}
     row["source"] = evidence.shown(row["source"])
     row["seconds"] = row.pop("compile_ns") / 1e9
+    row["processor_seconds"] = row.pop("processor_ns") / 1e9
     if row["written_bytes"] is None:
         return TpuGraph(**row)
     rows = evidence.database.rows
@@ -70,7 +80,7 @@ def _graph(row: dict[str, Any], evidence: Evidence) -> TpuGraph:
     resharded = rows(_LINES.format(bytes=_TAKEN, where="reason IN ('reshard', 'asked')"), which)
     return TpuGraph(
         **row,
-        moved_bytes=evidence.database.scalar(_MOVED, which),
+        **rows(_MOVED, which)[0],
         padded=[_line(each, evidence) for each in padded],
         moved=[_line(each, evidence) for each in moved],
         resharded=[_line(each, evidence) for each in resharded],

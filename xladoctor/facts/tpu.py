@@ -48,6 +48,14 @@ class TpuGraph(
     operations: Annotated[Size, "operations before optimization"] = 0
     launches: Annotated[Size | None, "how often it ran, where that is known"] = None
     available_bytes: Annotated[Size | None, "memory of a device that programs can have"] = None
+    least_bytes: Annotated[
+        Size | None, "that a device must hold, found before compiling: a lower bound"
+    ] = None
+    least_parts: Annotated[str, "what that is made of"] = ""
+    stage: Annotated[
+        str,
+        "how far the compiler went: bound (not at all), plan (of memory), or code (to its end)",
+    ] = "code"
     peak_bytes: Annotated[Size | None, "that a device needs at most, as the compiler counts"] = None
     argument_bytes: Annotated[Size | None, "of arguments, with padding"] = None
     result_bytes: Annotated[Size | None, "of results, with padding"] = None
@@ -59,6 +67,7 @@ class TpuGraph(
     padding_bytes: Annotated[Size | None, "that a run writes to fill tiles"] = None
     unknown_layouts: Annotated[Size, "arrays whose layout is not understood"] = 0
     compile_ns: Annotated[Duration, "what compiling took"] = 0
+    processor_ns: Annotated[Duration, "processor time of that and of reading the graph"] = 0
     cached: Annotated[bool, "whether it had been compiled earlier"] = False
     compiler: Annotated[str, "packages and versions that compiled it"] = ""
 

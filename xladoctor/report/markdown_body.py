@@ -147,7 +147,7 @@ def _tpu_graph(graphs: Sequence[TpuGraph]) -> Iterator[str]:
     yield table(["", *map(inline, heads)], [[inline(cell) for cell in row] for row in rows])
     yield from (inline(reason) for reason in tpu_graphs.reasons(graphs))
     if tpu_graphs.decided(graphs):
-        yield inline(tpu_graphs.HONESTY)
+        yield inline(tpu_graphs.honesty(graphs))
 
 
 def _gate(outcome: GateOutcome, diagnosis: Diagnosis) -> Iterator[Block]:

@@ -14,11 +14,12 @@ from xladoctor.report.interface import Style
 from xladoctor.report.shardings import REASONS
 from xladoctor.report.text import FOLDED, Hanging, grid, headed, plain, styled
 
-#: Said once, below all graphs.
+#: Said once, below all graphs; the second where the compiler was stopped at its plan.
 HONESTY = (
     "Decided by the compiler, not measured: no TPU was used, and these numbers have not been"
     " compared with one."
 )
+PLANNED = " Machine code was not generated (--whole), so a kernel may still fail there."
 _VERDICTS = {"fits": "fits", "does_not_fit": "does not fit", "refused": "not compiled"}
 _LOOKS = {"fits": "bold green", "does_not_fit": "bold red", "refused": "bold yellow"}
 _SHOWN = 0.01  # of what is written; lines are listed from there
@@ -37,20 +38,16 @@ def groups(graphs: Sequence[TpuGraph]) -> list[list[TpuGraph]]:
 def cells(graph: TpuGraph) -> dict[str, str]:
     """What is known of a graph and a topology: label -> text."""
     found = {"verdict": _VERDICTS[graph.verdict]}
-    if (share := graph.hbm_share) is not None and graph.peak_bytes and graph.available_bytes:
-        found["peak"] = (
-            f"{binary_size(graph.peak_bytes)}, {percent(share)} of"
-            f" {binary_size(graph.available_bytes)}"
-        )
-    elif graph.verdict == "does_not_fit" and graph.available_bytes:
-        found["peak"] = f"more than {binary_size(graph.available_bytes)}"
-    for name, size in (
-        ("arguments", graph.argument_bytes),
-        ("results", graph.result_bytes),
-        ("temporaries", graph.temporary_bytes),
-    ):
-        if size:
-            found[name] = binary_size(size)
+    if shown := needed(graph):
+        found["peak"] = shown
+    if graph.least_parts and graph.peak_bytes is None:
+        found["certain"] = graph.least_parts
+    sizes = {
+        "arguments": graph.argument_bytes,
+        "results": graph.result_bytes,
+        "temporaries": graph.temporary_bytes,
+    }
+    found |= {name: binary_size(size) for name, size in sizes.items() if size}
     if "results" in found and graph.aliased_bytes:
         found["results"] += f", {binary_size(graph.aliased_bytes)} in place of arguments"
     if graph.padding_share is not None and graph.moved_share is not None:
@@ -58,16 +55,39 @@ def cells(graph: TpuGraph) -> dict[str, str]:
         found["written"] = f"{binary_size(written)} a run"
         found["padding"] = f"{percent(graph.padding_share)} of that"
         found["copies"] = f"{percent(graph.moved_share)} of that"
+        if graph.twice_share >= _SHOWN:
+            found["copies"] += f", {percent(graph.twice_share)} of arguments not donated"
         if graph.unknown_layouts:
             found["padding"] += f", without {graph.unknown_layouts} arrays of unknown layout"
     for each in graph.collectives:
         found[_named(each)] = _amount(each)
     if graph.compiler:
-        when = ", earlier" if graph.cached else ""
-        known = "refused" if graph.verdict == "does_not_fit" else "compiled"
-        found[known] = f"in {duration(graph.seconds)}{when}"
+        fits = "planned" if graph.stage == "plan" else "compiled"
+        found["refused" if graph.verdict == "does_not_fit" else fits] = _taken(graph)
         found["by"] = graph.compiler
     return found
+
+
+def needed(graph: TpuGraph) -> str:
+    """What is known of the memory that it needs; empty if nothing is."""
+    if not graph.available_bytes:
+        return ""
+    available, share = binary_size(graph.available_bytes), graph.hbm_share
+    if graph.peak_bytes and share is not None:
+        return f"{binary_size(graph.peak_bytes)}, {percent(share)} of {available}"
+    least = graph.least_bytes or 0
+    if graph.verdict == "does_not_fit" and least <= graph.available_bytes:
+        return f"more than {available}"
+    return f"at least {binary_size(least)} of {available}" if least else ""
+
+
+def _taken(graph: TpuGraph) -> str:
+    """How long it took, and what was left out."""
+    if graph.stage == "bound":
+        return f"in {duration(graph.seconds)}: the compiler was not run"
+    spent = duration(graph.processor_seconds)
+    of = f", {spent} on a processor" if graph.processor_seconds else ""
+    return f"in {duration(graph.seconds)}{of}{', earlier' if graph.cached else ''}"
 
 
 def _named(collective: TpuCollective) -> str:
@@ -127,13 +147,37 @@ def sections(graphs: Sequence[TpuGraph], style: Style) -> list[RenderableType]:
     """A section for each graph, and what all of that is worth."""
     if not graphs:
         return []
-    last = [Hanging(styled(HONESTY, style, "dim"))] if decided(graphs) else []
-    return [*(_section(each, style) for each in groups(graphs)), *last]
+    last = [Hanging(styled(honesty(graphs), style, "dim"))] if decided(graphs) else []
+    several = len({graph.topology for graph in graphs}) > 1
+    first = [_overview(graphs, style)] if several else []
+    return [*first, *(_section(each, style) for each in groups(graphs)), *last]
+
+
+def _overview(graphs: Sequence[TpuGraph], style: Style) -> RenderableType:
+    """A row for each graph and TPU: the verdict, the memory, its share, and how long it took."""
+    rows = list[list[RenderableType]]()
+    before = None
+    for graph in sorted(graphs, key=lambda graph: graph.graph):
+        took = duration(graph.seconds) if graph.compiler else ""
+        verdict = Text(_VERDICTS[graph.verdict], _LOOKS[graph.verdict])
+        name = "" if graph.graph == before else graph.name
+        before = graph.graph
+        texts = (styled(text, style) for text in (needed(graph), took))
+        rows.append([styled(name, style), Text(graph.compiled_for), verdict, *texts])
+    columns = ("", "TPU", "verdict", "a device needs", "took")
+    heads = [styled(text, style, "dim") for text in columns]
+    return grid([heads, *rows], FOLDED, *[{}] * 4)
+
+
+def honesty(graphs: Sequence[TpuGraph]) -> str:
+    """What all of it is worth."""
+    planned = any(graph.stage == "plan" for graph in graphs)
+    return HONESTY + (PLANNED if planned else "")
 
 
 def decided(graphs: Sequence[TpuGraph]) -> bool:
     """Whether the compiler decided anything."""
-    return any(graph.verdict != "refused" for graph in graphs)
+    return any(graph.verdict != "refused" and graph.stage != "bound" for graph in graphs)
 
 
 def _section(graphs: Sequence[TpuGraph], style: Style) -> Group:

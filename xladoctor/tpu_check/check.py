@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest import hlo
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.hlo.layout import bits
-from xladoctor.quantities import nanoseconds
+from xladoctor.quantities import binary_size, nanoseconds
 from xladoctor.tpu_check.compiler.interpreter import Compiler
-from xladoctor.tpu_check.compiler.outcome import Buffer, Compiled, Outcome, Refused, Verdict
+from xladoctor.tpu_check.compiler.outcome import Buffer, Compiled, Least, Outcome, Refused, Verdict
 from xladoctor.tpu_check.compiler.run import Limits, Tell, compile_graph
 from xladoctor.tpu_check.compiler.topology import Topology
 from xladoctor.tpu_check.element_types import to_hlo
@@ -63,19 +64,14 @@ def check(path: Path, request: Request, progress: Tell) -> tuple[TpuCheckFile, l
     found = find(path, request.most)
     frontend = found.graphs[0].frontend
     folders = Folders(framework=vocabulary(frontend).packages)
-    parts = [
-        _checked(
-            graph,
-            number,
-            topology,
-            compile_graph(
-                graph, topology, request.compiler, limits=request.limits, progress=progress
-            ),
-            folders,
+    parts = list[TpuCheckFile]()
+    for topology, (number, graph) in product(request.topologies, enumerate(found.graphs)):
+        outcome = compile_graph(
+            graph, topology, request.compiler, limits=request.limits, progress=progress
         )
-        for topology in request.topologies
-        for number, graph in enumerate(found.graphs)
-    ]
+        parts.append(_checked(graph, number, topology, outcome, folders))
+        if isinstance(outcome, Refused) and outcome.kind == "interrupted":
+            break
     facts: dict[str, Any] = {
         name: tuple(fact for part in parts for fact in getattr(part, name))
         for name in ("graphs", "operations", "products", "buffers", "peak")
@@ -98,6 +94,7 @@ def _checked(
         "role": graph.role,
         "launches": graph.launches,
         "available_bytes": topology.memory,
+        **_bound(outcome.least),
     }
     if isinstance(outcome, Refused):
         refused = TpuGraph(
@@ -113,6 +110,8 @@ def _checked(
         "devices": outcome.devices,
         "operations": outcome.operations,
         "compile_ns": nanoseconds(outcome.seconds),
+        "processor_ns": nanoseconds(outcome.processor),
+        "stage": outcome.stage,
         "cached": outcome.cached,
         "compiler": ", ".join(
             f"{name} {outcome.versions[name]}" for name in _NAMED if name in outcome.versions
@@ -120,24 +119,39 @@ def _checked(
     }
     if not isinstance(outcome, Compiled):
         described["available_bytes"] = outcome.available or topology.memory
-        too_large = TpuGraph(**described, verdict="does_not_fit")
-        return TpuCheckFile(graphs=(too_large,), buffers=_given(of, outcome))
+        too_large = TpuGraph(**described, verdict="does_not_fit", peak_bytes=outcome.peak)
+        peak = _peak(outcome.plan, of, folders)
+        return TpuCheckFile(graphs=(too_large,), buffers=_given(of, outcome), peak=peak)
     executable = _executable(outcome, number, topology, folders)
     return TpuCheckFile(
         graphs=(TpuGraph(**described, **_of_executable(outcome, executable), verdict="fits"),),
         operations=_largest(executable.operations),
         products=tuple(executable.products),
         buffers=_with_names(executable.buffers, outcome.buffers),
-        peak=_peak(outcome, of, folders),
+        peak=_peak(outcome.plan, of, folders),
     )
 
 
-def _peak(compiled: Compiled, of: dict[str, Any], folders: Folders) -> tuple[TpuPeakBuffer, ...]:
+def _bound(least: Least | None) -> dict[str, Any]:
+    """What a device must hold at least, and which of it is what."""
+    if least is None:
+        return {}
+    loop = f"stacked by the loop at {least.line}" if least.line else "stacked by a loop"
+    parts = (
+        ("arguments", least.arguments),
+        ("results beside them", least.results),
+        (loop, least.carried),
+    )
+    named = [f"{name} {binary_size(size)}" for name, size in parts if size]
+    return {"least_bytes": least.bytes, "least_parts": ", ".join(named)}
+
+
+def _peak(plan: Path | None, of: dict[str, Any], folders: Folders) -> tuple[TpuPeakBuffer, ...]:
     """What it holds at its peak; nothing if the compiler has not written that."""
-    if compiled.plan is None:
+    if plan is None:
         return ()
     try:
-        held = hlo.decode(gzip.decompress(compiled.plan.read_bytes()), 0, folders).held()
+        held = hlo.decode(gzip.decompress(plan.read_bytes()), 0, folders).held()
     except (OSError, EOFError, zlib.error, DecodeError):
         return ()
     names = [name for name in TpuPeakBuffer.__annotations__ if name in held]

@@ -10,17 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from google.protobuf.message import DecodeError
 
 from xladoctor.ingest.memory_errors import shortage
+from xladoctor.ingest.protobuf_schema import message
 from xladoctor.tpu_check.compiler.interpreter import Compiler
 from xladoctor.tpu_check.compiler.outcome import (
     Buffer,
     Compiled,
     DoesNotFit,
     Kind,
+    Least,
     Memory,
     Outcome,
     Refused,
+    Stage,
 )
 from xladoctor.tpu_check.compiler.topology import Topology
 
@@ -41,7 +45,11 @@ _MEMORY = {
 }
 #: HBM of all buffers as they are placed, and of those among them that last.
 _WHOLE, _LASTING = "total_allocation_bytes", "indefinite_allocations"
-_SAME = ("topology", "devices", "operations", "seconds", "mesh", "buffers")  # in an outcome
+#: Named alike in an outcome.
+_SAME = (
+    *("topology", "devices", "operations", "seconds", "processor", "stage", "least", "mesh"),
+    "buffers",
+)
 
 
 class Result(msgspec.Struct):
@@ -54,6 +62,9 @@ class Result(msgspec.Struct):
     devices: int = 1
     topology: str = ""
     seconds: float = 0.0
+    processor: float = 0.0
+    stage: Stage = "code"
+    least: Least | None = None
     memory: dict[str, int] = {}
     versions: dict[str, str] = {}
     mesh: dict[str, int] = {}
@@ -103,18 +114,18 @@ def outcome_of(
 ) -> Outcome:
     """The outcome that a result means, with ``folder`` where the module lies."""
     if result.verdict == "refused":
-        return refused(result.kind, topology, compiler, result.detail)
+        return refused(result.kind, topology, compiler, result.detail, result.least)
     found: dict[str, Any] = {name: getattr(result, name) for name in _SAME}
     found |= {"versions": {**result.versions, "libtpu": compiler.libtpu}, "cached": cached}
     if result.verdict == "does_not_fit":
         said = shortage(result.detail)
         return DoesNotFit(available=said.sizes.get("available_bytes") if said else None, **found)
     plan = folder / PLAN
+    memory = _planned(plan) if result.stage == "plan" else _memory(result.memory)
+    if result.stage == "plan" and (memory.peak or 0) > topology.memory:  # as older releases plan
+        return DoesNotFit(available=None, peak=memory.peak, plan=plan, **found)
     return Compiled(
-        module=folder / MODULE,
-        plan=plan if plan.is_file() else None,
-        memory=_memory(result.memory),
-        **found,
+        module=folder / MODULE, plan=plan if plan.is_file() else None, memory=memory, **found
     )
 
 
@@ -133,11 +144,33 @@ def _memory(numbers: Mapping[str, int]) -> Memory:
     return Memory(**found)
 
 
-def refused(kind: Kind, topology: Topology, compiler: Compiler, detail: str = "") -> Refused:
+def _planned(plan: Path) -> Memory:
+    """Memory as the compiler plans it: what an executable says, but for some kilobytes."""
+    try:
+        proto = message("HloProto").FromString(gzip.decompress(plan.read_bytes()))
+    except (OSError, EOFError, zlib.error, DecodeError):
+        return Memory()
+    sizes = dict.fromkeys(("peak", "arguments", "outputs", "aliased", "temporaries"), 0)
+    for each in proto.buffer_assignment.buffer_allocations:
+        if each.is_thread_local or each.color:  # color 0 is the device's main memory
+            continue
+        given, last = each.is_entry_computation_parameter, each.maybe_live_out
+        sizes["peak"] += each.size
+        sizes["arguments"] += each.size * given
+        sizes["outputs"] += each.size * last
+        sizes["aliased"] += each.size * (given and last)
+        sizes["temporaries"] += each.size * (not (given or last or each.is_constant))
+    return Memory(**sizes)
+
+
+def refused(
+    kind: Kind, topology: Topology, compiler: Compiler, detail: str = "", least: Least | None = None
+) -> Refused:
     """A refusal in words.
 
     Args:
         detail: depends on the kind: names, the compiler's message, a limit.
+        least: a lower bound of what it needs.
     """
     short = " ".join(detail.split())[:_LONGEST]
     what, hint = _WORDS[kind]
@@ -153,7 +186,7 @@ def refused(kind: Kind, topology: Topology, compiler: Compiler, detail: str = ""
     if kind == "devices":
         names["fitting"] = _fitting(topology, int(detail))
         names["has"] = topology.devices or "fewer"
-    return Refused(kind, what.format(**names), hint.format(**names))
+    return Refused(kind, what.format(**names), hint.format(**names), least)
 
 
 def _fitting(topology: Topology, needed: int) -> str:
@@ -206,9 +239,10 @@ _WORDS: dict[Kind, tuple[str, str]] = {
         "try another release of libtpu; the other graphs are not concerned",
     ),
     "timed_out": (
-        "compiling it for {topology} takes longer than {detail}",
-        "raise the limit: a transformer takes about 15 processor seconds for each layer",
+        "no verdict for {topology} in {detail}",
+        "raise --timeout, or compile while this machine has less to do",
     ),
+    "interrupted": ("interrupted before there was a verdict for {topology}", ""),
     "out_of_memory": (
         "compiling it for {topology} takes more memory than this machine can give: {detail}",
         "raise the limit, or compile on a machine with more memory",

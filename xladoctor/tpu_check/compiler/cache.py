@@ -26,7 +26,7 @@ from xladoctor.tpu_check.compiler.interpreter import FLAGS, Compiler
 from xladoctor.tpu_check.compiler.topology import Topology
 from xladoctor.tpu_check.graphs import Graph
 
-_FORM = 5  # raised when entries, or what they were compiled with, change their meaning
+_FORM = 6  # raised when entries, or what they were compiled with, change their meaning
 _MOST = 1 << 30  # bytes
 _WORK = "work-"
 _KEPT = (RESULT, MODULE, PLAN)
@@ -34,8 +34,8 @@ _SUMS = "checksums.json"
 _PAUSE_S = 0.2
 
 
-def key_of(graph: Graph, topology: Topology, compiler: Compiler) -> str:
-    """The name of the entry of a graph, a topology and a compiler."""
+def key_of(graph: Graph, topology: Topology, compiler: Compiler, *, whole: bool = False) -> str:
+    """The name of the entry of a graph, a topology and a compiler, with or without its code."""
     given = [
         _FORM,
         hashlib.sha256(graph.content).hexdigest(),
@@ -47,6 +47,7 @@ def key_of(graph: Graph, topology: Topology, compiler: Compiler) -> str:
         compiler.jaxlib,
         compiler.libtpu,
         os.environ.get(FLAGS, ""),
+        whole,
     ]
     return hashlib.sha256(json.dumps(given).encode()).hexdigest()
 

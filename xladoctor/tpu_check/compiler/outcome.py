@@ -22,6 +22,7 @@ Kind = Literal[
     "failed",
     "crashed",
     "timed_out",
+    "interrupted",
     "out_of_memory",
     "no_result",
 ]
@@ -67,6 +68,29 @@ class Buffer:
     donated: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Least:
+    """What a device must hold, whatever the compiler does, in bytes: a lower bound; see ``child/``.
+
+    Attributes:
+        bytes: all of it.
+        arguments: of which arguments.
+        results: results that take the place of no argument.
+        carried: arrays that a loop stacks, when it ends.
+        line: of that loop, as ``train.py:31``; empty if it is not known.
+    """
+
+    bytes: int
+    arguments: int = 0
+    results: int = 0
+    carried: int = 0
+    line: str = ""
+
+
+#: How far the compiler went: not at all, as a lower bound says no; to its plan of memory; to code.
+Stage = Literal["bound", "plan", "code"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What the compiler found.
@@ -75,7 +99,9 @@ class Verdict:
         topology: what it was compiled for, with its shape: ``v5e:2x2``.
         devices: how many devices run it.
         operations: operations of the graph before optimization.
-        seconds: how long it took.
+        seconds: how long it took; ``processor``: of the processor, with what came before.
+        stage: how far the compiler went.
+        least: a lower bound, where one could be found.
         versions: package -> version, of jax, jaxlib and libtpu.
         cached: whether this was found earlier; the times are of then.
         mesh: axis -> devices along it, if the graph has a mesh.
@@ -86,6 +112,9 @@ class Verdict:
     devices: int
     operations: int
     seconds: float
+    processor: float = 0.0
+    stage: Stage = "code"
+    least: Least | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     cached: bool = False
     mesh: Mapping[str, int] = field(default_factory=dict)
@@ -115,9 +144,12 @@ class DoesNotFit(Verdict):
         available: bytes that programs can have; None if the compiler does not say. The size that
             it names for what is needed is left out, as it is not proportional to what a program
             needs.
+        peak: bytes that its plan of memory needs, if it made one; ``plan``: the file, as above.
     """
 
     available: int | None
+    peak: int | None = None
+    plan: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +160,13 @@ class Refused:
         kind: why.
         what: a sentence: what happened, and where.
         hint: what to do about it.
+        least: a lower bound of what it needs, if one was found before.
     """
 
     kind: Kind
     what: str
     hint: str = ""
+    least: Least | None = None
 
 
 Outcome = Compiled | DoesNotFit | Refused

@@ -9,21 +9,24 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from xladoctor.quantities import duration
 from xladoctor.tpu_check.compiler import memory
 from xladoctor.tpu_check.compiler.answer import outcome_of, read_result, refused
 from xladoctor.tpu_check.compiler.cache import Cache, key_of
 from xladoctor.tpu_check.compiler.interpreter import Compiler, clean_environment
-from xladoctor.tpu_check.compiler.outcome import Outcome, Refused
+from xladoctor.tpu_check.compiler.outcome import Least, Outcome, Refused
 from xladoctor.tpu_check.compiler.topology import Topology
 from xladoctor.tpu_check.graphs import Graph
 
@@ -34,6 +37,10 @@ _GRACE_S = 3.0  # from SIGTERM to SIGKILL
 _TAIL = 65_536  # bytes of output in which to look for a message
 _FATAL = re.compile(r"^F\d{4} [^\]]*\] (.*)", re.MULTILINE)
 _GIB = 1 << 30
+_LEAST_S = 600.0
+#: For each operation, on a machine with much else to do: to a plan of memory, and to code. Of
+#: measured graphs, a plan took 2 to 7 ms of processor time, and code 15 to 600.
+_PLAN_S, _CODE_S, _MOST_S = 0.025, 2.0, 7200.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +48,25 @@ class Limits:
     """What compiling one graph may take.
 
     Attributes:
-        seconds: of time.
+        seconds: of time; None for what the number of operations suggests.
         memory: bytes of the child's resident memory; None for most of what is free at its start.
+        whole: whether machine code is generated, too.
     """
 
-    seconds: float = 600.0
+    seconds: float | None = None
     memory: int | None = None
+    whole: bool = False
+
+    def allowed(self, operations: int | None) -> float:
+        """Seconds for a graph with that many operations; None if they are not counted yet."""
+        if self.seconds is not None:
+            return self.seconds
+        if self.whole:
+            return min(_MOST_S, max(_LEAST_S, _CODE_S * (operations or 0)))
+        return max(_LEAST_S, _PLAN_S * (operations or 0))
+
+
+Phase = Literal["waiting", "starting", "reading", "compiling"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +74,26 @@ class Progress:
     """How far it is.
 
     Attributes:
-        phase: ``waiting`` for another process, ``starting`` the compiler, or ``compiling``.
-        seconds: since this phase's compilation, or waiting, began.
-        operations: of the graph, once they are counted.
+        name: of the graph.
+        phase: ``waiting`` for another process, ``starting`` the compiler, ``reading`` the graph, or
+            ``compiling``.
+        seconds: since this phase's compilation, or waiting, began; ``limit``: the most of them.
+        available: memory of a device, in bytes.
         topology: with its shape, once it is chosen; before, as it was given.
+        operations: of the graph, once they are counted; ``loops`` among them.
+        least: a lower bound of what a device must hold, once it is found.
         holder: the process that is waited for, if it is known.
     """
 
-    phase: Literal["waiting", "starting", "compiling"]
+    name: str
+    phase: Phase
     seconds: float
-    operations: int | None = None
+    limit: float
+    available: int
     topology: str = ""
+    operations: int | None = None
+    loops: int = 0
+    least: Least | None = None
     holder: int | None = None
 
 
@@ -82,9 +111,9 @@ def compile_graph(
 ) -> Outcome:
     """Compile one graph for a TPU at the default level of optimization, or recall what came of it.
 
-    A graph that does not fit is found out within seconds, since the compiler plans memory early.
-    What is kept are executables, and that a graph does not fit. The module of a result lies in the
-    cache, and lives as long as that.
+    The compiler plans memory early; it is stopped then unless the whole is asked for. What is kept
+    are modules with their plan, and that a graph does not fit. The module of a result lies in the
+    cache, and lives as long as that. Ctrl-C is an outcome, too.
 
     Args:
         limits: by default those of :class:`Limits`.
@@ -94,15 +123,24 @@ def compile_graph(
     Raises:
         OSError: the cache's folder cannot be written.
     """
-    cache = cache or Cache()
-    key = key_of(graph, topology, compiler)
+    cache, limits = cache or Cache(), limits or Limits()
+    tell = _Teller(progress or (lambda _: None), graph, topology, limits)
+    try:
+        return _compiled(graph, topology, compiler, cache, tell)
+    except (KeyboardInterrupt, SystemExit):  # Ctrl-C; what is known by then is reported
+        return refused("interrupted", topology, compiler, least=tell.seen.least)
+
+
+def _compiled(
+    graph: Graph, topology: Topology, compiler: Compiler, cache: Cache, tell: _Teller
+) -> Outcome:
+    key = key_of(graph, topology, compiler, whole=tell.limits.whole)
     if kept := cache.get(key):
         return outcome_of(*kept, topology, compiler, cached=True)
-    tell = _Teller(progress or (lambda _: None), topology.name)
     with cache.working(tell.waiting) as work:
         if kept := cache.get(key):  # of the process that was waited for
             return outcome_of(*kept, topology, compiler, cached=True)
-        failure = _run(work, graph, topology, compiler, limits or Limits(), tell)
+        failure = _run(work, graph, topology, compiler, tell)
         result = read_result(work)
         if failure is not None or result is None:
             return failure or refused("no_result", topology, compiler, "damaged result")
@@ -111,18 +149,33 @@ def compile_graph(
         return outcome_of(result, cache.put(key, work), topology, compiler)
 
 
-class _Teller:
-    """Calls the user's function at most once a second."""
+class _Seen(msgspec.Struct):
+    """``progress.json``; see ``child/``."""
 
-    def __init__(self, progress: Tell, topology: str) -> None:
-        self._progress = progress
-        self._topology = topology
+    phase: Phase = "starting"
+    operations: int | None = None
+    loops: int = 0
+    topology: str = ""
+    least: Least | None = None
+
+
+class _Teller:
+    """Calls the user's function at most once a second.
+
+    Attributes:
+        seen: what the child has said last.
+    """
+
+    def __init__(self, progress: Tell, graph: Graph, topology: Topology, limits: Limits) -> None:
+        self._progress, self._graph, self._topology = progress, graph, topology
         self._began = time.monotonic()
         self._last = 0.0
+        self.limits = limits
+        self.seen = _Seen()
 
     def waiting(self, holder: int | None) -> None:
         """Another process compiles."""
-        self._say("waiting", holder=holder)
+        self._say("waiting", holder)
 
     def start(self) -> None:
         """From now on the child runs."""
@@ -131,40 +184,53 @@ class _Teller:
 
     def running(self, work: Path) -> None:
         """The child runs, and may have written how far it is."""
-        if time.monotonic() - self._last < _TELL_S:
-            return
-        try:
-            found = json.loads((work / "progress.json").read_bytes())
-            operations, name = int(found["operations"]), str(found["topology"])
-        except (OSError, ValueError, KeyError, TypeError):
-            self._say("starting")
-        else:
-            self._say("compiling", operations, name)
+        if time.monotonic() - self._last >= _TELL_S:
+            self.look(work)
+            self._say(self.seen.phase)
 
-    def _say(
-        self,
-        phase: Literal["waiting", "starting", "compiling"],
-        operations: int | None = None,
-        topology: str = "",
-        holder: int | None = None,
-    ) -> None:
-        now = time.monotonic()
-        if now - self._last >= _TELL_S:
-            self._last = now
-            name = topology or self._topology
-            self._progress(Progress(phase, now - self._began, operations, name, holder))
+    def look(self, work: Path) -> None:
+        """Read what the child has written."""
+        with suppress(OSError, msgspec.DecodeError):
+            content = (work / "progress.json").read_bytes()
+            self.seen = msgspec.json.decode(content, type=_Seen)
+
+    @property
+    def allowed(self) -> float:
+        """The limit, in seconds."""
+        return self.limits.allowed(self.seen.operations)
+
+    def _say(self, phase: Phase, holder: int | None = None) -> None:
+        now, seen = time.monotonic(), self.seen
+        if now - self._last < _TELL_S:
+            return
+        self._last = now
+        self._progress(
+            Progress(
+                self._graph.name,
+                phase,
+                now - self._began,
+                self.allowed,
+                self._topology.memory,
+                seen.topology or self._topology.name,
+                seen.operations,
+                seen.loops,
+                seen.least,
+                holder,
+            )
+        )
 
 
 def _run(
-    work: Path, graph: Graph, topology: Topology, compiler: Compiler, limits: Limits, tell: _Teller
+    work: Path, graph: Graph, topology: Topology, compiler: Compiler, tell: _Teller
 ) -> Refused | None:
     """Let a child write a result into ``work``; what happened if there may be none."""
-    most = limits.memory if limits.memory is not None else memory.most()
+    most = tell.limits.memory if tell.limits.memory is not None else memory.most()
+    request = _request(work, graph, topology, tell.limits)
     output = work / "output"
     with output.open("wb") as said:
         try:
             child = subprocess.Popen(
-                [str(compiler.python), str(CHILD), str(_request(work, graph, topology))],
+                [str(compiler.python), str(CHILD), str(request)],
                 cwd=work,
                 env=_environment(work),
                 start_new_session=True,  # Ctrl-C is for us, who end it
@@ -175,21 +241,32 @@ def _run(
         except OSError as error:
             return refused("no_result", topology, compiler, str(error))
     tell.start()
+    before = _processor()
     try:
-        exceeded = _watch(child, work, limits.seconds, most, tell)
+        exceeded = _watch(child, work, most, tell)
     finally:
         _end(child)
+        tell.look(work)
+    least = tell.seen.least
     if exceeded == "timed_out":
-        return refused("timed_out", topology, compiler, duration(limits.seconds))
+        spent = duration(_processor() - before)
+        detail = f"{duration(tell.allowed)}, {spent} of them on a processor"
+        return refused("timed_out", topology, compiler, detail, least)
     if exceeded:
         detail = f"the limit is {most / _GIB:.3g} GiB"
-        return refused("out_of_memory", topology, compiler, detail)
+        return refused("out_of_memory", topology, compiler, detail, least)
     if (work / "result.json").exists():
         return None
-    return _death(child.returncode, output, topology, compiler)
+    return replace(_death(child.returncode, output, topology, compiler), least=least)
 
 
-def _request(work: Path, graph: Graph, topology: Topology) -> Path:
+def _processor() -> float:
+    """Seconds of processor time of the children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _request(work: Path, graph: Graph, topology: Topology, limits: Limits) -> Path:
     """Write what the child is asked."""
     content = work / "graph"
     content.write_bytes(graph.content)
@@ -202,9 +279,15 @@ def _request(work: Path, graph: Graph, topology: Topology) -> Path:
         "donated": graph.donated,
         "replicas": graph.replicas,
         "topologies": [
-            {"devices": each.devices, "name": each.name, "options": dict(each.kind.options)}
+            {
+                "devices": each.devices,
+                "memory": each.memory,
+                "name": each.name,
+                "options": dict(each.kind.options),
+            }
             for each in topology.shaped()
         ],
+        "whole": limits.whole,
     }
     path = work / "request.json"
     path.write_text(json.dumps(request), encoding="utf-8")
@@ -226,10 +309,10 @@ def _environment(work: Path) -> dict[str, str]:
 
 
 def _watch(
-    child: subprocess.Popen[bytes], work: Path, seconds: float, most: int, tell: _Teller
+    child: subprocess.Popen[bytes], work: Path, most: int, tell: _Teller
 ) -> Literal["timed_out", "out_of_memory"] | None:
     """Wait until the child ends, or exceeds a limit."""
-    end = time.monotonic() + seconds
+    began = time.monotonic()
     while True:
         try:
             child.wait(_LOOK_S)
@@ -239,7 +322,7 @@ def _watch(
             return None
         if memory.resident(child.pid) > most:
             return "out_of_memory"
-        if time.monotonic() > end:
+        if time.monotonic() > began + tell.allowed:
             return "timed_out"
         tell.running(work)
 

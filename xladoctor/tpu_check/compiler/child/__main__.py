@@ -5,6 +5,10 @@ request's folder ``progress.json`` before it compiles, ``module.pb.gz`` (the mod
 optimization), ``plan.pb.gz`` (its plan of memory, if there is one), and at the very end
 ``result.json``. Whoever finds no result knows that the process died. Of JAX it uses names that are
 not public: no public function compiles a graph that something else made.
+
+The compiler optimizes a graph and plans its memory in seconds, and dumps both; then it generates
+machine code, which takes minutes and changes neither. Unless that is asked for, this process ends
+when the plan is there.
 """
 
 from __future__ import annotations
@@ -17,15 +21,20 @@ import re
 import resource
 import signal
 import sys
+import threading
 import time
 import traceback
 from pathlib import Path
 from typing import Any
 
+import xladoctor_bound as bound
 import xladoctor_graph as graph
 
 _PDEATHSIG = 1  # of prctl(2)
 _PRIVATE = (ImportError, AttributeError, TypeError)
+_LOOK_S = 0.1
+#: What the compiler dumps: the module with its plan, and, if that fits, the next one.
+_PLAN, _NEXT = ".after_optimizations.hlo.pb", ".after_optimizations_after_buffer_assignment.hlo.pb"
 
 
 def main(path: str) -> None:
@@ -72,50 +81,117 @@ def _write(file: Path, content: dict[str, Any]) -> None:
 def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> None:
     import jax
     import jaxlib
-    from jaxlib import xla_client
 
     result["versions"] = {"jax": jax.__version__, "jaxlib": jaxlib.__version__}
+    _write(folder / "progress.json", {"phase": "reading"})
     module = graph.parsed(request)
     graph.as_launched(module, request.get("donated") or [])
     text = module.operation.get_asm(large_elements_limit=16)
     result["operations"] = len(re.findall(r"^\s*%", text, re.MULTILINE))
+    result["loops"] = text.count(" stablehlo.while")
     result["mesh"] = graph.mesh(text)
     with module.context:
         result["buffers"] = graph.buffers(module)
     graph.check(text)
     replicas, partitions = graph.counts(request, module, text)
     result["devices"] = replicas * partitions
-    result["topology"], devices = _described(request, replicas * partitions)
-    _write(folder / "progress.json", {key: result[key] for key in ("operations", "topology")})
     began = time.monotonic()
+    result["least"] = _least(module, text, partitions)
+    result["topology"], available, devices = _described(request, replicas * partitions)
+    told = {key: result[key] for key in ("operations", "loops", "topology", "least")}
+    _write(folder / "progress.json", {"phase": "compiling", **told})
     options = _options(devices, replicas, partitions, shardy="sdy." in text)
     if partitions > 1:
         build = options.executable_build_options
         build.allow_spmd_sharding_propagation_to_output = graph.free(module)
     try:
-        client, chosen = devices[0].client, xla_client.DeviceList(tuple(devices))
-        executable = client.compile(module, chosen, options)
+        if result["least"] and result["least"]["bytes"] > available:
+            result.update(verdict="does_not_fit", stage="bound")
+        else:
+            _optimize(module, devices, options, request, folder, result, began)
     finally:
-        result["seconds"] = time.monotonic() - began
+        _spent(result, began)
+
+
+def _least(module: Any, text: str, partitions: int) -> Any:
+    """What a device must hold at least; None if this release lacks what finds that."""
+    try:
+        with module.context:
+            return bound.least(module, text, partitions)
+    except Exception:  # the compiler's verdict is none the worse
+        traceback.print_exc()
+        return None
+
+
+def _spent(result: dict[str, Any], began: float) -> None:
+    result.update(seconds=time.monotonic() - began, processor=time.process_time())
+
+
+def _optimize(
+    module: Any,
+    devices: list[Any],
+    options: Any,
+    request: dict[str, Any],
+    folder: Path,
+    result: dict[str, Any],
+    began: float,
+) -> None:
+    """Let the compiler run, until it has planned memory or to its end."""
+    from jaxlib import xla_client
+
+    writing = threading.Lock()
+    if not request["whole"]:
+        given = folder, result, began, writing
+        threading.Thread(target=_end_at_plan, args=given, daemon=True).start()
+    chosen = xla_client.DeviceList(tuple(devices))
+    executable = devices[0].client.compile(module, chosen, options)
+    writing.acquire()  # for good: from here on, nobody else ends this
     result["memory"] = _numbers(executable.get_compiled_memory_stats())
     optimized = executable.hlo_modules()[0].as_serialized_hlo_module_proto()
-    with gzip.open(folder / "module.pb.gz", "wb", 5) as file:
-        file.write(optimized)
-    _keep_plan(folder)
-    result["verdict"] = "compiled"
+    _pack(folder / "module.pb.gz", optimized)
+    for dumped in (folder / "dump").glob(f"*{_PLAN}"):
+        _pack(folder / "plan.pb.gz", dumped.read_bytes())
+    result.update(verdict="compiled", stage="code")
 
 
-def _keep_plan(folder: Path) -> None:
-    """Keep what the compiler has planned in memory (HloProto), which its executable does not say;
-    nothing if it has not written that.
+def _end_at_plan(
+    folder: Path, result: dict[str, Any], began: float, writing: threading.Lock
+) -> None:
+    """End this process once the compiler has planned the memory of a graph that fits.
+
+    Where a release dumps other files, nothing happens.
     """
-    for dumped in (folder / "dump").glob("*.after_optimizations.hlo.pb"):
-        with gzip.open(folder / "plan.pb.gz", "wb", 5) as file:
-            file.write(dumped.read_bytes())
+    while not (found := [*(folder / "dump").glob(f"*{_NEXT}")]):
+        time.sleep(_LOOK_S)
+    plan = Path(str(found[0])[: -len(_NEXT)] + _PLAN).read_bytes()
+    with writing:
+        _pack(folder / "plan.pb.gz", plan)
+        _pack(folder / "module.pb.gz", _first_field(plan))
+        _spent(result, began)
+        _write(folder / "result.json", {**result, "verdict": "compiled", "stage": "plan"})
+        os._exit(0)
 
 
-def _described(request: dict[str, Any], needed: int) -> tuple[str, list[Any]]:
-    """The first topology of the request with that many devices: its name, and the devices."""
+def _first_field(proto: bytes) -> bytes:
+    """The module in an HloProto: its first field, behind its tag and its length."""
+    length, place, shift = 0, 1, 0
+    while True:
+        byte = proto[place]
+        length |= (byte & 127) << shift
+        place, shift = place + 1, shift + 7
+        if byte < 128:
+            return proto[place : place + length]
+
+
+def _pack(file: Path, content: bytes) -> None:
+    with gzip.open(file, "wb", 5) as packed:
+        packed.write(content)
+
+
+def _described(request: dict[str, Any], needed: int) -> tuple[str, int, list[Any]]:
+    """The first topology of the request with that many devices: its name, a device's memory in
+    bytes, and the devices.
+    """
     from jax.experimental import topologies
 
     for topology in request["topologies"]:
@@ -129,7 +205,7 @@ def _described(request: dict[str, Any], needed: int) -> tuple[str, list[Any]]:
             kind = "lock" if "lockfile" in str(error) else "topology"
             raise graph.RefusalError(kind, str(error)) from error
         if len(description.devices) >= needed:
-            return topology["name"], list(description.devices)[:needed]
+            return topology["name"], topology["memory"], list(description.devices)[:needed]
     raise graph.RefusalError("devices", str(needed))
 
 
