@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import typer
 from xladoctor import doctor
 from xladoctor.cli.configured import ConfigOptions
 from xladoctor.cli.destination import refuse_url
-from xladoctor.cli.groups import REQUIRED, argument, grouped, option
+from xladoctor.cli.groups import REQUIRED, argument, flag, grouped, option
 from xladoctor.cli.output import ReportOptions, draws
 from xladoctor.quantities import parse_duration
 from xladoctor.report.output import say
@@ -20,6 +21,7 @@ from xladoctor.report.output import say
 if TYPE_CHECKING:
     from xladoctor.facts.records import TpuCheckFile
     from xladoctor.tpu_check.check import Request
+    from xladoctor.tpu_check.compiler.interpreter import Compiler
     from xladoctor.tpu_check.compiler.run import Progress
 
 DOES_NOT_FIT, NO_VERDICT = 1, 2
@@ -34,6 +36,12 @@ class CompilingOptions:
         " for use with Google Cloud.",
         metavar="FILE",
     )
+    jax: str | None = option(
+        "Compile as this release of JAX does: makes an environment with the libtpu that it pins,"
+        " in the user's cache folder, unless there is one.",
+        metavar="VERSION",
+    )
+    yes: bool = flag("Install what --jax needs without asking.")
     timeout: str = option("Time limit for compiling one graph.", default="10m", metavar="TIME")
     most: int = option(
         "Compile at most N graphs: those that matter most in a run, or the largest files.",
@@ -55,13 +63,38 @@ class CompilingOptions:
             XladoctorError: there is no such TPU, or no compiler.
         """
         from xladoctor.tpu_check.check import Request
-        from xladoctor.tpu_check.compiler.interpreter import find_compiler
         from xladoctor.tpu_check.compiler.run import Limits
         from xladoctor.tpu_check.compiler.topology import parse_topology
 
         limits = Limits(seconds=parse_duration(self.timeout))
         topologies = [parse_topology(name) for name in on]
-        return Request(topologies, find_compiler(self.python), limits, self.most)
+        return Request(topologies, self._compiler(), limits, self.most)
+
+    def _compiler(self) -> Compiler:
+        from xladoctor.tpu_check.compiler import environments, interpreter
+
+        if self.jax and self.python:
+            raise typer.BadParameter("--jax names the interpreter, too", param_hint="--python")
+        if self.jax:
+            return environments.of_release(self.jax, self._agrees, say)
+        if self.python:
+            return replace(interpreter.find_compiler(self.python), stated=True)
+        return environments.usual()
+
+    def _agrees(self, what: str) -> bool:
+        """Whether the user agrees to an installation.
+
+        Raises:
+            NoCompilerError: nobody can be asked.
+        """
+        from xladoctor.tpu_check.compiler.interpreter import NoCompilerError
+
+        if self.yes:
+            return True
+        if not sys.stdin.isatty():
+            again = f"to agree: xladoctor tpu-check … --jax {self.jax} --yes"
+            raise NoCompilerError(what, again)
+        return typer.confirm(f"{what} Install it?", err=True)
 
 
 @grouped
@@ -87,7 +120,8 @@ def tpu_check(
     No TPU is needed. It says whether a graph fits into the memory of a device, how much of what it
     writes is padding of tiles, and what it copies, by line. It says nothing about time. Preview:
     output and options may change. Exit status: 0 all fit, 1 one does not, 2 no verdict: no graph,
-    no compiler, or a graph that cannot be compiled.
+    no compiler, a graph that cannot be compiled, or one so near the limit that another release of
+    the compiler may decide otherwise.
     """
     from xladoctor.evidence.runs import locate
     from xladoctor.report.run_files import write_tpu_check
@@ -107,7 +141,7 @@ def tpu_check(
 def _status(verdicts: Collection[str]) -> int:
     if "does_not_fit" in verdicts:
         return DOES_NOT_FIT
-    return NO_VERDICT if "refused" in verdicts else 0
+    return NO_VERDICT if {"refused", "unknown"}.intersection(verdicts) else 0
 
 
 def checked_on_tpus(path: Path, request: Request) -> TpuCheckFile:

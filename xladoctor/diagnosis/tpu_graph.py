@@ -60,11 +60,14 @@ class TpuGraph:
         topology: as it was asked for; ``compiled_for`` has the shape.
         source: the file that the graph was read from.
         role: its part in the program, if that is known.
-        verdict: whether it fits into the memory of a device, or cannot be compiled.
-        reason: why it cannot be compiled, and ``hint`` what to do about that.
+        verdict: whether it fits into the memory of a device; ``unknown`` if another release of the
+            compiler may decide otherwise, ``refused`` if it cannot be compiled.
+        reason: why that is not known, and ``hint`` what to do about it; or what to know about
+            ``needed_bytes``.
         launches: how often the graph ran, if that is known.
         available_bytes: memory of a device that programs can have.
         peak_bytes: the most that it needs at a time.
+        needed_bytes: the same of a graph that does not fit.
         temporary_bytes: of all between arguments and results.
         written_bytes: that one run writes, padding not included.
         padding_bytes: that one run writes to fill tiles.
@@ -75,6 +78,9 @@ class TpuGraph:
         resharded: the lines at which devices exchange most to divide values otherwise.
         seconds: that compiling took, perhaps ``cached`` from an earlier time.
         compiler: packages and versions.
+        flags: of the compiler, from ``LIBTPU_INIT_ARGS``.
+        recorded: versions of such packages in the run that it is from.
+        of_job: whether the job is known to have this compiler.
     """
 
     graph: int
@@ -83,7 +89,7 @@ class TpuGraph:
     compiled_for: str
     source: str
     role: str
-    verdict: Literal["fits", "does_not_fit", "refused"]
+    verdict: Literal["fits", "does_not_fit", "unknown", "refused"]
     reason: str
     hint: str
     devices: int
@@ -91,6 +97,7 @@ class TpuGraph:
     launches: int | None
     available_bytes: int | None
     peak_bytes: int | None
+    needed_bytes: int | None
     argument_bytes: int | None
     result_bytes: int | None
     aliased_bytes: int | None
@@ -101,6 +108,9 @@ class TpuGraph:
     seconds: float
     cached: bool
     compiler: str
+    flags: str
+    recorded: str
+    of_job: bool
     moved_bytes: int | None = None
     padded: list[TpuLine] = field(default_factory=list)
     moved: list[TpuLine] = field(default_factory=list)
@@ -109,10 +119,9 @@ class TpuGraph:
 
     @property
     def hbm_share(self) -> float | None:
-        """The peak as a share of what a device has."""
-        if self.peak_bytes is None or not self.available_bytes:
-            return None
-        return self.peak_bytes / self.available_bytes
+        """The peak, or what is needed, as a share of what a device has."""
+        most = self.needed_bytes if self.peak_bytes is None else self.peak_bytes
+        return most / self.available_bytes if most is not None and self.available_bytes else None
 
     @property
     def padding_share(self) -> float | None:

@@ -19,8 +19,18 @@ HONESTY = (
     "Decided by the compiler, not measured: no TPU was used, and these numbers have not been"
     " compared with one."
 )
-_VERDICTS = {"fits": "fits", "does_not_fit": "does not fit", "refused": "not compiled"}
-_LOOKS = {"fits": "bold green", "does_not_fit": "bold red", "refused": "bold yellow"}
+_VERDICTS = {
+    "fits": "fits",
+    "does_not_fit": "does not fit",
+    "unknown": "unknown",
+    "refused": "not compiled",
+}
+_LOOKS = {
+    "fits": "bold green",
+    "does_not_fit": "bold red",
+    "unknown": "bold yellow",
+    "refused": "bold yellow",
+}
 _SHOWN = 0.01  # of what is written; lines are listed from there
 _LINES = 3
 _LABEL = 11
@@ -37,13 +47,8 @@ def groups(graphs: Sequence[TpuGraph]) -> list[list[TpuGraph]]:
 def cells(graph: TpuGraph) -> dict[str, str]:
     """What is known of a graph and a topology: label -> text."""
     found = {"verdict": _VERDICTS[graph.verdict]}
-    if (share := graph.hbm_share) is not None and graph.peak_bytes and graph.available_bytes:
-        found["peak"] = (
-            f"{binary_size(graph.peak_bytes)}, {percent(share)} of"
-            f" {binary_size(graph.available_bytes)}"
-        )
-    elif graph.verdict == "does_not_fit" and graph.available_bytes:
-        found["peak"] = f"more than {binary_size(graph.available_bytes)}"
+    if peak := _peak(graph):
+        found["peak"] = peak
     for name, size in (
         ("arguments", graph.argument_bytes),
         ("results", graph.result_bytes),
@@ -62,12 +67,35 @@ def cells(graph: TpuGraph) -> dict[str, str]:
             found["padding"] += f", without {graph.unknown_layouts} arrays of unknown layout"
     for each in graph.collectives:
         found[_named(each)] = _amount(each)
-    if graph.compiler:
+    if graph.verdict != "refused":
         when = ", earlier" if graph.cached else ""
         known = "refused" if graph.verdict == "does_not_fit" else "compiled"
         found[known] = f"in {duration(graph.seconds)}{when}"
-        found["by"] = graph.compiler
-    return found
+    found |= {"by": graph.compiler, "flags": graph.flags, "recorded": _recorded(graph)}
+    return {label: text for label, text in found.items() if text}
+
+
+def _peak(graph: TpuGraph) -> str:
+    if not graph.available_bytes:
+        return ""
+    available = binary_size(graph.available_bytes)
+    if graph.peak_bytes and graph.hbm_share is not None:
+        return f"{binary_size(graph.peak_bytes)}, {percent(graph.hbm_share)} of {available}"
+    if graph.needed_bytes:
+        more = binary_size(max(0, graph.needed_bytes - graph.available_bytes))
+        return f"needs {binary_size(graph.needed_bytes)} of {available}, {more} more"
+    return f"more than {available}" if graph.verdict == "does_not_fit" else ""
+
+
+def _recorded(graph: TpuGraph) -> str:
+    """What the run had, where it is not known that this is the compiler; and how to get that."""
+    if not graph.recorded or graph.of_job:
+        return ""
+    versions = dict(each.split(" ", 1) for each in graph.recorded.split(", "))
+    if "jax" in versions:
+        return f"with {graph.recorded}: to compile with these, --jax {versions['jax']}"
+    known = ": another compiler" if "libtpu" in versions else "; its libtpu is unknown"
+    return f"with {graph.recorded}{known}"
 
 
 def _named(collective: TpuCollective) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,8 @@ from xladoctor.ingest import hlo
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.hlo.layout import bits
 from xladoctor.quantities import nanoseconds
-from xladoctor.tpu_check.compiler.interpreter import Compiler
+from xladoctor.tpu_check.compiler.environments import of_job
+from xladoctor.tpu_check.compiler.interpreter import FLAGS, Compiler
 from xladoctor.tpu_check.compiler.outcome import Buffer, Compiled, Outcome, Refused, Verdict
 from xladoctor.tpu_check.compiler.run import Limits, Tell, compile_graph
 from xladoctor.tpu_check.compiler.topology import Topology
@@ -30,8 +32,16 @@ from xladoctor.tpu_check.executable import Executable, read_executable
 from xladoctor.tpu_check.graphs import MOST, Graph, find_graphs
 from xladoctor.tpu_check.kept import kept_graphs
 
+#: How much more another release of the compiler may need, as a share; docs/tpu-check-accuracy.md
+#: says how that was found.
+MARGIN = 0.2
+_UNKNOWN = {
+    "verdict": "unknown",
+    "reason": "it fits, but near the limit: another release of the compiler may need"
+    f" up to {MARGIN:.0%} more",
+    "hint": "compile it with the job's versions: --jax VERSION, or --python FILE",
+}
 _MOST = 20_000  # operations of a graph: the largest are kept
-_NAMED = ("jax", "libtpu")
 
 
 @dataclass(frozen=True)
@@ -63,15 +73,15 @@ def check(path: Path, request: Request, progress: Tell) -> tuple[TpuCheckFile, l
     found = find(path, request.most)
     frontend = found.graphs[0].frontend
     folders = Folders(framework=vocabulary(frontend).packages)
+    compiler = of_job(request.compiler, found.graphs[0].versions)
     parts = [
         _checked(
             graph,
             number,
             topology,
-            compile_graph(
-                graph, topology, request.compiler, limits=request.limits, progress=progress
-            ),
+            compile_graph(graph, topology, compiler, limits=request.limits, progress=progress),
             folders,
+            compiler,
         )
         for topology in request.topologies
         for number, graph in enumerate(found.graphs)
@@ -87,7 +97,12 @@ def check(path: Path, request: Request, progress: Tell) -> tuple[TpuCheckFile, l
 
 
 def _checked(
-    graph: Graph, number: int, topology: Topology, outcome: Outcome, folders: Folders
+    graph: Graph,
+    number: int,
+    topology: Topology,
+    outcome: Outcome,
+    folders: Folders,
+    compiler: Compiler,
 ) -> TpuCheckFile:
     """What came of one graph, as facts."""
     of: dict[str, Any] = {"graph": number, "topology": topology.name}
@@ -98,6 +113,10 @@ def _checked(
         "role": graph.role,
         "launches": graph.launches,
         "available_bytes": topology.memory,
+        "compiler": _listed(compiler.versions),
+        "flags": os.environ.get(FLAGS, ""),
+        "recorded": _listed(graph.versions),
+        "of_job": compiler.stated or compiler.is_of(graph.versions),
     }
     if isinstance(outcome, Refused):
         refused = TpuGraph(
@@ -114,30 +133,45 @@ def _checked(
         "operations": outcome.operations,
         "compile_ns": nanoseconds(outcome.seconds),
         "cached": outcome.cached,
-        "compiler": ", ".join(
-            f"{name} {outcome.versions[name]}" for name in _NAMED if name in outcome.versions
-        ),
+        "argument_bytes": outcome.memory.arguments,
+        "result_bytes": outcome.memory.outputs,
+        "aliased_bytes": outcome.memory.aliased,
+        "temporary_bytes": outcome.memory.temporaries,
     }
+    peak = _peak(outcome, of, folders)
     if not isinstance(outcome, Compiled):
         described["available_bytes"] = outcome.available or topology.memory
+        described |= {"needed_bytes": outcome.needed, "reason": outcome.note}
         too_large = TpuGraph(**described, verdict="does_not_fit")
-        return TpuCheckFile(graphs=(too_large,), buffers=_given(of, outcome))
+        return TpuCheckFile(graphs=(too_large,), buffers=_given(of, outcome), peak=peak)
     executable = _executable(outcome, number, topology, folders)
+    described |= {"peak_bytes": outcome.memory.peak, **_written(executable.operations)}
+    described |= {"verdict": "fits"} if _is_certain(described) else _UNKNOWN
     return TpuCheckFile(
-        graphs=(TpuGraph(**described, **_of_executable(outcome, executable), verdict="fits"),),
+        graphs=(TpuGraph(**described),),
         operations=_largest(executable.operations),
         products=tuple(executable.products),
         buffers=_with_names(executable.buffers, outcome.buffers),
-        peak=_peak(outcome, of, folders),
+        peak=peak,
     )
 
 
-def _peak(compiled: Compiled, of: dict[str, Any], folders: Folders) -> tuple[TpuPeakBuffer, ...]:
+def _listed(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+
+
+def _is_certain(described: Mapping[str, Any]) -> bool:
+    """Whether a graph that fits with this compiler fits with the job's."""
+    most: float = (described["peak_bytes"] or 0) * (1 + MARGIN)
+    return bool(described["of_job"]) or most <= described["available_bytes"]
+
+
+def _peak(verdict: Verdict, of: dict[str, Any], folders: Folders) -> tuple[TpuPeakBuffer, ...]:
     """What it holds at its peak; nothing if the compiler has not written that."""
-    if compiled.plan is None:
+    if verdict.plan is None:
         return ()
     try:
-        held = hlo.decode(gzip.decompress(compiled.plan.read_bytes()), 0, folders).held()
+        held = hlo.decode(gzip.decompress(verdict.plan.read_bytes()), 0, folders).held()
     except (OSError, EOFError, zlib.error, DecodeError):
         return ()
     names = [name for name in TpuPeakBuffer.__annotations__ if name in held]
@@ -154,23 +188,16 @@ def _executable(
     return Executable([], [], [])
 
 
-def _of_executable(compiled: Compiled, executable: Executable) -> dict[str, Any]:
-    memory, operations = compiled.memory, executable.operations
-    found: dict[str, Any] = {
-        "peak_bytes": memory.peak,
-        "argument_bytes": memory.arguments,
-        "result_bytes": memory.outputs,
-        "aliased_bytes": memory.aliased,
-        "temporary_bytes": memory.temporaries,
-    }
+def _written(operations: Sequence[TpuOperation]) -> dict[str, int]:
     # Transfers between memories write what another operation has written.
-    if made := [each for each in operations if each.does != "transfers"]:
-        found |= {
-            "written_bytes": sum(each.bytes * each.times for each in made),
-            "padding_bytes": sum(map(_padding, made)),
-            "unknown_layouts": sum(each.times for each in made if each.padded_bytes is None),
-        }
-    return found
+    made = [each for each in operations if each.does != "transfers"]
+    if not made:
+        return {}
+    return {
+        "written_bytes": sum(each.bytes * each.times for each in made),
+        "padding_bytes": sum(map(_padding, made)),
+        "unknown_layouts": sum(each.times for each in made if each.padded_bytes is None),
+    }
 
 
 def _padding(operation: TpuOperation) -> int:

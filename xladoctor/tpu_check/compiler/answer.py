@@ -28,7 +28,7 @@ RESULT, MODULE, PLAN = "result.json", "module.pb.gz", "plan.pb.gz"
 _BEGINS = b"\n"  # of HloModuleProto: its name
 _PART = 1 << 20
 _LONGEST = 300  # characters of a compiler's message
-_OOM = re.compile("Oom|Ran out of memory in memory space hbm")
+_OOM = re.compile("CompileTimeHbmOom|Ran out of memory (?:in memory space|on) hbm", re.IGNORECASE)
 _CUSTOM_CALL = re.compile(r"(?:Custom emitter for|custom call target:?) ['\"]?([\w.$@-]+)")
 _OPTIMIZED = re.compile(r"failed to legalize operation 'mhlo\.(\w+)'")
 #: The field -> the compiler's name.
@@ -41,6 +41,12 @@ _MEMORY = {
 }
 #: HBM of all buffers as they are placed, and of those among them that last.
 _WHOLE, _LASTING = "total_allocation_bytes", "indefinite_allocations"
+#: What to know about a number: of libtpu since 0.0.42, and where the arguments are too large.
+_PLANNED = (
+    "the number is of the plan that the compiler gave up, with arguments and results; what a"
+    " smaller batch needs does not follow from it"
+)
+_ARGUMENTS = "the number is of the arguments alone; what is computed from them comes on top"
 _SAME = ("topology", "devices", "operations", "seconds", "mesh", "buffers")  # in an outcome
 
 
@@ -55,7 +61,6 @@ class Result(msgspec.Struct):
     topology: str = ""
     seconds: float = 0.0
     memory: dict[str, int] = {}
-    versions: dict[str, str] = {}
     mesh: dict[str, int] = {}
     buffers: tuple[Buffer, ...] = ()
 
@@ -105,17 +110,29 @@ def outcome_of(
     if result.verdict == "refused":
         return refused(result.kind, topology, compiler, result.detail)
     found: dict[str, Any] = {name: getattr(result, name) for name in _SAME}
-    found |= {"versions": {**result.versions, "libtpu": compiler.libtpu}, "cached": cached}
-    if result.verdict == "does_not_fit":
-        said = shortage(result.detail)
-        return DoesNotFit(available=said.sizes.get("available_bytes") if said else None, **found)
     plan = folder / PLAN
-    return Compiled(
-        module=folder / MODULE,
-        plan=plan if plan.is_file() else None,
-        memory=_memory(result.memory),
-        **found,
+    found |= {"cached": cached, "plan": plan if plan.is_file() else None}
+    if result.verdict == "does_not_fit":
+        return _does_not_fit(result.detail, found)
+    return Compiled(module=folder / MODULE, memory=_memory(result.memory), **found)
+
+
+def _does_not_fit(message: str, found: Mapping[str, Any]) -> DoesNotFit:
+    """What the message says, in the words of any release."""
+    said = shortage(message)
+    sizes = said.sizes if said else {}
+    needed, available = sizes.get("used_bytes"), sizes.get("available_bytes")
+    note = _PLANNED if "HLO temporaries" in message else ""
+    if available is not None and "exceeded_bytes" in sizes:  # the exact one of the three
+        needed = available + sizes["exceeded_bytes"]
+        note = "" if "program_bytes" in sizes else _ARGUMENTS
+    memory = Memory(
+        arguments=sizes.get("argument_bytes"),
+        outputs=sizes.get("result_bytes"),
+        aliased=sizes.get("aliased_bytes"),
+        temporaries=sizes.get("program_bytes", sizes.get("temporary_bytes")),
     )
+    return DoesNotFit(needed=needed, available=available, memory=memory, note=note, **found)
 
 
 def _memory(numbers: Mapping[str, int]) -> Memory:

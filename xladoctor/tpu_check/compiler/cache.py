@@ -26,7 +26,7 @@ from xladoctor.tpu_check.compiler.interpreter import FLAGS, Compiler
 from xladoctor.tpu_check.compiler.topology import Topology
 from xladoctor.tpu_check.graphs import Graph
 
-_FORM = 5  # raised when entries, or what they were compiled with, change their meaning
+_FORM = 6  # raised when entries, or what they were compiled with, change their meaning
 _MOST = 1 << 30  # bytes
 _WORK = "work-"
 _KEPT = (RESULT, MODULE, PLAN)
@@ -44,8 +44,7 @@ def key_of(graph: Graph, topology: Topology, compiler: Compiler) -> str:
         graph.partitions,
         graph.donated,
         topology.name,
-        compiler.jaxlib,
-        compiler.libtpu,
+        *compiler.versions.values(),
         os.environ.get(FLAGS, ""),
     ]
     return hashlib.sha256(json.dumps(given).encode()).hexdigest()

@@ -76,20 +76,23 @@ class Verdict:
         devices: how many devices run it.
         operations: operations of the graph before optimization.
         seconds: how long it took.
-        versions: package -> version, of jax, jaxlib and libtpu.
         cached: whether this was found earlier; the times are of then.
         mesh: axis -> devices along it, if the graph has a mesh.
         buffers: arguments, then results.
+        plan: the file of an HloProto with the plan of memory, packed by gzip, if the compiler wrote
+            that.
+        memory: of one device.
     """
 
     topology: str
     devices: int
     operations: int
     seconds: float
-    versions: Mapping[str, str] = field(default_factory=dict)
     cached: bool = False
     mesh: Mapping[str, int] = field(default_factory=dict)
     buffers: tuple[Buffer, ...] = ()
+    plan: Path | None = None
+    memory: Memory = Memory()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,13 +101,9 @@ class Compiled(Verdict):
 
     Attributes:
         module: the file of the module after optimization, an HloModuleProto packed by gzip.
-        plan: likewise an HloProto with the plan of memory, if the compiler wrote that.
-        memory: of one device.
     """
 
     module: Path
-    plan: Path | None
-    memory: Memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,12 +111,14 @@ class DoesNotFit(Verdict):
     """The compiler found that a device's memory does not suffice.
 
     Attributes:
-        available: bytes that programs can have; None if the compiler does not say. The size that
-            it names for what is needed is left out, as it is not proportional to what a program
-            needs.
+        needed: bytes that the compiler says are needed; None if it does not say.
+        available: bytes that programs can have; None likewise.
+        note: what to know about ``needed``.
     """
 
+    needed: int | None
     available: int | None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

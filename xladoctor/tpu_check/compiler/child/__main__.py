@@ -19,6 +19,8 @@ import signal
 import sys
 import time
 import traceback
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -97,11 +99,12 @@ def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> N
         executable = client.compile(module, chosen, options)
     finally:
         result["seconds"] = time.monotonic() - began
+        with suppress(OSError):
+            _keep_plan(folder)  # also of a graph that does not fit
     result["memory"] = _numbers(executable.get_compiled_memory_stats())
     optimized = executable.hlo_modules()[0].as_serialized_hlo_module_proto()
     with gzip.open(folder / "module.pb.gz", "wb", 5) as file:
         file.write(optimized)
-    _keep_plan(folder)
     result["verdict"] = "compiled"
 
 
@@ -116,21 +119,29 @@ def _keep_plan(folder: Path) -> None:
 
 def _described(request: dict[str, Any], needed: int) -> tuple[str, list[Any]]:
     """The first topology of the request with that many devices: its name, and the devices."""
-    from jax.experimental import topologies
-
     for topology in request["topologies"]:
         if topology["devices"] < needed:
             continue
         try:
-            description = topologies.get_topology_desc(
-                topology_name=topology["name"], platform="tpu", **topology["options"]
-            )
+            description = _description(topology["name"], topology["options"])
         except Exception as error:
             kind = "lock" if "lockfile" in str(error) else "topology"
             raise graph.RefusalError(kind, str(error)) from error
         if len(description.devices) >= needed:
             return topology["name"], list(description.devices)[:needed]
     raise graph.RefusalError("devices", str(needed))
+
+
+def _description(name: str, options: dict[str, Any]) -> Any:
+    from jax.experimental import topologies
+
+    describe = partial(topologies.get_topology_desc, topology_name=name, platform="tpu", **options)
+    try:
+        return describe()
+    except Exception as error:
+        if "chips_per_host_bounds" not in str(error):
+            raise
+    return describe(chips_per_host_bounds=[1, 1, 1])  # older libtpu has no host of fewer than 2x2
 
 
 def _options(devices: list[Any], replicas: int, partitions: int, *, shardy: bool) -> Any:
