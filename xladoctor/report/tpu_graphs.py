@@ -33,6 +33,7 @@ _LOOKS = {
 }
 _SHOWN = 0.01  # of what is written; lines are listed from there
 _LINES = 3
+_FLAGS = 2  # shown
 _LABEL = 11
 
 
@@ -71,7 +72,7 @@ def cells(graph: TpuGraph) -> dict[str, str]:
         when = ", earlier" if graph.cached else ""
         known = "refused" if graph.verdict == "does_not_fit" else "compiled"
         found[known] = f"in {duration(graph.seconds)}{when}"
-    found |= {"by": graph.compiler, "flags": graph.flags, "recorded": _recorded(graph)}
+    found |= {"by": graph.compiler, "flags": _flags(graph), "recorded": _recorded(graph)}
     return {label: text for label, text in found.items() if text}
 
 
@@ -85,6 +86,12 @@ def _peak(graph: TpuGraph) -> str:
         more = binary_size(max(0, graph.needed_bytes - graph.available_bytes))
         return f"needs {binary_size(graph.needed_bytes)} of {available}, {more} more"
     return f"more than {available}" if graph.verdict == "does_not_fit" else ""
+
+
+def _flags(graph: TpuGraph) -> str:
+    flags = graph.flags.split()
+    more = f" and {len(flags) - _FLAGS} more" if len(flags) > _FLAGS else ""
+    return " ".join(flags[:_FLAGS]) + more
 
 
 def _recorded(graph: TpuGraph) -> str:

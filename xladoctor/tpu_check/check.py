@@ -106,38 +106,12 @@ def _checked(
 ) -> TpuCheckFile:
     """What came of one graph, as facts."""
     of: dict[str, Any] = {"graph": number, "topology": topology.name}
-    described: dict[str, Any] = {
-        **of,
-        "name": graph.name,
-        "source": str(graph.source),
-        "role": graph.role,
-        "launches": graph.launches,
-        "available_bytes": topology.memory,
-        "compiler": _listed(compiler.versions),
-        "flags": os.environ.get(FLAGS, ""),
-        "recorded": _listed(graph.versions),
-        "of_job": compiler.stated or compiler.is_of(graph.versions),
-    }
+    described: dict[str, Any] = {**of, **_described(graph, compiler)}
+    described |= {"available_bytes": topology.memory, "compiled_for": topology.name}
     if isinstance(outcome, Refused):
-        refused = TpuGraph(
-            **described,
-            compiled_for=topology.name,
-            verdict="refused",
-            reason=outcome.what,
-            hint=outcome.hint,
-        )
-        return TpuCheckFile(graphs=(refused,))
-    described |= {
-        "compiled_for": outcome.topology,
-        "devices": outcome.devices,
-        "operations": outcome.operations,
-        "compile_ns": nanoseconds(outcome.seconds),
-        "cached": outcome.cached,
-        "argument_bytes": outcome.memory.arguments,
-        "result_bytes": outcome.memory.outputs,
-        "aliased_bytes": outcome.memory.aliased,
-        "temporary_bytes": outcome.memory.temporaries,
-    }
+        described |= {"verdict": "refused", "reason": outcome.what, "hint": outcome.hint}
+        return TpuCheckFile(graphs=(TpuGraph(**described),))
+    described |= _found(outcome)
     peak = _peak(outcome, of, folders)
     if not isinstance(outcome, Compiled):
         described["available_bytes"] = outcome.available or topology.memory
@@ -154,6 +128,35 @@ def _checked(
         buffers=_with_names(executable.buffers, outcome.buffers),
         peak=peak,
     )
+
+
+def _described(graph: Graph, compiler: Compiler) -> dict[str, Any]:
+    """A graph, and what compiles it."""
+    return {
+        "name": graph.name,
+        "source": str(graph.source),
+        "role": graph.role,
+        "launches": graph.launches,
+        "compiler": _listed(compiler.versions),
+        "flags": os.environ.get(FLAGS, ""),
+        "recorded": _listed(graph.versions),
+        "of_job": compiler.stated or compiler.is_of(graph.versions),
+    }
+
+
+def _found(verdict: Verdict) -> dict[str, Any]:
+    """What is known whether it fits or not."""
+    return {
+        "compiled_for": verdict.topology,
+        "devices": verdict.devices,
+        "operations": verdict.operations,
+        "compile_ns": nanoseconds(verdict.seconds),
+        "cached": verdict.cached,
+        "argument_bytes": verdict.memory.arguments,
+        "result_bytes": verdict.memory.outputs,
+        "aliased_bytes": verdict.memory.aliased,
+        "temporary_bytes": verdict.memory.temporaries,
+    }
 
 
 def _listed(versions: Mapping[str, str]) -> str:
