@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from xladoctor.tpu_check.compiler import environments, interpreter
+from xladoctor.tpu_check.compiler import environments
 from xladoctor.tpu_check.compiler.interpreter import Compiler, NoCompilerError
 
 WHEELS = {
@@ -81,9 +81,3 @@ def test_nothing_is_installed_unless_it_is_agreed(cache: Path) -> None:
     with pytest.raises(NoCompilerError, match="is not installed"):
         of_release("1.0.0", agrees=False)
     assert not [*cache.glob("*/")]
-
-
-def test_without_any_compiler_it_is_said_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interpreter, "_NEEDED", ("none",))
-    with pytest.raises(NoCompilerError, match="has no none"):
-        environments.usual()

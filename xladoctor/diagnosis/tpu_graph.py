@@ -62,8 +62,7 @@ class TpuGraph:
         role: its part in the program, if that is known.
         verdict: whether it fits into the memory of a device; ``unknown`` if another release of the
             compiler may decide otherwise, ``refused`` if it cannot be compiled.
-        reason: why that is not known, and ``hint`` what to do about it; or what to know about
-            ``needed_bytes``.
+        reason: why that is not known, and ``hint`` what to do about it; or what to know about it.
         launches: how often the graph ran, if that is known.
         available_bytes: memory of a device that programs can have.
         peak_bytes: the most that it needs at a time.

@@ -46,7 +46,7 @@ class TpuGraph(
         "fits, does_not_fit, unknown (so near the limit that another release may decide otherwise),"
         " or refused: it cannot be compiled",
     ]
-    reason: Annotated[str, "why that is not known, or what to know about needed_bytes"] = ""
+    reason: Annotated[str, "why that is not known, or what to know about it"] = ""
     hint: Annotated[str, "what to do about that"] = ""
     devices: Annotated[Number, "devices that run it"] = 1
     operations: Annotated[Size, "operations before optimization"] = 0

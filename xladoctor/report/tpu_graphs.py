@@ -72,7 +72,7 @@ def cells(graph: TpuGraph) -> dict[str, str]:
         when = ", earlier" if graph.cached else ""
         known = "refused" if graph.verdict == "does_not_fit" else "compiled"
         found[known] = f"in {duration(graph.seconds)}{when}"
-    found |= {"by": graph.compiler, "flags": _flags(graph), "recorded": _recorded(graph)}
+    found |= {"by": graph.compiler, "flags": _flags(graph)}
     return {label: text for label, text in found.items() if text}
 
 
@@ -92,17 +92,6 @@ def _flags(graph: TpuGraph) -> str:
     flags = graph.flags.split()
     more = f" and {len(flags) - _FLAGS} more" if len(flags) > _FLAGS else ""
     return " ".join(flags[:_FLAGS]) + more
-
-
-def _recorded(graph: TpuGraph) -> str:
-    """What the run had, where it is not known that this is the compiler; and how to get that."""
-    if not graph.recorded or graph.of_job:
-        return ""
-    versions = dict(each.split(" ", 1) for each in graph.recorded.split(", "))
-    if "jax" in versions:
-        return f"with {graph.recorded}: to compile with these, --jax {versions['jax']}"
-    known = ": another compiler" if "libtpu" in versions else "; its libtpu is unknown"
-    return f"with {graph.recorded}{known}"
 
 
 def _named(collective: TpuCollective) -> str:
@@ -132,7 +121,7 @@ def heading(graphs: Sequence[TpuGraph]) -> list[str]:
 
 
 def reasons(graphs: Sequence[TpuGraph]) -> Iterator[str]:
-    """Why a graph could not be compiled, each reason once."""
+    """Why something is not known of a graph, and what to know about it, each reason once."""
     for reason in dict.fromkeys((graph.reason, graph.hint) for graph in graphs if graph.reason):
         yield ": ".join(text for text in reason if text)
 

@@ -35,12 +35,8 @@ from xladoctor.tpu_check.kept import kept_graphs
 #: How much more another release of the compiler may need, as a share; docs/tpu-check-accuracy.md
 #: says how that was found.
 MARGIN = 0.2
-_UNKNOWN = {
-    "verdict": "unknown",
-    "reason": "it fits, but near the limit: another release of the compiler may need"
-    f" up to {MARGIN:.0%} more",
-    "hint": "compile it with the job's versions: --jax VERSION, or --python FILE",
-}
+_NEAR = f"it fits, but near the limit: another release may need up to {MARGIN:.0%} more"
+_THE_JOBS = "compile it with the job's versions: --jax VERSION, or --python FILE"
 _MOST = 20_000  # operations of a graph: the largest are kept
 
 
@@ -115,12 +111,17 @@ def _checked(
     peak = _peak(outcome, of, folders)
     if not isinstance(outcome, Compiled):
         described["available_bytes"] = outcome.available or topology.memory
-        described |= {"needed_bytes": outcome.needed, "reason": outcome.note}
+        known = "; ".join(filter(None, [outcome.note, _had(graph, compiler)]))
+        described |= {"needed_bytes": outcome.needed, "reason": known}
         too_large = TpuGraph(**described, verdict="does_not_fit")
         return TpuCheckFile(graphs=(too_large,), buffers=_given(of, outcome), peak=peak)
     executable = _executable(outcome, number, topology, folders)
     described |= {"peak_bytes": outcome.memory.peak, **_written(executable.operations)}
-    described |= {"verdict": "fits"} if _is_certain(described) else _UNKNOWN
+    had = _had(graph, compiler)
+    if _is_certain(described):
+        described |= {"verdict": "fits", "reason": had}
+    else:
+        described |= {"verdict": "unknown", "reason": _NEAR, "hint": had or _THE_JOBS}
     return TpuCheckFile(
         graphs=(TpuGraph(**described),),
         operations=_largest(executable.operations),
@@ -161,6 +162,17 @@ def _found(verdict: Verdict) -> dict[str, Any]:
 
 def _listed(versions: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+
+
+def _had(graph: Graph, compiler: Compiler) -> str:
+    """What the run had, unless that is the compiler or the user has said what is."""
+    versions = graph.versions
+    if not versions or compiler.stated or compiler.is_of(versions):
+        return ""
+    had = f"the run had {_listed(versions)}"
+    if "jax" in versions:
+        return f"{had}; --jax {versions['jax']} compiles with these"
+    return had if len(versions) > 1 else f"{had}; which libtpu the job has is unknown"
 
 
 def _is_certain(described: Mapping[str, Any]) -> bool:

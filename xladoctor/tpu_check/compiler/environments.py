@@ -7,7 +7,6 @@ used. A virtual environment can be moved, as its interpreter finds what lies bes
 from __future__ import annotations
 
 import fcntl
-import os
 import re
 import shutil
 import subprocess
@@ -83,7 +82,7 @@ def usual() -> Compiler:
 
 
 def _kept(version: str) -> Iterator[Compiler]:
-    """Those of environments whose version is like that, the newest first."""
+    """The compilers in environments for a version, or a pattern of versions; the newest first."""
     folder = cache_folder("tpu_compilers")
     found = folder.glob(f"{_KEPT}{version}") if folder and version else ()
     for environment in sorted(found, key=_numbers, reverse=True):
@@ -127,18 +126,16 @@ def _make(version: str, folder: Path, say: Callable[[str], None]) -> None:
     finally:
         shutil.rmtree(new, ignore_errors=True)
     what = f"jax[tpu]=={version} cannot be installed: {reason}"
-    raise NoCompilerError(what, f"mend that, {_INSTEAD}")
+    raise NoCompilerError(what, f"fix that, {_INSTEAD}")
 
 
 def _failure(command: list[str]) -> str:
     """What a command says when it fails; empty if it does not."""
-    environment = {name: value for name, value in os.environ.items() if name != "PIP_TARGET"}
     try:
         done = subprocess.run(
             command,
             capture_output=True,
             check=False,
-            env=environment,
             errors="replace",
             stdin=subprocess.DEVNULL,
             text=True,

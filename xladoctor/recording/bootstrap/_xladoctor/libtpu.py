@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from contextlib import suppress
 
 _PIN = re.compile(r"libtpu *== *([\w.]+)")
 
@@ -13,14 +14,10 @@ def of_libtpu(framework: str = "") -> dict[str, str]:
     """The version of libtpu, or else the one that a framework's package pins; empty if unknown."""
     from importlib import metadata
 
-    try:
+    with suppress(Exception):  # not installed; or metadata that is damaged
         return {"libtpu": metadata.version("libtpu")}
-    except Exception:  # not installed; or metadata that is damaged
-        pass
-    try:
+    with suppress(Exception):
         for pin in map(_PIN.match, (framework and metadata.requires(framework)) or []):
             if pin:
                 return {"libtpu (pinned)": pin[1]}
-    except Exception:  # likewise
-        pass
     return {}
