@@ -53,6 +53,7 @@ PROGRAMS = (
     "stacks/",
     "storage/",
     "tpu_check/test_command",
+    "tpu_check/test_environments",
     "tpu_check/test_run",
     "view/",
 )

@@ -37,7 +37,7 @@ def interpreter(folder: Path, body: str) -> Compiler:
     script = folder / "fake_python"
     script.write_text(_HEAD + body, encoding="utf-8")
     script.chmod(0o755)
-    return Compiler(script, "2", "3")
+    return Compiler(script, "2", "3", "1")
 
 
 def graph(content: bytes = b"module @jit_f {}", partitions: int | None = None) -> Graph:

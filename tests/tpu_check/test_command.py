@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import typer
 
 from tests.report.snapshots import assert_as_before
 from tests.tpu_check import fakes
@@ -17,6 +18,7 @@ from xladoctor.tpu_check.compiler import interpreter
 
 GRAPH = "module @jit_f { func.func public @main() { return } }\n"
 SNAPSHOTS = Path(__file__).with_name("snapshots")
+KEPT_RUN = Path(__file__).with_name("runs") / "jax"
 RUN = Path(__file__).parents[2] / "sample_traces" / "recompiling"
 OOM = "memory required for HLO temporaries (32.00G) exceeds available HBM (15.75G)"
 
@@ -119,6 +121,39 @@ def test_reports(name: str, body: str, options: list[str], command: Command) -> 
     assert_as_before(SNAPSHOTS / f"{name}.txt", printed)
 
 
+NEAR = f"answer(memory={MEMORY!r})"
+
+
+def test_near_the_limit_only_the_job_s_compiler_decides(command: Command) -> None:
+    assert command(NEAR)[0] == 2
+    assert command(NEAR, "--python", "its/python")[0] == 0
+
+
+@pytest.mark.parametrize(("jax", "status"), [("1", 0), ("0", 2)])
+def test_the_versions_of_a_run_decide(
+    command: Command, jax: str, status: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LIBTPU_INIT_ARGS", "--flag=1")
+    shutil.copytree(KEPT_RUN, tmp_path / "run")
+    for record in (tmp_path / "run").glob("process-*/process.json"):
+        said = record.read_text(encoding="utf-8").replace('"0.10.2"', f'"{jax}"', 1)
+        record.write_text(said.replace('"0.10.2"', '"2"', 1), encoding="utf-8")
+
+    command(NEAR)
+    found, printed = command.other("tpu-check", "run", "--on", "v5e")
+    assert found == status
+    assert "flags        --flag=1" in printed
+    warned = "the run had jax 0, jaxlib 2; --jax 0 compiles with these"
+    assert (warned in " ".join(printed.split())) == (status == 2)
+    _, printed = command.other("gate", "run", "--budget", "must_fit=true", "--ignore", "XD")
+    assert ("is near the limit of v5e" in printed) == (status == 2)
+
+
+def test_an_interpreter_and_a_release_exclude_each_other(command: Command) -> None:
+    with pytest.raises(typer.BadParameter, match="--jax names the interpreter"):
+        command("answer()", "--jax", "0.9.0", "--python", "python")
+
+
 def test_memory_is_what_the_compiler_plans(command: Command) -> None:
     planned = {"peak_memory_in_bytes": 495_326_208}
     command(f"answer(plan='layers.plan.pb.gz', memory={planned!r})", "--keep", "a.json")
@@ -139,7 +174,8 @@ def test_two_checks_are_compared(command: Command, tmp_path: Path) -> None:
     too_large = f"answer('does_not_fit', '', detail={OOM!r}, buffers={BUFFERS!r})"
     command(too_large, "--keep", "a.json")
     shutil.rmtree(tmp_path / "cache")
-    command(f"answer(recorded='odd_sizes.pb.gz', memory={MEMORY!r})", "--keep", "b.json")
+    fits = {**MEMORY, "peak_memory_in_bytes": 12 << 30}
+    command(f"answer(recorded='odd_sizes.pb.gz', memory={fits!r})", "--keep", "b.json")
 
     status, printed = command.other("compare", "a.json", "b.json")
     assert status == 0

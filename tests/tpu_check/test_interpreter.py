@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from xladoctor.tpu_check.compiler.interpreter import NoCompilerError, find_compiler
+from xladoctor.tpu_check.compiler.interpreter import Compiler, NoCompilerError, find_compiler
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +29,21 @@ def test_versions_of_an_interpreter(tmp_path: Path) -> None:
     python = script(tmp_path, f"echo noise; echo '{said}'")
     compiler = find_compiler(python)
     assert (compiler.python, compiler.jaxlib, compiler.libtpu) == (python, "2", "3")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "known"),
+    [
+        ({}, False),
+        ({"torch_xla": "2.9.0"}, False),
+        ({"jax": "1", "jaxlib": "2"}, True),
+        ({"jax": "1", "jaxlib": "2", "libtpu": "4"}, False),
+        ({"torch_xla": "2.9.0", "libtpu (pinned)": "3"}, True),
+        ({"jax": "0", "jaxlib": "2"}, False),
+    ],
+)
+def test_whether_a_run_has_the_compiler(recorded: dict[str, str], known: bool) -> None:
+    assert Compiler(Path("python"), "2", "3", "1").is_of(recorded) is known
 
 
 def test_this_interpreter_is_asked_if_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,6 +60,14 @@ def test_the_steady_step_of_barriers_comes_first_and_warm_up_is_left_out() -> No
     ]
 
 
+def test_the_versions_of_a_run_are_known() -> None:
+    for kind, versions in (
+        ("jax", {"jax": "0.10.2", "jaxlib": "0.10.2"}),
+        ("torch_xla", {"torch_xla": "2.9.0"}),
+    ):
+        assert kept_graphs(RUNS / kind).graphs[0].versions == versions
+
+
 def test_the_steady_step_of_functions_has_their_names() -> None:
     assert names(RUNS / "jax") == [
         ("step, train_jax.py:30, the steady step", STEADY),

@@ -195,7 +195,7 @@ def test_each_generation_is_known_with_its_memory(
         assert isinstance(found, Compiled), found
     else:
         assert isinstance(found, DoesNotFit), found
-        assert found.available == parse_topology(generation).memory
+        assert found.available == pytest.approx(parse_topology(generation).memory, rel=1e-3)
         assert [buffer.shape for buffer in found.buffers] == [(1 << 17, 1 << 16)] * 2
 
 

@@ -71,7 +71,6 @@ def test_an_executable_with_its_numbers_and_text(tmp_path: Path) -> None:
     assert isinstance(found, Compiled)
     assert gzip.decompress(found.module.read_bytes()).decode() == MODULE
     assert (found.topology, found.operations, found.devices) == ("v5e:1x1", 3, 1)
-    assert found.versions == {"jax": "1", "jaxlib": "2", "libtpu": "3"}
     assert not found.cached
     assert work_left(tmp_path) == []
 

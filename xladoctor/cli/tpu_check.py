@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from xladoctor.report.output import say
 if TYPE_CHECKING:
     from xladoctor.facts.records import TpuCheckFile
     from xladoctor.tpu_check.check import Request
+    from xladoctor.tpu_check.compiler.interpreter import Compiler
     from xladoctor.tpu_check.compiler.run import Progress
 
 DOES_NOT_FIT, NO_VERDICT = 1, 2
@@ -38,6 +39,12 @@ class CompilingOptions:
         " for use with Google Cloud.",
         metavar="FILE",
     )
+    jax: str | None = option(
+        "The job's release of JAX: makes an environment with the libtpu that it pins, in the user's"
+        " cache folder, unless there is one. With --python, says that FILE has it.",
+        metavar="VERSION",
+    )
+    yes: bool = flag("Install what --jax needs without asking.")
     timeout: str | None = option(
         "Time limit for one graph; by default 10 minutes, and more for large ones.", metavar="TIME"
     )
@@ -65,14 +72,42 @@ class CompilingOptions:
             XladoctorError: there is no such TPU, or no compiler.
         """
         from xladoctor.tpu_check.check import Request
-        from xladoctor.tpu_check.compiler.interpreter import find_compiler
         from xladoctor.tpu_check.compiler.run import Limits
         from xladoctor.tpu_check.compiler.topology import parse_topology
 
         seconds = None if self.timeout is None else parse_duration(self.timeout)
         limits = Limits(seconds=seconds, whole=self.whole)
         topologies = [parse_topology(name) for name in on]
-        return Request(topologies, find_compiler(self.python), limits, self.most)
+        return Request(topologies, self._compiler(), limits, self.most)
+
+    def _compiler(self) -> Compiler:
+        from xladoctor.tpu_check.compiler import environments, interpreter
+
+        if self.python is None:
+            if self.jax is None:
+                return environments.usual()
+            return environments.of_release(self.jax, self._agrees, say)
+        compiler = interpreter.find_compiler(self.python)
+        if self.jax is None:
+            return compiler
+        if (has := compiler.versions["jax"]) != self.jax:
+            raise typer.BadParameter(f"{self.python} has JAX {has}", param_hint="--jax")
+        return replace(compiler, stated=True)
+
+    def _agrees(self, what: str) -> bool:
+        """Whether the user agrees to an installation.
+
+        Raises:
+            NoCompilerError: nobody can be asked.
+        """
+        from xladoctor.tpu_check.compiler.interpreter import NoCompilerError
+
+        if self.yes:
+            return True
+        if not sys.stdin.isatty():
+            again = f"to agree: xladoctor tpu-check … --jax {self.jax} --yes"
+            raise NoCompilerError(what, again)
+        return typer.confirm(f"{what} Install it?", err=True)
 
 
 @grouped
@@ -98,7 +133,8 @@ def tpu_check(
     No TPU is needed. It says whether a graph fits into the memory of a device, how much of what it
     writes is padding of tiles, and what it copies, by line. It says nothing about time. Preview:
     output and options may change. Exit status: 0 all fit, 1 one does not, 2 no verdict: no graph,
-    no compiler, or a graph that cannot be compiled.
+    no compiler, a graph that cannot be compiled, or one so near the limit that another release of
+    the compiler may decide otherwise.
     """
     from xladoctor.evidence.runs import locate
     from xladoctor.report.run_files import write_tpu_check
@@ -118,7 +154,7 @@ def tpu_check(
 def _status(verdicts: Collection[str]) -> int:
     if "does_not_fit" in verdicts:
         return DOES_NOT_FIT
-    return NO_VERDICT if "refused" in verdicts else 0
+    return NO_VERDICT if {"refused", "unknown"}.intersection(verdicts) else 0
 
 
 def checked_on_tpus(path: Path, request: Request) -> TpuCheckFile:

@@ -31,9 +31,11 @@ _HELD = """
 _PLANNED = """
     WITH largest AS (
         SELECT 0 AS process, row_number() OVER (ORDER BY position) AS program_id, graph, topology,
-               name, NULL AS file, NULL AS line, NULL AS function, peak_bytes AS memory_bytes,
-               compiled_for AS device_kind, 1 AS variants
-        FROM tpu_graph WHERE peak_bytes IS NOT NULL ORDER BY memory_bytes DESC, position LIMIT $most
+               name, NULL AS file, NULL AS line, NULL AS function,
+               coalesce(peak_bytes, needed_bytes) AS memory_bytes, compiled_for AS device_kind,
+               1 AS variants
+        FROM tpu_graph WHERE memory_bytes IS NOT NULL
+        ORDER BY memory_bytes DESC, position LIMIT $most
     )
     SELECT l.*, b.* EXCLUDE (position, graph, topology, file, line, function, user_file, user_line,
                              user_function),

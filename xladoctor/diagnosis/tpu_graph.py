@@ -60,14 +60,16 @@ class TpuGraph:
         topology: as it was asked for; ``compiled_for`` has the shape.
         source: the file that the graph was read from.
         role: its part in the program, if that is known.
-        verdict: whether it fits into the memory of a device, or cannot be compiled.
-        reason: why it cannot be compiled, and ``hint`` what to do about that.
+        verdict: whether it fits into the memory of a device; ``unknown`` if another release of the
+            compiler may decide otherwise, ``refused`` if it cannot be compiled.
+        reason: why that is not known, and ``hint`` what to do about it; or what to know about it.
         launches: how often the graph ran, if that is known.
         available_bytes: memory of a device that programs can have.
         least_bytes: a lower bound of what it needs, found before compiling; ``least_parts``: of
             what that is made.
         stage: how far the compiler went: not at all, to its plan of memory, or to code.
         peak_bytes: the most that it needs at a time.
+        needed_bytes: the same of a graph that does not fit.
         temporary_bytes: of all between arguments and results.
         written_bytes: that one run writes, padding not included.
         padding_bytes: that one run writes to fill tiles.
@@ -80,6 +82,9 @@ class TpuGraph:
         seconds: that compiling took, perhaps ``cached`` from an earlier time.
         processor_seconds: of a processor, with reading the graph.
         compiler: packages and versions.
+        flags: of the compiler, from ``LIBTPU_INIT_ARGS``.
+        recorded: versions of such packages in the run that it is from.
+        of_job: whether the job is known to have this compiler.
     """
 
     graph: int
@@ -88,7 +93,7 @@ class TpuGraph:
     compiled_for: str
     source: str
     role: str
-    verdict: Literal["fits", "does_not_fit", "refused"]
+    verdict: Literal["fits", "does_not_fit", "unknown", "refused"]
     reason: str
     hint: str
     devices: int
@@ -99,6 +104,7 @@ class TpuGraph:
     least_parts: str
     stage: Literal["bound", "plan", "code"]
     peak_bytes: int | None
+    needed_bytes: int | None
     argument_bytes: int | None
     result_bytes: int | None
     aliased_bytes: int | None
@@ -110,6 +116,9 @@ class TpuGraph:
     processor_seconds: float
     cached: bool
     compiler: str
+    flags: str
+    recorded: str
+    of_job: bool
     moved_bytes: int | None = None
     twice_bytes: int | None = None
     padded: list[TpuLine] = field(default_factory=list)
@@ -119,10 +128,9 @@ class TpuGraph:
 
     @property
     def hbm_share(self) -> float | None:
-        """The peak as a share of what a device has."""
-        if self.peak_bytes is None or not self.available_bytes:
-            return None
-        return self.peak_bytes / self.available_bytes
+        """The peak, or what is needed, as a share of what a device has."""
+        most = self.needed_bytes if self.peak_bytes is None else self.peak_bytes
+        return most / self.available_bytes if most is not None and self.available_bytes else None
 
     @property
     def padding_share(self) -> float | None:

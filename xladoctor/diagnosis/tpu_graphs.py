@@ -107,13 +107,21 @@ _SHARES: dict[CountName, Callable[[TpuGraph], float | None]] = {
 }
 
 
+#: Of one graph, before the name of a TPU.
+_SAID = {
+    "does_not_fit": "does not fit",
+    "unknown": "is near the limit of",
+    "refused": "cannot be compiled for",
+}
+
+
 def tpu_counts(graphs: Sequence[TpuGraph]) -> Iterator[Count]:
     """The counts: for the graph and the TPU with the highest; none if nothing was compiled."""
     if not graphs:
         return
-    reason = _unknown(graphs)
     for name, share_of in _SHARES.items():
         known = [(share, graph) for graph in graphs if (share := share_of(graph)) is not None]
+        reason = _unknown([graph for graph in graphs if share_of(graph) is None])
         if not known:
             yield Count(name, None, reason or "the compiler does not say")
             continue
@@ -121,8 +129,8 @@ def tpu_counts(graphs: Sequence[TpuGraph]) -> Iterator[Count]:
         consumers = _padded(graph) if name == "padding_share" else []
         yield Count(name, round(most, 4), reason, consumers)
     too_large = sum(graph.verdict == "does_not_fit" for graph in graphs)
-    refused = [graph for graph in graphs if graph.verdict == "refused"]
-    yield Count("graphs_too_large", float(too_large), _unknown(refused))
+    undecided = [graph for graph in graphs if graph.verdict in ("refused", "unknown")]
+    yield Count("graphs_too_large", float(too_large), _unknown(undecided))
 
 
 def _padded(graph: TpuGraph) -> list[Consumer]:
@@ -135,12 +143,9 @@ def _padded(graph: TpuGraph) -> list[Consumer]:
 
 
 def _unknown(graphs: Sequence[TpuGraph]) -> str | None:
-    """Why not all graphs have an executable; None if they have."""
-    without = [graph for graph in graphs if graph.verdict != "fits"]
-    if not without:
-        return None
-    what = "does not fit" if without[0].verdict == "does_not_fit" else "cannot be compiled for"
-    return f"{without[0].name} {what} {without[0].topology}"
+    """Why something is not known of all graphs; None if it is, or if the compiler does not say."""
+    without = next((graph for graph in graphs if graph.verdict != "fits"), None)
+    return f"{without.name} {_SAID[without.verdict]} {without.topology}" if without else None
 
 
 def about_tpus(diagnosis: Diagnosis) -> Diagnosis:
@@ -173,14 +178,17 @@ def _fitting(graphs: Sequence[TpuGraph]) -> str:
     """Whether the graphs fit one topology, as the beginning of a sentence."""
     names = {
         verdict: [graph.name for graph in graphs if graph.verdict == verdict]
-        for verdict in ("does_not_fit", "refused", "fits")
+        for verdict in ("does_not_fit", "refused", "unknown", "fits")
     }
     refused = names["refused"]
     if large := names["does_not_fit"]:
         also = f" ({len(refused)} could not be compiled)" if refused else ""
         return f"{_part(large, graphs)}{also} {'does' if len(large) == 1 else 'do'} not fit"
     if refused:
-        return f"{_part(refused, graphs)} cannot be compiled for"
+        return f"{_part(refused, graphs)} {_SAID['refused']}"
+    if near := names["unknown"]:
+        said = _SAID["unknown"] if len(near) == 1 else "are near the limit of"
+        return f"{_part(near, graphs)} {said}"
     return f"{_part(names['fits'], graphs)} fit{'s' * (len(graphs) == 1)}"
 
 

@@ -41,8 +41,12 @@ class TpuGraph(
     name: Annotated[str, "name of the graph"]
     source: Annotated[str, "file that it was read from"]
     role: Annotated[str, "its part in the program, where that is known"] = ""
-    verdict: Annotated[str, "fits, does_not_fit, or refused: it cannot be compiled"]
-    reason: Annotated[str, "why it cannot be compiled; empty otherwise"] = ""
+    verdict: Annotated[
+        str,
+        "fits, does_not_fit, unknown (so near the limit that another release may decide otherwise),"
+        " or refused: it cannot be compiled",
+    ]
+    reason: Annotated[str, "why that is not known, or what to know about it"] = ""
     hint: Annotated[str, "what to do about that"] = ""
     devices: Annotated[Number, "devices that run it"] = 1
     operations: Annotated[Size, "operations before optimization"] = 0
@@ -57,6 +61,7 @@ class TpuGraph(
         "how far the compiler went: bound (not at all), plan (of memory), or code (to its end)",
     ] = "code"
     peak_bytes: Annotated[Size | None, "that a device needs at most, as the compiler counts"] = None
+    needed_bytes: Annotated[Size | None, "the same of a graph that does not fit"] = None
     argument_bytes: Annotated[Size | None, "of arguments, with padding"] = None
     result_bytes: Annotated[Size | None, "of results, with padding"] = None
     aliased_bytes: Annotated[Size | None, "of results in the place of arguments"] = None
@@ -70,6 +75,11 @@ class TpuGraph(
     processor_ns: Annotated[Duration, "processor time of that and of reading the graph"] = 0
     cached: Annotated[bool, "whether it had been compiled earlier"] = False
     compiler: Annotated[str, "packages and versions that compiled it"] = ""
+    flags: Annotated[str, "flags of the compiler, from LIBTPU_INIT_ARGS"] = ""
+    recorded: Annotated[str, "versions of such packages in the run that it is from"] = ""
+    of_job: Annotated[
+        bool, "whether the job is known to have this compiler: by those, or as the user says"
+    ] = False
 
 
 class TpuOperation(

@@ -45,6 +45,11 @@ def _sizes(match: re.Match[str]) -> list[int]:
 #: Forms of the first line: the space, and the names of the sizes in it, in their order.
 _HEADS: tuple[tuple[re.Pattern[str], str, tuple[str, ...]], ...] = (
     (
+        re.compile(rf"Used {_S} of {_S} hbm\. Exceeded hbm capacity by {_S}"),
+        "hbm",
+        ("used_bytes", "available_bytes", "exceeded_bytes"),
+    ),
+    (
         re.compile(rf"Used {_S} of {_S} hbm\. Exceeded"),
         "hbm",
         ("used_bytes", "available_bytes"),
@@ -94,10 +99,14 @@ _TOTALS = (
     (re.compile(rf"\bparameter allocation: +{_S}"), "argument_bytes"),
     (re.compile(rf"^\s*(?:\(.{{0,60}}\) +)?HLO temp +{_S}"), "temporary_bytes"),
     (re.compile(rf"\bpreallocated temp allocation: +{_S}"), "temporary_bytes"),
+    (re.compile(rf"^\s*(?:\(.{{0,60}}\) +)?program +{_S}"), "program_bytes"),
+    (re.compile(rf"^\s*(?:\(.{{0,60}}\) +)?reserved +{_S}"), "reserved_bytes"),
+    (re.compile(rf"\bOutput size {_S}"), "result_bytes"),
     (re.compile(rf"\btotal fragmentation: +{_S}"), "fragmented_bytes"),
     (re.compile(rf"\btotal allocation: +{_S}"), "used_bytes"),
 )
 _FRAGMENTED = re.compile(rf"% fragmentation \({_S}\)")
+_SHARED = re.compile(rf"; shares {_S} with arguments")
 _BEGINS = re.compile(rf"\b(?:\d{{1,4}}\. Size: {_S}|Buffer \d{{1,4}}:\s*$)")
 _SIZE = re.compile(rf"\bSize: {_S}")
 _UNPADDED = re.compile(rf"\bUnpadded size: {_S}")
@@ -145,8 +154,12 @@ class Shortage:
         for pattern, name in _TOTALS:
             if match := pattern.search(line):
                 self.sizes.setdefault(name, _sizes(match)[0])
-                if fragmented := _FRAGMENTED.search(line):
-                    self.sizes.setdefault("fragmented_bytes", _sizes(fragmented)[0])
+                for beside, its_name in (
+                    (_FRAGMENTED, "fragmented_bytes"),
+                    (_SHARED, "aliased_bytes"),
+                ):
+                    if match := beside.search(line):
+                        self.sizes.setdefault(its_name, _sizes(match)[0])
                 return True
         if begins := _BEGINS.search(line):
             self.buffers.append({"bytes": _sizes(begins)[0] if begins[1] else None})

@@ -20,10 +20,21 @@ HONESTY = (
     " compared with one."
 )
 PLANNED = " Machine code was not generated (--whole), so a kernel may still fail there."
-_VERDICTS = {"fits": "fits", "does_not_fit": "does not fit", "refused": "not compiled"}
-_LOOKS = {"fits": "bold green", "does_not_fit": "bold red", "refused": "bold yellow"}
+_VERDICTS = {
+    "fits": "fits",
+    "does_not_fit": "does not fit",
+    "unknown": "unknown",
+    "refused": "not compiled",
+}
+_LOOKS = {
+    "fits": "bold green",
+    "does_not_fit": "bold red",
+    "unknown": "bold yellow",
+    "refused": "bold yellow",
+}
 _SHOWN = 0.01  # of what is written; lines are listed from there
 _LINES = 3
+_FLAGS = 2  # shown
 _LABEL = 11
 
 
@@ -40,7 +51,7 @@ def cells(graph: TpuGraph) -> dict[str, str]:
     found = {"verdict": _VERDICTS[graph.verdict]}
     if shown := needed(graph):
         found["peak"] = shown
-    if graph.least_parts and graph.peak_bytes is None:
+    if graph.least_parts and graph.peak_bytes is None and graph.needed_bytes is None:
         found["certain"] = graph.least_parts
     sizes = {
         "arguments": graph.argument_bytes,
@@ -61,11 +72,17 @@ def cells(graph: TpuGraph) -> dict[str, str]:
             found["padding"] += f", without {graph.unknown_layouts} arrays of unknown layout"
     for each in graph.collectives:
         found[_named(each)] = _amount(each)
-    if graph.compiler:
+    if graph.verdict != "refused":
         fits = "planned" if graph.stage == "plan" else "compiled"
         found["refused" if graph.verdict == "does_not_fit" else fits] = _taken(graph)
-        found["by"] = graph.compiler
-    return found
+    found |= {"by": graph.compiler, "flags": _flags(graph)}
+    return {label: text for label, text in found.items() if text}
+
+
+def _flags(graph: TpuGraph) -> str:
+    flags = graph.flags.split()
+    more = f" and {len(flags) - _FLAGS} more" if len(flags) > _FLAGS else ""
+    return " ".join(flags[:_FLAGS]) + more
 
 
 def needed(graph: TpuGraph) -> str:
@@ -75,6 +92,9 @@ def needed(graph: TpuGraph) -> str:
     available, share = binary_size(graph.available_bytes), graph.hbm_share
     if graph.peak_bytes and share is not None:
         return f"{binary_size(graph.peak_bytes)}, {percent(share)} of {available}"
+    if graph.needed_bytes:
+        more = binary_size(max(0, graph.needed_bytes - graph.available_bytes))
+        return f"needs {binary_size(graph.needed_bytes)} of {available}, {more} more"
     least = graph.least_bytes or 0
     if graph.verdict == "does_not_fit" and least <= graph.available_bytes:
         return f"more than {available}"
@@ -117,7 +137,7 @@ def heading(graphs: Sequence[TpuGraph]) -> list[str]:
 
 
 def reasons(graphs: Sequence[TpuGraph]) -> Iterator[str]:
-    """Why a graph could not be compiled, each reason once."""
+    """Why something is not known of a graph, and what to know about it, each reason once."""
     for reason in dict.fromkeys((graph.reason, graph.hint) for graph in graphs if graph.reason):
         yield ": ".join(text for text in reason if text)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
@@ -22,7 +23,8 @@ from xladoctor.ingest import hlo
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.hlo.layout import bits
 from xladoctor.quantities import binary_size, nanoseconds
-from xladoctor.tpu_check.compiler.interpreter import Compiler
+from xladoctor.tpu_check.compiler.environments import of_job
+from xladoctor.tpu_check.compiler.interpreter import FLAGS, Compiler
 from xladoctor.tpu_check.compiler.outcome import Buffer, Compiled, Least, Outcome, Refused, Verdict
 from xladoctor.tpu_check.compiler.run import Limits, Tell, compile_graph
 from xladoctor.tpu_check.compiler.topology import Topology
@@ -31,8 +33,12 @@ from xladoctor.tpu_check.executable import Executable, read_executable
 from xladoctor.tpu_check.graphs import MOST, Graph, find_graphs
 from xladoctor.tpu_check.kept import kept_graphs
 
+#: How much more another release of the compiler may need, as a share; docs/tpu-check-accuracy.md
+#: says how that was found.
+MARGIN = 0.25
+_NEAR = f"it fits, but near the limit: another release may need up to {MARGIN:.0%} more"
+_THE_JOBS = "compile it with the job's release of JAX: --jax VERSION"
 _MOST = 20_000  # operations of a graph: the largest are kept
-_NAMED = ("jax", "libtpu")
 
 
 @dataclass(frozen=True)
@@ -64,12 +70,11 @@ def check(path: Path, request: Request, progress: Tell) -> tuple[TpuCheckFile, l
     found = find(path, request.most)
     frontend = found.graphs[0].frontend
     folders = Folders(framework=vocabulary(frontend).packages)
+    compiler = of_job(request.compiler, found.graphs[0].versions)
     parts = list[TpuCheckFile]()
     for topology, (number, graph) in product(request.topologies, enumerate(found.graphs)):
-        outcome = compile_graph(
-            graph, topology, request.compiler, limits=request.limits, progress=progress
-        )
-        parts.append(_checked(graph, number, topology, outcome, folders))
+        outcome = compile_graph(graph, topology, compiler, limits=request.limits, progress=progress)
+        parts.append(_checked(graph, number, topology, outcome, folders, compiler))
         if isinstance(outcome, Refused) and outcome.kind == "interrupted":
             break
     facts: dict[str, Any] = {
@@ -83,53 +88,95 @@ def check(path: Path, request: Request, progress: Tell) -> tuple[TpuCheckFile, l
 
 
 def _checked(
-    graph: Graph, number: int, topology: Topology, outcome: Outcome, folders: Folders
+    graph: Graph,
+    number: int,
+    topology: Topology,
+    outcome: Outcome,
+    folders: Folders,
+    compiler: Compiler,
 ) -> TpuCheckFile:
     """What came of one graph, as facts."""
     of: dict[str, Any] = {"graph": number, "topology": topology.name}
-    described: dict[str, Any] = {
-        **of,
+    described: dict[str, Any] = {**of, **_described(graph, compiler)}
+    described |= {"available_bytes": topology.memory, "compiled_for": topology.name}
+    described |= _bound(outcome.least)
+    if isinstance(outcome, Refused):
+        described |= {"verdict": "refused", "reason": outcome.what, "hint": outcome.hint}
+        return TpuCheckFile(graphs=(TpuGraph(**described),))
+    described |= _found(outcome)
+    peak = _peak(outcome, of, folders)
+    if not isinstance(outcome, Compiled):
+        described["available_bytes"] = outcome.available or topology.memory
+        known = "; ".join(filter(None, [outcome.note, _had(graph, compiler)]))
+        described |= {"needed_bytes": outcome.needed, "reason": known}
+        too_large = TpuGraph(**described, verdict="does_not_fit")
+        return TpuCheckFile(graphs=(too_large,), buffers=_given(of, outcome), peak=peak)
+    executable = _executable(outcome, number, topology, folders)
+    described |= {"peak_bytes": outcome.memory.peak, **_written(executable.operations)}
+    had = _had(graph, compiler)
+    if _is_certain(described):
+        described |= {"verdict": "fits", "reason": had}
+    else:
+        described |= {"verdict": "unknown", "reason": _NEAR, "hint": had or _THE_JOBS}
+    return TpuCheckFile(
+        graphs=(TpuGraph(**described),),
+        operations=_largest(executable.operations),
+        products=tuple(executable.products),
+        buffers=_with_names(executable.buffers, outcome.buffers),
+        peak=peak,
+    )
+
+
+def _described(graph: Graph, compiler: Compiler) -> dict[str, Any]:
+    """A graph, and what compiles it."""
+    return {
         "name": graph.name,
         "source": str(graph.source),
         "role": graph.role,
         "launches": graph.launches,
-        "available_bytes": topology.memory,
-        **_bound(outcome.least),
+        "compiler": _listed(compiler.versions),
+        "flags": os.environ.get(FLAGS, ""),
+        "recorded": _listed(graph.versions),
+        "of_job": compiler.stated or compiler.is_of(graph.versions),
     }
-    if isinstance(outcome, Refused):
-        refused = TpuGraph(
-            **described,
-            compiled_for=topology.name,
-            verdict="refused",
-            reason=outcome.what,
-            hint=outcome.hint,
-        )
-        return TpuCheckFile(graphs=(refused,))
-    described |= {
-        "compiled_for": outcome.topology,
-        "devices": outcome.devices,
-        "operations": outcome.operations,
-        "compile_ns": nanoseconds(outcome.seconds),
-        "processor_ns": nanoseconds(outcome.processor),
-        "stage": outcome.stage,
-        "cached": outcome.cached,
-        "compiler": ", ".join(
-            f"{name} {outcome.versions[name]}" for name in _NAMED if name in outcome.versions
-        ),
+
+
+def _found(verdict: Verdict) -> dict[str, Any]:
+    """What is known whether it fits or not."""
+    return {
+        "compiled_for": verdict.topology,
+        "devices": verdict.devices,
+        "operations": verdict.operations,
+        "compile_ns": nanoseconds(verdict.seconds),
+        "processor_ns": nanoseconds(verdict.processor),
+        "stage": verdict.stage,
+        "cached": verdict.cached,
+        "argument_bytes": verdict.memory.arguments,
+        "result_bytes": verdict.memory.outputs,
+        "aliased_bytes": verdict.memory.aliased,
+        "temporary_bytes": verdict.memory.temporaries,
     }
-    if not isinstance(outcome, Compiled):
-        described["available_bytes"] = outcome.available or topology.memory
-        too_large = TpuGraph(**described, verdict="does_not_fit", peak_bytes=outcome.peak)
-        peak = _peak(outcome.plan, of, folders)
-        return TpuCheckFile(graphs=(too_large,), buffers=_given(of, outcome), peak=peak)
-    executable = _executable(outcome, number, topology, folders)
-    return TpuCheckFile(
-        graphs=(TpuGraph(**described, **_of_executable(outcome, executable), verdict="fits"),),
-        operations=_largest(executable.operations),
-        products=tuple(executable.products),
-        buffers=_with_names(executable.buffers, outcome.buffers),
-        peak=_peak(outcome.plan, of, folders),
-    )
+
+
+def _listed(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+
+
+def _had(graph: Graph, compiler: Compiler) -> str:
+    """What the run had, unless that is the compiler or the user has said what is."""
+    versions = graph.versions
+    if not versions or compiler.stated or compiler.is_of(versions):
+        return ""
+    had = f"the run had {_listed(versions)}"
+    if "jax" in versions:
+        return f"{had}; --jax {versions['jax']} compiles with these"
+    return had if len(versions) > 1 else f"{had}; which libtpu the job has is unknown"
+
+
+def _is_certain(described: Mapping[str, Any]) -> bool:
+    """Whether a graph that fits with this compiler fits with the job's."""
+    most: float = (described["peak_bytes"] or 0) * (1 + MARGIN)
+    return bool(described["of_job"]) or most <= described["available_bytes"]
 
 
 def _bound(least: Least | None) -> dict[str, Any]:
@@ -146,12 +193,12 @@ def _bound(least: Least | None) -> dict[str, Any]:
     return {"least_bytes": least.bytes, "least_parts": ", ".join(named)}
 
 
-def _peak(plan: Path | None, of: dict[str, Any], folders: Folders) -> tuple[TpuPeakBuffer, ...]:
+def _peak(verdict: Verdict, of: dict[str, Any], folders: Folders) -> tuple[TpuPeakBuffer, ...]:
     """What it holds at its peak; nothing if the compiler has not written that."""
-    if plan is None:
+    if verdict.plan is None:
         return ()
     try:
-        held = hlo.decode(gzip.decompress(plan.read_bytes()), 0, folders).held()
+        held = hlo.decode(gzip.decompress(verdict.plan.read_bytes()), 0, folders).held()
     except (OSError, EOFError, zlib.error, DecodeError):
         return ()
     names = [name for name in TpuPeakBuffer.__annotations__ if name in held]
@@ -168,23 +215,16 @@ def _executable(
     return Executable([], [], [])
 
 
-def _of_executable(compiled: Compiled, executable: Executable) -> dict[str, Any]:
-    memory, operations = compiled.memory, executable.operations
-    found: dict[str, Any] = {
-        "peak_bytes": memory.peak,
-        "argument_bytes": memory.arguments,
-        "result_bytes": memory.outputs,
-        "aliased_bytes": memory.aliased,
-        "temporary_bytes": memory.temporaries,
-    }
+def _written(operations: Sequence[TpuOperation]) -> dict[str, int]:
     # Transfers between memories write what another operation has written.
-    if made := [each for each in operations if each.does != "transfers"]:
-        found |= {
-            "written_bytes": sum(each.bytes * each.times for each in made),
-            "padding_bytes": sum(map(_padding, made)),
-            "unknown_layouts": sum(each.times for each in made if each.padded_bytes is None),
-        }
-    return found
+    made = [each for each in operations if each.does != "transfers"]
+    if not made:
+        return {}
+    return {
+        "written_bytes": sum(each.bytes * each.times for each in made),
+        "padding_bytes": sum(map(_padding, made)),
+        "unknown_layouts": sum(each.times for each in made if each.padded_bytes is None),
+    }
 
 
 def _padding(operation: TpuOperation) -> int:

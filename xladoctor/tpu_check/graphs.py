@@ -7,6 +7,7 @@ buffers, or text) that XLA dumped, folders of JAX's dumps, and logs that TorchTP
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -58,6 +59,7 @@ class Graph:
             say so itself.
         frontend: the framework that made it.
         role: its part in the program, in words, if that is known.
+        versions: package -> version, of those in its run that decide about the compiler.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Graph:
     donated: tuple[str, ...] = ()
     frontend: str = ""
     role: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def devices(self) -> int | None:

@@ -41,6 +41,11 @@ FROM compilation AS c
         AND list_contains(m.donated, p.number)
 GROUP BY ALL
 """
+#: Which packages decide about the compiler; torch_xla pins libtpu, as JAX does.
+_VERSIONS = """
+SELECT process, package, version FROM version
+WHERE package IN ('jax', 'jaxlib', 'libtpu', 'libtpu (pinned)', 'torch_xla') ORDER BY ALL
+"""
 _WHY = "SELECT DISTINCT no_graphs, graphs_left_out FROM process"
 
 
@@ -128,11 +133,14 @@ def kept_graphs(run: Path, most: int = MOST) -> Found:
     else:
         notes.append("no graph runs in a loop; the largest comes first")
         kept.sort(key=lambda each: -each.row["bytes"])
-    graphs = list[Graph]()
+    graphs, versions = list[Graph](), defaultdict[int, dict[str, str]](dict)
+    for process, package, version in map(dict.values, database.rows(_VERSIONS)):
+        versions[process][package] = version
     for each in kept:
         graph = _read(run, each, notes, steady=not graphs and bool(recur))
         if graph is not None:
-            graphs.append(replace(graph, frontend=evidence.frontend))
+            known = versions[each.row["process"]]
+            graphs.append(replace(graph, frontend=evidence.frontend, versions=known))
     if not graphs:
         raise GraphsError([f"{run}: no graph before optimization can be read", *notes], NEEDED)
     return Found(tuple(graphs[:most]), tuple(graphs[most:]), tuple(notes))

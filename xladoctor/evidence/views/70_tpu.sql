@@ -3,7 +3,7 @@
 CREATE TABLE tpu_executable AS
 SELECT *, written_bytes + padding_bytes AS taken_bytes, padding_bytes / greatest(written_bytes + padding_bytes, 1)
        AS padding_share
-FROM tpu_graph WHERE verdict = 'fits' AND written_bytes IS NOT NULL;
+FROM tpu_graph WHERE written_bytes IS NOT NULL;
 
 -- Internal: Those that write enough for shares of it to matter: below, arrays are of the size of tiles.
 CREATE TABLE tpu_large AS SELECT * FROM tpu_executable WHERE taken_bytes >= 8 * 1024 * 1024;
@@ -21,7 +21,7 @@ SELECT graph, topology, does, file, line, any_value(function) AS function, any_v
 FROM tpu_operation GROUP BY ALL;
 
 -- Internal: Graphs of which it is known whether they fit.
-CREATE TABLE tpu_verdict AS SELECT * FROM tpu_graph WHERE verdict <> 'refused';
+CREATE TABLE tpu_verdict AS SELECT * FROM tpu_graph WHERE verdict IN ('fits', 'does_not_fit');
 
 -- Internal: Graphs of which it is known how much memory they need.
 CREATE TABLE tpu_peak AS SELECT * FROM tpu_executable WHERE peak_bytes IS NOT NULL;

@@ -32,7 +32,7 @@ RESULT, MODULE, PLAN = "result.json", "module.pb.gz", "plan.pb.gz"
 _BEGINS = b"\n"  # of HloModuleProto: its name
 _PART = 1 << 20
 _LONGEST = 300  # characters of a compiler's message
-_OOM = re.compile("Oom|Ran out of memory in memory space hbm")
+_OOM = re.compile("CompileTimeHbmOom|Ran out of memory (?:in memory space|on) hbm", re.IGNORECASE)
 _CUSTOM_CALL = re.compile(r"(?:Custom emitter for|custom call target:?) ['\"]?([\w.$@-]+)")
 _OPTIMIZED = re.compile(r"failed to legalize operation 'mhlo\.(\w+)'")
 #: The field -> the compiler's name.
@@ -45,6 +45,12 @@ _MEMORY = {
 }
 #: HBM of all buffers as they are placed, and of those among them that last.
 _WHOLE, _LASTING = "total_allocation_bytes", "indefinite_allocations"
+#: What to know about a number: of libtpu since 0.0.42, and where the arguments are too large.
+_PLANNED = (
+    "the number is of the plan that the compiler gave up, with arguments and results; what a"
+    " smaller batch needs does not follow from it"
+)
+_ARGUMENTS = "the number is of the arguments alone; what is computed from them comes on top"
 #: Named alike in an outcome.
 _SAME = (
     *("topology", "devices", "operations", "seconds", "processor", "stage", "least", "mesh"),
@@ -66,7 +72,6 @@ class Result(msgspec.Struct):
     stage: Stage = "code"
     least: Least | None = None
     memory: dict[str, int] = {}
-    versions: dict[str, str] = {}
     mesh: dict[str, int] = {}
     buffers: tuple[Buffer, ...] = ()
 
@@ -116,17 +121,32 @@ def outcome_of(
     if result.verdict == "refused":
         return refused(result.kind, topology, compiler, result.detail, result.least)
     found: dict[str, Any] = {name: getattr(result, name) for name in _SAME}
-    found |= {"versions": {**result.versions, "libtpu": compiler.libtpu}, "cached": cached}
-    if result.verdict == "does_not_fit":
-        said = shortage(result.detail)
-        return DoesNotFit(available=said.sizes.get("available_bytes") if said else None, **found)
     plan = folder / PLAN
+    found |= {"cached": cached, "plan": plan if plan.is_file() else None}
+    if result.verdict == "does_not_fit":
+        return _does_not_fit(result.detail, found)
     memory = _planned(plan) if result.stage == "plan" else _memory(result.memory)
     if result.stage == "plan" and (memory.peak or 0) > topology.memory:  # as older releases plan
-        return DoesNotFit(available=None, peak=memory.peak, plan=plan, **found)
-    return Compiled(
-        module=folder / MODULE, plan=plan if plan.is_file() else None, memory=memory, **found
+        return DoesNotFit(needed=memory.peak, available=None, memory=memory, **found)
+    return Compiled(module=folder / MODULE, memory=memory, **found)
+
+
+def _does_not_fit(text: str, found: Mapping[str, Any]) -> DoesNotFit:
+    """What the message says, in the words of any release."""
+    said = shortage(text)
+    sizes = said.sizes if said else {}
+    needed, available = sizes.get("used_bytes"), sizes.get("available_bytes")
+    note = _PLANNED if "HLO temporaries" in text else ""
+    if available is not None and "exceeded_bytes" in sizes:  # the exact one of the three
+        needed = available + sizes["exceeded_bytes"]
+        note = "" if "program_bytes" in sizes else _ARGUMENTS
+    memory = Memory(
+        arguments=sizes.get("argument_bytes"),
+        outputs=sizes.get("result_bytes"),
+        aliased=sizes.get("aliased_bytes"),
+        temporaries=sizes.get("program_bytes", sizes.get("temporary_bytes")),
     )
+    return DoesNotFit(needed=needed, available=available, memory=memory, note=note, **found)
 
 
 def _memory(numbers: Mapping[str, int]) -> Memory:

@@ -44,8 +44,7 @@ def key_of(graph: Graph, topology: Topology, compiler: Compiler, *, whole: bool 
         graph.partitions,
         graph.donated,
         topology.name,
-        compiler.jaxlib,
-        compiler.libtpu,
+        *compiler.versions.values(),
         os.environ.get(FLAGS, ""),
         whole,
     ]

@@ -7,6 +7,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,8 +30,9 @@ for name in ("jax", "jaxlib", "libtpu"):
 print(json.dumps({"python": list(sys.version_info[:3]), "versions": found}))
 """
 _INSTALL = (
-    'python3 -m venv tpu && tpu/bin/pip install "jax[tpu]" flatbuffers'
-    "\nthen --python tpu/bin/python"
+    "--jax VERSION makes an environment with the compiler of that release of JAX;"
+    "\nor name an interpreter that has it with --python FILE:"
+    ' python3 -m venv tpu && tpu/bin/pip install "jax[tpu]" flatbuffers'
     "\nlibtpu is Google's, under the terms of Google Cloud, and therefore no part of xladoctor"
 )
 #: Settings of the user's programs that would change what the compiler does, where it writes, or
@@ -45,11 +47,29 @@ class NoCompilerError(XladoctorError):
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """An interpreter with JAX and libtpu, and versions of these."""
+    """An interpreter with JAX and libtpu.
+
+    Attributes:
+        jaxlib: its version; likewise ``libtpu`` and ``jax``.
+        stated: whether the user says that the job has these versions.
+    """
 
     python: Path
     jaxlib: str
     libtpu: str
+    jax: str = ""
+    stated: bool = False
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Package -> version."""
+        return {"jax": self.jax, "jaxlib": self.jaxlib, "libtpu": self.libtpu}
+
+    def is_of(self, recorded: Mapping[str, str]) -> bool:
+        """Whether a run has this compiler, as far as the versions of its packages show it."""
+        had = {name.removesuffix(" (pinned)"): version for name, version in recorded.items()}
+        known = {name: had[name] for name in self.versions if name in had}
+        return bool(known) and known.items() <= self.versions.items()
 
 
 class _Found(msgspec.Struct):
@@ -81,7 +101,7 @@ def find_compiler(python: Path | None = None) -> Compiler:
     versions = found.versions
     if missing := [name for name in _NEEDED if name not in versions]:
         raise NoCompilerError(f"{interpreter} has no {' and no '.join(missing)}", _INSTALL)
-    return Compiler(interpreter, versions["jaxlib"], versions["libtpu"])
+    return Compiler(interpreter, versions["jaxlib"], versions["libtpu"], versions["jax"])
 
 
 def _probed(interpreter: Path) -> _Found:

@@ -102,10 +102,12 @@ class Verdict:
         seconds: how long it took; ``processor``: of the processor, with what came before.
         stage: how far the compiler went.
         least: a lower bound, where one could be found.
-        versions: package -> version, of jax, jaxlib and libtpu.
         cached: whether this was found earlier; the times are of then.
         mesh: axis -> devices along it, if the graph has a mesh.
         buffers: arguments, then results.
+        plan: the file of an HloProto with the plan of memory, packed by gzip, if the compiler wrote
+            that.
+        memory: of one device.
     """
 
     topology: str
@@ -115,10 +117,11 @@ class Verdict:
     processor: float = 0.0
     stage: Stage = "code"
     least: Least | None = None
-    versions: Mapping[str, str] = field(default_factory=dict)
     cached: bool = False
     mesh: Mapping[str, int] = field(default_factory=dict)
     buffers: tuple[Buffer, ...] = ()
+    plan: Path | None = None
+    memory: Memory = Memory()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,13 +130,9 @@ class Compiled(Verdict):
 
     Attributes:
         module: the file of the module after optimization, an HloModuleProto packed by gzip.
-        plan: likewise an HloProto with the plan of memory, if the compiler wrote that.
-        memory: of one device.
     """
 
     module: Path
-    plan: Path | None
-    memory: Memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,15 +140,14 @@ class DoesNotFit(Verdict):
     """The compiler found that a device's memory does not suffice.
 
     Attributes:
-        available: bytes that programs can have; None if the compiler does not say. The size that
-            it names for what is needed is left out, as it is not proportional to what a program
-            needs.
-        peak: bytes that its plan of memory needs, if it made one; ``plan``: the file, as above.
+        needed: bytes that the compiler says are needed, or its plan; None if neither is known.
+        available: bytes that programs can have; None if the compiler does not say.
+        note: what to know about ``needed``.
     """
 
+    needed: int | None
     available: int | None
-    peak: int | None = None
-    plan: Path | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

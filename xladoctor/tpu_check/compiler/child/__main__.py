@@ -24,6 +24,8 @@ import sys
 import threading
 import time
 import traceback
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +113,14 @@ def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> N
             _optimize(module, devices, options, request, folder, result, began)
     finally:
         _spent(result, began)
+        with suppress(OSError):
+            _keep_plan(folder)  # also of a graph that does not fit
+
+
+def _keep_plan(folder: Path) -> None:
+    """Keep what the compiler has planned in memory (HloProto); nothing if it has not written it."""
+    for dumped in (folder / "dump").glob(f"*{_PLAN}"):
+        _pack(folder / "plan.pb.gz", dumped.read_bytes())
 
 
 def _least(module: Any, text: str, partitions: int) -> Any:
@@ -149,8 +159,6 @@ def _optimize(
     result["memory"] = _numbers(executable.get_compiled_memory_stats())
     optimized = executable.hlo_modules()[0].as_serialized_hlo_module_proto()
     _pack(folder / "module.pb.gz", optimized)
-    for dumped in (folder / "dump").glob(f"*{_PLAN}"):
-        _pack(folder / "plan.pb.gz", dumped.read_bytes())
     result.update(verdict="compiled", stage="code")
 
 
@@ -192,21 +200,30 @@ def _described(request: dict[str, Any], needed: int) -> tuple[str, int, list[Any
     """The first topology of the request with that many devices: its name, a device's memory in
     bytes, and the devices.
     """
-    from jax.experimental import topologies
-
     for topology in request["topologies"]:
         if topology["devices"] < needed:
             continue
         try:
-            description = topologies.get_topology_desc(
-                topology_name=topology["name"], platform="tpu", **topology["options"]
-            )
+            description = _description(topology["name"], topology["options"])
         except Exception as error:
             kind = "lock" if "lockfile" in str(error) else "topology"
             raise graph.RefusalError(kind, str(error)) from error
         if len(description.devices) >= needed:
             return topology["name"], topology["memory"], list(description.devices)[:needed]
     raise graph.RefusalError("devices", str(needed))
+
+
+def _description(name: str, options: dict[str, Any]) -> Any:
+    from jax.experimental import topologies
+
+    describe = partial(topologies.get_topology_desc, topology_name=name, platform="tpu", **options)
+    try:
+        return describe()
+    except Exception as error:
+        alone = set(name.partition(":")[2].split("x")) == {"1"}
+        if not alone or "chips_per_host_bounds" not in str(error):
+            raise
+    return describe(chips_per_host_bounds=[1, 1, 1])  # older libtpu expects four chips of a host
 
 
 def _options(devices: list[Any], replicas: int, partitions: int, *, shardy: bool) -> Any:

@@ -11,6 +11,7 @@ from ..calls import Calls
 from ..event_counters import EventCounters
 from ..framework import Framework
 from ..frontend import InJob, Setting
+from ..libtpu import of_libtpu
 from ..profiler import Profiler
 from ..recorder import Recorder
 from .adapter import Adapter
@@ -46,7 +47,8 @@ class ImportedJax(Framework):
 
     def versions(self) -> dict[str, str]:
         jaxlib = sys.modules.get("jaxlib")
-        return {"jax": self._module.__version__, "jaxlib": getattr(jaxlib, "__version__", "")}
+        found = {"jax": self._module.__version__, "jaxlib": getattr(jaxlib, "__version__", "")}
+        return {**found, **of_libtpu()}
 
     @property
     def misplaces_lines(self) -> bool:

@@ -12,6 +12,7 @@ from ..call_site import CallSites
 from ..calls import Calls
 from ..framework import Framework
 from ..frontend import InJob, Setting
+from ..libtpu import of_libtpu
 from ..modules import Modules
 from ..profiler import Profiler
 from ..recorder import Recorder
@@ -60,7 +61,8 @@ class ImportedTorchXla(Framework):
         return None if self.meshes else ""
 
     def versions(self) -> dict[str, str]:
-        return {"torch": sys.modules["torch"].__version__, "torch_xla": self._module.__version__}
+        found = {"torch": sys.modules["torch"].__version__, "torch_xla": self._module.__version__}
+        return {**found, **of_libtpu("torch_xla")}
 
     @functools.cached_property
     def accelerators(self) -> list[str] | None:
