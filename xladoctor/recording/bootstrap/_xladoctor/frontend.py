@@ -58,6 +58,7 @@ class Frontend:
         stages: its functions, by name, that start-up is spent in, and what it is then: backend,
             tracing, compile, or cache, where compiled code is read from a disk.
         logs: whether it can log its compilations.
+        lowers: whether its computations can be lowered, and neither compiled nor executed.
         replaces: the package that its programs may still name, as they were written for it; None
             if there is none.
     """
@@ -71,6 +72,7 @@ class Frontend:
     wrappers: frozenset[str] = frozenset()
     stages: dict[str, str] = {}  # noqa: RUF012 - never changed
     logs: bool = False
+    lowers: bool = False
     replaces: str | None = None
 
     def before_import(self) -> None:
