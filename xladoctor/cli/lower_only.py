@@ -107,7 +107,7 @@ def _ladders(
 
 def _lowered(how: Lowering, program: Program) -> Lowered:
     lowered = how.lower(program)
-    for note in lowered.notes:
+    for note in filter(None, [*lowered.found.notes, lowered.failed]):
         say(f"note: {note}")
     return lowered
 

@@ -12,9 +12,10 @@ from rich.text import Text
 from xladoctor.foreign import as_json
 from xladoctor.quantities import binary_size, duration
 from xladoctor.report.interface import Style
-from xladoctor.report.text import FOLDED, NUMBERS, Hanging, grid, inset, styled, write
+from xladoctor.report.text import NUMBERS, Hanging, grid, inset, styled, write
 from xladoctor.tpu_check.ladder.climb import Ladder, Rung
 
+_WORDS = {"no_wrap": True}
 _VERDICTS = {"fits": ("fits", "green"), "does_not_fit": ("does not fit", "red")}
 
 
@@ -56,7 +57,8 @@ def _of_capacity(rung: Rung) -> str:
     needed = rung.needed_bytes
     if needed is None or available is None:
         return "the compiler does not say how much it needs"
-    return f"{binary_size(needed)} of {binary_size(available)}"
+    (number, unit), whole = binary_size(needed).split(), binary_size(available)
+    return f"{number} of {whole}" if whole.endswith(unit) else f"{number} {unit} of {whole}"
 
 
 def _table(ladder: Ladder, style: Style) -> Iterator[RenderableType]:
@@ -74,9 +76,9 @@ def _table(ladder: Ladder, style: Style) -> Iterator[RenderableType]:
             rows += [_row(rung, style) for value in named if (rung := ladder.rung(value))]
             continue
         span = named[0] if len(named) == 1 else f"{named[0]} to {named[-1]}"
-        cells = span, "", f"not asked: {reason}", "", "", ""
+        cells = span, "", "not asked:", reason, "", ""
         rows.append(tuple(styled(cell, style, "dim") for cell in cells))
-    yield inset(grid(rows, NUMBERS, NUMBERS, FOLDED, NUMBERS, NUMBERS, NUMBERS))
+    yield inset(grid(rows, NUMBERS, NUMBERS, _WORDS, NUMBERS, NUMBERS, NUMBERS))
 
 
 def _left_out(ladder: Ladder, value: str) -> str | None:

@@ -88,7 +88,7 @@ def climb(
     progress: Tell,
     beside: str = "",
 ) -> Ladder:
-    """Ask about as few values as are needed, by bisection.
+    """Ask about as few values as are needed: the largest, then by bisection.
 
     Args:
         lower: lowers the program with a value.
@@ -98,19 +98,23 @@ def climb(
         VaryError: the values are no numbers, or do not reach the program.
         LowerError: nothing was lowered with a value.
     """
-    values, below, above = variation.values, -1, len(variation.values)
+    values = variation.values
     if not variation.ordered:
         raise VaryError(f"the first value to vary has to be a number: {variation.name} is none")
     steps = _Steps(variation.name, lower)
-    if above > 1:
-        steps.of(values[-1])  # before minutes of compiling, to be compared with the first
+    steps.of(values[0])  # before minutes of compiling, to be compared with the last
     found: dict[int, Rung] = {}
+    below, above, asked = (
+        -1,
+        len(values),
+        len(values) - 1,
+    )  # that a graph is too large takes seconds
     while above - below > 1:
-        middle = (below + above) // 2
-        step = steps.of(values[middle])
-        rung = Rung(values[middle], check_graphs(step.found, request, progress), step.seconds)
-        found[middle] = rung
-        below, above = (middle, above) if rung.graph.verdict == "fits" else (below, middle)
+        step = steps.of(values[asked])
+        rung = Rung(values[asked], check_graphs(step.found, request, progress), step.seconds)
+        found[asked] = rung
+        below, above = (asked, above) if rung.graph.verdict == "fits" else (below, asked)
+        asked = (below + above) // 2
     return Ladder(variation, way, [found[number] for number in sorted(found)], beside)
 
 
@@ -127,6 +131,8 @@ class _Steps:
             return self._known[value]
         self._known[value] = lowered = self._lower(value)
         step = lowered.found.graphs[0]
+        if lowered.failed:
+            raise VaryError(f"{self._name}={value}: {lowered.failed}")
         for other, known in self._known.items():
             graph = known.found.graphs[0]
             both = f"{self._name}={other} and {self._name}={value}"

@@ -37,13 +37,13 @@ class Lowered:
     Attributes:
         run: the directory of the run.
         seconds: how long it took.
-        notes: what is not as it should be.
+        failed: how the program ended before its step was found, in words; empty if it did not.
     """
 
     found: Found
     run: Path
     seconds: float
-    notes: tuple[str, ...] = ()
+    failed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +91,11 @@ class Lowering:
             last = said.read_text("utf-8", "replace").splitlines()[-_LAST_LINES:]
             why = _ended(outcome) or error.what.removeprefix(f"{run}: ")
             raise LowerError(f"nothing was lowered: {why}", "\n".join(last)) from error
-        notes = list(found.notes)
-        if found.graphs[0].launches is None and (ended := _ended(outcome)):
+        failed = _ended(outcome) if found.graphs[0].launches is None else ""
+        if failed:
             last = said.read_text("utf-8", "replace").splitlines()[-1:]
-            notes.append(": ".join([f"{ended}, before its step was found", *last]))
-        return Lowered(found, run, seconds, tuple(notes))
+            failed = ": ".join([f"{failed}, before its step was found", *last])
+        return Lowered(found, run, seconds, failed)
 
     def _environment(self) -> dict[str, str]:
         """The variables with which a program sees as many devices as it will have."""
