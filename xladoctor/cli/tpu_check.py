@@ -163,12 +163,12 @@ def checked_on_tpus(path: Path, request: Request) -> TpuCheckFile:
 
 
 def teller() -> Callable[[Progress], None]:
-    """Says how far it is, every ten seconds."""
+    """Says how far it is, every ten seconds of each graph."""
     said = 0.0
 
     def tell(progress: Progress) -> None:
         nonlocal said
-        if progress.seconds - said < 10:
+        if 0 <= progress.seconds - said < 10:  # the next graph begins at 0 again
             return
         said = progress.seconds
         if progress.phase == "waiting":

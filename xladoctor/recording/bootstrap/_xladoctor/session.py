@@ -45,10 +45,6 @@ from .writer import Writer
 #: Frameworks may crash the program if they record lines of such a file.
 _UNDECODABLE = "the name of {} is not UTF-8; so the lines of operations are missing, too"
 _FINISHED_S = 10.0  # the most that the program's exit waits for the writer's thread to finish
-_RUN_EACH = (
-    "--lower-only is not for {}: run the program at each size with `xladoctor run`, then"
-    " `xladoctor tpu-check` each run"
-)
 _LATE = "graphs had been compiled before the capture began"
 
 
@@ -100,9 +96,6 @@ class Session:
     def start(self, module: Any) -> None:
         """Wrap the framework once its module has run. A fault here leaves the program as it is."""
         undo: list[Callable[[], None]] = []
-        lower_only = self._options.lower_only and self.framework != frontend.BASE
-        if lower_only and not self._frontend.lowers:
-            raise SystemExit(f"xladoctor: {_RUN_EACH.format(self.framework)}")
         try:
             self._framework = framework = self._frontend.attach(module)
             self._recorder = Recorder(framework.counters, self._sites)
@@ -123,8 +116,6 @@ class Session:
             for action in reversed(undo):
                 with contextlib.suppress(Exception):
                     action()
-            if lower_only:  # what cannot be only lowered may be too large to run
-                raise SystemExit(f"xladoctor: cannot lower this program only: {fault}") from None
 
     def _reset(self) -> None:
         """Create everything that needs no files or threads: the state while asleep."""
