@@ -7,8 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 
-import click
 import pytest
+import typer
 
 from tests.report.snapshots import assert_as_before
 from tests.tpu_check import fakes
@@ -174,14 +174,14 @@ def test_a_page_has_the_graphs(command: Command) -> None:
         (["--lower-only", "train.py"], "put -- before the command: --lower-only -- train.py"),
         (["--vary", "batch_size=1,2", "last"], "--vary needs --lower-only"),
         (["--", "python", "train.py"], "a command needs --lower-only"),
-        (["last", "last~1"], "expected one run: last last~1"),
+        (["last", "last~1"], "expected one run: last 'last~1'"),
     ],
 )
 def test_what_does_not_go_together_is_an_error(
     words: list[str], says: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["xladoctor", "tpu-check", *words])
-    with pytest.raises(click.BadParameter, match=re.escape(says)):
+    with pytest.raises(typer.BadParameter, match=re.escape(says)):
         command.other("tpu-check", "--on", "v5e", *words)
 
 

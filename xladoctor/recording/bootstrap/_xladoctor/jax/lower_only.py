@@ -270,7 +270,7 @@ class Lowered:
     as_serialized_hlo_module_proto = get_compiled_memory_stats
 
     def get_parameter_shardings(self) -> None:
-        """Those that the program gave stay."""
+        """None, so that the program's own stay."""
 
     def get_output_shardings(self) -> list[Any]:
         """As the compiler would find them: the program's own, and those that follow from them."""
