@@ -87,6 +87,7 @@ def test_a_setting_without_dashes_is_an_option_only_with_its_value() -> None:
         ('b = os.getenv("batch_size", 8)', Way("environment", "batch_size")),
         ("BATCH_SIZE: int = 8", Way("constant", "BATCH_SIZE")),
         ("batch_size = steps = 8", Way("constant", "batch_size")),
+        ('if __name__ == "__main__":\n    batch_size = 8', Way("constant", "batch_size")),
     ],
 )
 def test_the_script_says_how_it_takes_a_value(text: str, way: Way, script: Path) -> None:
@@ -107,6 +108,7 @@ def test_what_takes_no_value_is_an_error_that_says_the_ways(text: str, script: P
     ("more", "expected"),
     [
         ("batch_size = 8\n", [["SCRIPT", "a"], None, 32]),
+        ("if __name__ == '__main__':\n    batch_size = 8\n", [["SCRIPT", "a"], None, 32]),
         ('import argparse; "--batch_size"\n', [["SCRIPT", "a", "--batch_size=32"], None, None]),
         ('os.getenv("BATCH_SIZE")\n', [["SCRIPT", "a"], "32", None]),
     ],

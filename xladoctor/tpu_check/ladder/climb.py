@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from xladoctor.facts.records import TpuCheckFile
 from xladoctor.facts.tpu import TpuGraph
@@ -43,6 +43,7 @@ class Ladder:
     """The values that were compiled.
 
     Attributes:
+        rungs: from the smallest value to the largest.
         beside: another value that the program got, as ``remat=full``; empty if none is varied.
     """
 
@@ -50,10 +51,6 @@ class Ladder:
     way: Way
     rungs: Sequence[Rung]
     beside: str = ""
-    _order: dict[str, int] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._order.update((value, number) for number, value in enumerate(self.variation.values))
 
     def rung(self, value: str) -> Rung | None:
         """What came of a value; None if it was not compiled."""
@@ -62,19 +59,17 @@ class Ladder:
     @property
     def largest(self) -> Rung | None:
         """The largest that fits."""
-        fitting = [each for each in self.rungs if each.graph.verdict == "fits"]
-        return max(fitting, key=lambda each: self._order[each.value], default=None)
+        return next((each for each in reversed(self.rungs) if each.graph.verdict == "fits"), None)
 
     @property
     def next(self) -> Rung | None:
         """The smallest that was compiled and has another verdict."""
-        others = [each for each in self.rungs if each.graph.verdict != "fits"]
-        return min(others, key=lambda each: self._order[each.value], default=None)
+        return next((each for each in self.rungs if each.graph.verdict != "fits"), None)
 
     def why_not(self, value: str) -> str:
         """Why a value was not compiled."""
         smaller = self.next
-        if smaller is not None and self._order[value] > self._order[smaller.value]:
+        if smaller is not None and float(value) > float(smaller.value):
             fits = smaller.graph.verdict == "does_not_fit"
             return f"{smaller.value} {'does not fit' if fits else 'has no verdict'}"
         return f"{self.largest.value} fits" if self.largest else ""

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Literal
 
 from xladoctor.errors import XladoctorError
+from xladoctor.tpu_check.ladder import with_constants
+from xladoctor.tpu_check.ladder.with_constants import assignments
 
-RUNNER = Path(__file__).with_name("with_constants.py")
+RUNNER = with_constants.__file__
 _RANGE = re.compile(r"(\d{1,9})\.\.(\d{1,9})")
 _MOST = 100_000  # values of a range
 
@@ -95,7 +97,7 @@ class Program:
         if not self.constants or at is None:
             return self.words
         pairs = [f"{name}={value}" for name, value in self.constants.items()]
-        return (*self.words[:at], str(RUNNER), *pairs, "--", *self.words[at:])
+        return (*self.words[:at], RUNNER, *pairs, "--", *self.words[at:])
 
     @property
     def script(self) -> str:
@@ -197,15 +199,4 @@ def _constants(text: str) -> set[str]:
         body = ast.parse(text).body
     except SyntaxError:
         return set()
-    targets = [
-        target
-        for each in body
-        for target in (
-            each.targets
-            if isinstance(each, ast.Assign)
-            else [each.target]
-            if isinstance(each, ast.AnnAssign) and each.value
-            else []
-        )
-    ]
-    return {each.id for each in targets if isinstance(each, ast.Name)}
+    return {name for name, _ in assignments(body)}

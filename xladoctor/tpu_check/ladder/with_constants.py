@@ -6,6 +6,7 @@ with the standard library alone.
 
 import ast
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -18,16 +19,22 @@ def _value(text: str) -> ast.expr:
         return ast.Constant(text)
 
 
+def assignments(body: list[ast.stmt]) -> Iterator[tuple[str, ast.Assign | ast.AnnAssign]]:
+    """The constants of a script's top level, also in its conditions, with the statement of each."""
+    for each in body:
+        if isinstance(each, ast.If):
+            yield from assignments([*each.body, *each.orelse])
+        elif isinstance(each, ast.Assign | ast.AnnAssign) and each.value:
+            targets = each.targets if isinstance(each, ast.Assign) else [each.target]
+            yield from ((target.id, each) for target in targets if isinstance(target, ast.Name))
+
+
 def _replaced(source: bytes, script: str, values: dict[str, str]) -> ast.Module:
     tree = ast.parse(source, script)
-    for each in tree.body:
-        targets = each.targets if isinstance(each, ast.Assign) else [getattr(each, "target", None)]
-        for target in targets:
-            if not (isinstance(target, ast.Name) and target.id in values):
-                continue
-            if isinstance(each, ast.Assign | ast.AnnAssign) and each.value:
-                value = ast.copy_location(_value(values[target.id]), each.value)
-                each.value = ast.fix_missing_locations(value)
+    for name, each in assignments(tree.body):
+        if name in values and each.value:
+            value = ast.copy_location(_value(values[name]), each.value)
+            each.value = ast.fix_missing_locations(value)
     return tree
 
 

@@ -90,7 +90,8 @@ class Compiling(Installer):
         self._assigned = Assignments(self._calls.sites.kind)
         whole = "_run_python_pjit" if hasattr(pjit, "_run_python_pjit") else "_python_pjit_helper"
         self._hooks.replace(pjit, whole, self._closing)
-        self._hooks.replace(pjit, "_infer_params", self._infer)
+        traces = "_infer_params" if hasattr(pjit, "_infer_params") else "_trace_for_jit"  # of 0.9
+        self._hooks.replace(pjit, traces, self._infer)
         cleared = self._calls.after(self._keys_are_gone, handed=False)
         self._hooks.replace(api, "clear_caches", cleared, self._jax)
 
