@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -199,6 +201,23 @@ def test_a_page_has_the_graphs(command: Command) -> None:
 
     assert "On a TPU, as its compiler decided" in printed
     assert "fusion f32[515,515]{1,0:T(8,128)}" in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--lower-only", "train.py"], "put -- before the command: --lower-only -- train.py"),
+        (["--vary", "batch_size=1,2", "last"], "--vary needs --lower-only"),
+        (["--", "python", "train.py"], "a command needs --lower-only"),
+        (["last", "last~1"], "expected one run: last 'last~1'"),
+    ],
+)
+def test_what_does_not_go_together_is_an_error(
+    words: list[str], says: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["xladoctor", "tpu-check", *words])
+    with pytest.raises(typer.BadParameter, match=re.escape(says)):
+        command.other("tpu-check", "--on", "v5e", *words)
 
 
 @pytest.mark.parametrize("damaged", ['{"tpu_check": 1}', '{"tpu_check": 1, "graphs": [{}]}'])

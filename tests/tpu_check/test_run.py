@@ -294,7 +294,7 @@ def test_a_plan_larger_than_a_device_is_a_verdict(
     monkeypatch.setitem(GENERATIONS, "v5e", small)
     found = outcome(tmp_path, body)
     assert isinstance(found, DoesNotFit)
-    assert found.peak == 495_326_208
+    assert found.needed == 495_326_208
 
 
 @pytest.mark.parametrize(

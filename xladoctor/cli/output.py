@@ -110,10 +110,12 @@ class ReportOptions:
         if self.timings:
             say(timings.described())
 
-    def outputs(self) -> list[Output]:
-        """What ``--format`` asks for, with as much of it as other options say."""
+    def outputs(self, known: Sequence[Format] = tuple(Format)) -> list[Output]:
+        """What ``--format`` asks for, of the formats that the command has, with as much of it as
+        other options say.
+        """
         detail = Detail(self.show_ignored, self.verbose, self.top)
-        return parse_outputs(self.formats, detail=detail)
+        return parse_outputs(self.formats, known, detail)
 
     def deliver(self, diagnosis: Diagnosis, outputs: Sequence[Output]) -> None:
         """Write the report on a diagnosis. Raises OutputError."""

@@ -15,8 +15,10 @@ import typer
 from xladoctor import doctor
 from xladoctor.cli.configured import ConfigOptions
 from xladoctor.cli.destination import refuse_url
-from xladoctor.cli.groups import REQUIRED, argument, flag, grouped, option
+from xladoctor.cli.groups import REQUIRED, argument, flag, grouped, option, repeated
 from xladoctor.cli.output import ReportOptions, draws
+from xladoctor.cli.request import after_dashes
+from xladoctor.foreign import quoted
 from xladoctor.quantities import binary_size, counted, duration, parse_duration
 from xladoctor.report.output import say
 
@@ -110,13 +112,42 @@ class CompilingOptions:
         return typer.confirm(f"{what} Install it?", err=True)
 
 
+@dataclass(frozen=True)
+class LoweringOptions:
+    """A program that is started to lower its graphs."""
+
+    lower_only: bool = flag(
+        "Start the command after --, and lower what it computes, until its step is known: nothing"
+        " heavy is compiled for this machine or executed. For JAX."
+    )
+    vary: list[str] = repeated(
+        "Find the largest value with which it fits: batch_size=1,2,4,8, or batch_size=1..64. A"
+        " second one, such as remat=none,full, gives the largest for each of its values.",
+        metavar="NAME=VALUES",
+    )
+
+    def refuse_or_lower(self, arguments: Sequence[str]) -> bool:
+        """Whether a program is to be started. Raises BadParameter for what does not go together."""
+        command = after_dashes(arguments)
+        if self.lower_only and not command:
+            hint = f"put -- before the command: --lower-only -- {quoted(*arguments)}"
+            raise typer.BadParameter(hint, param_hint="RUN")
+        if not self.lower_only and (command or self.vary):
+            what = "a command" if command else "--vary"
+            raise typer.BadParameter(f"{what} needs --lower-only", param_hint="RUN")
+        if not self.lower_only and len(arguments) > 1:
+            raise typer.BadParameter(f"expected one run: {quoted(*arguments)}", param_hint="RUN")
+        return self.lower_only
+
+
 @grouped
 def tpu_check(
     *,
-    path: str = argument(
+    arguments: list[str] = argument(
         "A run: its directory, last, last~1 or a script's name. Or an unoptimized graph, or"
         " a folder of them: StableHLO (.mlir), or what jax.export, JAX_DUMP_IR_TO=DIR,"
-        " XLA_FLAGS=--xla_dump_to=DIR or TorchTPU's TORCH_TRACE=DIR writes.",
+        " XLA_FLAGS=--xla_dump_to=DIR or TorchTPU's TORCH_TRACE=DIR writes. With --lower-only:"
+        " -- and a command.",
         metavar="RUN",
     ),
     on: list[str] = option(
@@ -125,6 +156,7 @@ def tpu_check(
         metavar="TPU",
     ),
     compiling: CompilingOptions,
+    lowering: LoweringOptions,
     config: ConfigOptions,
     report: ReportOptions,
 ) -> None:
@@ -134,11 +166,16 @@ def tpu_check(
     writes is padding of tiles, and what it copies, by line. It says nothing about time. Preview:
     output and options may change. Exit status: 0 all fit, 1 one does not, 2 no verdict: no graph,
     no compiler, a graph that cannot be compiled, or one so near the limit that another release of
-    the compiler may decide otherwise.
+    the compiler may decide otherwise. With --vary: 0 if a value fits, 1 if none does.
     """
     from xladoctor.evidence.runs import locate
     from xladoctor.report.run_files import write_tpu_check
 
+    if lowering.refuse_or_lower(arguments):
+        from xladoctor.cli.lower_only import lower_only
+
+        raise typer.Exit(lower_only(arguments, on, compiling, lowering, config, report))
+    path = arguments[0]
     refuse_url(path, "tpu-check reads graphs of this machine")
     outputs, chosen = report.outputs(), config.selection()
     request = compiling.request(on)
@@ -148,10 +185,11 @@ def tpu_check(
         write_tpu_check(compiling.keep, checked)
     diagnosis = doctor.examine_tpu_check(checked, path, chosen, pictures=draws(outputs))
     report.deliver(diagnosis, outputs)
-    raise typer.Exit(_status([graph.verdict for graph in checked.graphs]))
+    raise typer.Exit(status_of([graph.verdict for graph in checked.graphs]))
 
 
-def _status(verdicts: Collection[str]) -> int:
+def status_of(verdicts: Collection[str]) -> int:
+    """The exit status for the verdicts on graphs."""
     if "does_not_fit" in verdicts:
         return DOES_NOT_FIT
     return NO_VERDICT if {"refused", "unknown"}.intersection(verdicts) else 0
@@ -165,7 +203,7 @@ def checked_on_tpus(path: Path, request: Request) -> TpuCheckFile:
     """
     from xladoctor.tpu_check.check import check
 
-    with _telling() as tell:
+    with telling() as tell:
         checked, notes = check(path, request, tell)
     for note in notes:
         say(f"note: {note}")
@@ -173,7 +211,7 @@ def checked_on_tpus(path: Path, request: Request) -> TpuCheckFile:
 
 
 @contextmanager
-def _telling() -> Iterator[Callable[[Progress], None]]:
+def telling() -> Iterator[Callable[[Progress], None]]:
     """Says how far it is: in one line of a terminal, else in a line every ten seconds."""
     if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         from rich.console import Console

@@ -31,6 +31,8 @@ class RunRequest:
         options: what is asked of the capture itself.
         timeout_s: seconds after which the program counts as hanging: the stacks of its threads
             are written, then it is ended. None for never.
+        environment: variables that the program gets besides those of this process.
+        said: the file for what it prints; None for where this process prints.
         stop_after_s: seconds after which the program is asked to end at its next step. None for
             never.
     """
@@ -40,6 +42,8 @@ class RunRequest:
     output: Path | None = None
     needs_framework: bool = True
     options: Options = field(default_factory=Options)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    said: Path | None = None
     timeout_s: float | None = None
     stop_after_s: float | None = None
 

@@ -126,9 +126,17 @@ def _supervise(
     """
     before, relay = signal.pthread_sigmask(signal.SIG_BLOCK, ()), Relay()
     try:
-        environment = {**os.environ, **handed_down(directory.path, request.options)}
-        environment |= relay.environment
-        child = subprocess.Popen(request.command, env=environment, pass_fds=relay.descriptors)
+        environment = {**os.environ, **request.environment, **relay.environment}
+        environment |= handed_down(directory.path, request.options)
+        with contextlib.ExitStack() as files:
+            said = files.enter_context(request.said.open("wb")) if request.said else None
+            child = subprocess.Popen(
+                request.command,
+                env=environment,
+                pass_fds=relay.descriptors,
+                stderr=said,
+                stdout=said,
+            )
     except OSError as error:
         relay.end()
         raise CaptureError(f"cannot run {request.command[0]}: {error.strerror}") from error

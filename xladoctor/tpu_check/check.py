@@ -30,7 +30,7 @@ from xladoctor.tpu_check.compiler.run import Limits, Tell, compile_graph
 from xladoctor.tpu_check.compiler.topology import Topology
 from xladoctor.tpu_check.element_types import to_hlo
 from xladoctor.tpu_check.executable import Executable, read_executable
-from xladoctor.tpu_check.graphs import MOST, Graph, find_graphs
+from xladoctor.tpu_check.graphs import MOST, Found, Graph, find_graphs
 from xladoctor.tpu_check.kept import kept_graphs
 
 #: How much more another release of the compiler may need, as a share; docs/tpu-check-accuracy.md
@@ -68,6 +68,14 @@ def check(path: Path, request: Request, progress: Tell) -> tuple[TpuCheckFile, l
     """
     find = kept_graphs if is_run(path) else find_graphs
     found = find(path, request.most)
+    notes = list(found.notes)
+    if count := len(found.left_out):
+        notes.append(f"{count} more graph{'s were' if count > 1 else ' was'} left out")
+    return check_graphs(found, request, progress), notes
+
+
+def check_graphs(found: Found, request: Request, progress: Tell) -> TpuCheckFile:
+    """Compile graphs for each topology. Raises OSError: the cache's folder cannot be written."""
     frontend = found.graphs[0].frontend
     folders = Folders(framework=vocabulary(frontend).packages)
     compiler = of_job(request.compiler, found.graphs[0].versions)
@@ -81,10 +89,7 @@ def check(path: Path, request: Request, progress: Tell) -> tuple[TpuCheckFile, l
         name: tuple(fact for part in parts for fact in getattr(part, name))
         for name in ("graphs", "operations", "products", "buffers", "peak")
     }
-    notes = list(found.notes)
-    if count := len(found.left_out):
-        notes.append(f"{count} more graph{'s were' if count > 1 else ' was'} left out")
-    return TpuCheckFile(frontend=frontend, **facts), notes
+    return TpuCheckFile(frontend=frontend, **facts)
 
 
 def _checked(

@@ -105,7 +105,7 @@ class _Kept:
         return ", ".join(filter(None, [place, part]))
 
 
-def kept_graphs(run: Path, most: int = MOST) -> Found:
+def kept_graphs(run: Path, most: int = MOST, *, by_size: bool = False) -> Found:
     """The graphs that a run kept: those that recur, the most work first, then late compilations.
 
     What a loop compiled while it warmed up is left out. If none recurs, the largest are first. Of
@@ -114,6 +114,8 @@ def kept_graphs(run: Path, most: int = MOST) -> Found:
     Args:
         run: a run directory.
         most: how many to compile at most.
+        by_size: whether the largest of those that recur come first, as where the program ended
+            after a few steps.
 
     Raises:
         GraphsError: it kept none, or none of them can be read.
@@ -127,7 +129,7 @@ def kept_graphs(run: Path, most: int = MOST) -> Found:
     notes: list[str] = []
     recur = [each for each in kept if each.ran.role == "recurs"]
     if recur:
-        recur.sort(key=lambda each: -each.work)
+        recur.sort(key=lambda each: -(each.row["bytes"] if by_size else each.work))
         late = [each for each in kept if each.ran.role == "late"]
         kept = [*recur, *sorted(late, key=lambda each: -each.row["bytes"])]
     else:

@@ -13,6 +13,7 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Protocol, Sequence
 
+from . import options
 from .originals import Loader
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ BASE = "torch"
 #: Names the frontends in other folders for child processes: ``NAME=FOLDER``, separated as in
 #: ``PATH``.
 VARIABLE = "XLADOCTOR_FRONTENDS"
+_RUN_EACH = (
+    "xladoctor: --lower-only is not for {}: run the program at each size with `xladoctor run`, then"
+    " `xladoctor tpu-check` each run"
+)
 
 
 class InJob(NamedTuple):
@@ -58,6 +63,7 @@ class Frontend:
         stages: its functions, by name, that start-up is spent in, and what it is then: backend,
             tracing, compile, or cache, where compiled code is read from a disk.
         logs: whether it can log its compilations.
+        lowers: whether its computations can be lowered, and neither compiled nor executed.
         replaces: the package that its programs may still name, as they were written for it; None
             if there is none.
     """
@@ -71,13 +77,20 @@ class Frontend:
     wrappers: frozenset[str] = frozenset()
     stages: dict[str, str] = {}  # noqa: RUF012 - never changed
     logs: bool = False
+    lowers: bool = False
     replaces: str | None = None
 
     def before_import(self) -> None:
         """Called before the module runs, to set what it reads then."""
 
     def attach(self, module: Any) -> Framework:
-        """The framework whose ``module`` has just been imported. Wraps nothing yet."""
+        """The framework whose ``module`` has just been imported. Wraps nothing yet.
+
+        Raises:
+            SystemExit: computations are to be lowered only, and cannot be.
+        """
+        if options.read().lower_only and not self.lowers and self.name != BASE:
+            raise SystemExit(_RUN_EACH.format(self.name))
         own = import_module(f"{type(self).__module__}.framework")
         framework: Framework = getattr(own, self.imported)(module)
         return framework

@@ -22,6 +22,7 @@ class Options:
         graph_bytes: size limit of the graphs that are kept as they were before optimization; 0 for
             none.
         stop_after: steps after which the program is ended; 0 for never.
+        lower_only: whether computations are lowered, and neither compiled nor executed.
         counts_only: for expectations: no samples, no framework log, and compiled modules only on
             request.
     """
@@ -33,6 +34,7 @@ class Options:
     trace_bytes: int = 100_000_000
     graph_bytes: int = 20_000_000
     stop_after: int = 0
+    lower_only: bool = False
     counts_only: bool = False
 
 

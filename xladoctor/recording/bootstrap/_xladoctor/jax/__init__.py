@@ -26,6 +26,7 @@ class Jax(Frontend):
     )
     entries = settings.ENTRIES
     wrappers = settings.WRAPPERS
+    lowers = True
     stages = {  # noqa: RUF012 - never changed
         "_init_backend": "backend",
         "infer_params": "tracing",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Callable
 
-from .. import clock
+from .. import clock, options
 from ..anchors import Anchors
 from ..argument_facts import ArgumentReshard, ArgumentUse
 from ..calls import Calls, Installer
@@ -21,6 +21,7 @@ from .compiling import Compiling
 from .config_changes import ConfigChanges
 from .executable import function_of
 from .flattening import AT_LAUNCH, flattening
+from .lower_only import LowerOnly
 from .modules import Modules
 from .origins import Origins
 from .reads import Reads
@@ -67,6 +68,8 @@ class Adapter(Installer):
 
     def install(self) -> None:
         """Install all hooks."""
+        if options.read().lower_only:
+            LowerOnly(self._hooks, self._compiling.is_of_program).install()
         for name, install in (
             ("launches", self._install_launches),
             ("resharded arguments", self._install_resharding),

@@ -90,7 +90,8 @@ class Compiling(Installer):
         self._assigned = Assignments(self._calls.sites.kind)
         whole = "_run_python_pjit" if hasattr(pjit, "_run_python_pjit") else "_python_pjit_helper"
         self._hooks.replace(pjit, whole, self._closing)
-        self._hooks.replace(pjit, "_infer_params", self._infer)
+        traces = "_infer_params" if hasattr(pjit, "_infer_params") else "_trace_for_jit"  # of 0.9
+        self._hooks.replace(pjit, traces, self._infer)
         cleared = self._calls.after(self._keys_are_gone, handed=False)
         self._hooks.replace(api, "clear_caches", cleared, self._jax)
 
@@ -150,7 +151,7 @@ class Compiling(Installer):
         site = self._calls.sites.here(4)
         details = Executable(executable, args)
         of = [executable, *(miss.call[:1] if miss is not None and miss.call else ())]
-        operation = len(of) > 1 and is_operation(of[1], self._calls.sites.kind)
+        operation = not self.is_of_program()
         self._launches_from(site, details.work, operation)
         self._work_of.update((id(each), (details.work, operation)) for each in of)
         launches = self._calls.sites.launches.get(site, 0)
@@ -185,6 +186,12 @@ class Compiling(Installer):
         if not operation:
             function = str(known.get("function", details.function))
             self._keep(state, lowered, name=function, compilation=number - 1, site=site)
+
+    def is_of_program(self) -> bool:
+        """Whether the call that misses its cache now is of a function of the program's."""
+        miss = self._miss()
+        called = miss.call if miss is not None else None
+        return called is None or not is_operation(called[0], self._calls.sites.kind)
 
     def _said(self, text: str, count: int) -> None:
         state, site = self._recorder.thread(), self._calls.sites.here(4)

@@ -7,6 +7,7 @@ import re
 import sys
 from typing import Any
 
+from .. import options
 from ..calls import Calls
 from ..event_counters import EventCounters
 from ..framework import Framework
@@ -33,9 +34,14 @@ class ImportedJax(Framework):
         self._adapter: Adapter | None = None
 
     def install(self, calls: Calls) -> None:
-        self._adapter = Adapter(self._module, self.counters, self._modules, calls)
-        self.meshes = self._adapter.meshes
-        self._adapter.install()
+        try:
+            self._adapter = Adapter(self._module, self.counters, self._modules, calls)
+            self.meshes = self._adapter.meshes
+            self._adapter.install()
+        except Exception as fault:
+            if options.read().lower_only:  # it may be too large to be executed
+                raise SystemExit(f"xladoctor: cannot lower this program only: {fault!r}") from None
+            raise
 
     def annotation(self, name: str, **values: Any) -> Any:
         from jaxlib._profiler import TraceMe

@@ -70,22 +70,23 @@ def _without_values(module: Any) -> int:
     from jaxlib.mlir import ir
 
     functions = module.regions[0].blocks[0].operations
-    main = next(each for each in functions if _is_main(each))
+    main = next(each for each in functions if is_main(each))
     block, lacking = main.regions[0].blocks[0], 0
     with module.context, ir.Location.unknown():
         for constant in filter(is_large, constants(module)):
             result = constant.results[0]
-            if _is_main(_function_of(constant)):
+            if is_main(_function_of(constant)):
                 result.replace_all_uses_with(block.add_argument(result.type, constant.location))
                 constant.erase()
             else:
                 constant.attributes["value"] = _ones(result.type)
-                lacking += _bytes(result.type)
+                lacking += size_of(result.type)
         _declare(main, [each.type for each in block.arguments])
     return lacking
 
 
-def _is_main(operation: Any) -> bool:
+def is_main(operation: Any) -> bool:
+    """Whether it is the function that is called from outside."""
     return "sym_name" in operation.attributes and operation.attributes["sym_name"].value == "main"
 
 
@@ -108,7 +109,7 @@ def _declare(function: Any, inputs: list[Any]) -> None:
         attributes["arg_attrs"] = ir.ArrayAttr.get([*known, *more])
 
 
-def _bytes(kind: Any) -> int:
+def size_of(kind: Any) -> int:
     """The size of an array; complex numbers are two."""
     element, elements = str(kind.element_type), math.prod(int(size) for size in kind.shape)
     bits = re.search(r"\d+", element)
