@@ -19,7 +19,7 @@ HONESTY = (
     "Decided by the compiler, not measured: no TPU was used, and these numbers have not been"
     " compared with one."
 )
-PLANNED = " Machine code was not generated (--whole), so a kernel may still fail there."
+PLANNED = " Machine code was not generated (--whole): what fails only there is not known."
 _VERDICTS = {"fits": "fits", "does_not_fit": "does not fit", "refused": "not compiled"}
 _LOOKS = {"fits": "bold green", "does_not_fit": "bold red", "refused": "bold yellow"}
 _SHOWN = 0.01  # of what is written; lines are listed from there
