@@ -17,7 +17,7 @@ from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.protobuf_schema import message
 from xladoctor.tpu_check.compiler.cache import Cache
 from xladoctor.tpu_check.compiler.interpreter import Compiler, clean_environment, find_compiler
-from xladoctor.tpu_check.compiler.outcome import Compiled, DoesNotFit, Outcome, Refused
+from xladoctor.tpu_check.compiler.outcome import Compiled, DoesNotFit, Least, Outcome, Refused
 from xladoctor.tpu_check.compiler.run import Limits, compile_graph
 from xladoctor.tpu_check.compiler.topology import GENERATIONS, parse_topology
 from xladoctor.tpu_check.executable import read_executable
@@ -42,6 +42,9 @@ f32 = jnp.float32
 def of(function, *shapes): return jax.jit(function).lower(*shapes).as_text()
 graphs = {
     "large": of(lambda a: jnp.sin(a), S((1 << 17, 1 << 16), f32)),
+    "sorted": of(
+        lambda a, b: jnp.sort(a[:, None] * b, 0)[0], S((1 << 17,), f32), S((1 << 16,), f32)
+    ),
     "callback": of(lambda a: jax.pure_callback(np.sin, S((4,), f32), a) + 1, S((4,), f32)),
     "factors": of(jnp.linalg.qr, S((8, 8), f32)),
     "whole_numbers": of(lambda a: a * 2, S((8,), jnp.int32)),
@@ -190,13 +193,18 @@ def test_each_generation_is_known_with_its_memory(
     outcome: Outcomes, programs: Path, generation: str
 ) -> None:
     assert isinstance(outcome.of(ALONE, generation), Compiled)
-    found = outcome.of(programs / "large.mlir", generation)  # 32 GiB in and out
-    if parse_topology(generation).memory > 64 << 30:
-        assert isinstance(found, Compiled), found
-    else:
-        assert isinstance(found, DoesNotFit), found
-        assert found.available == pytest.approx(parse_topology(generation).memory, rel=1e-3)
-        assert [buffer.shape for buffer in found.buffers] == [(1 << 17, 1 << 16)] * 2
+    memory = parse_topology(generation).memory
+    large = outcome.of(programs / "large.mlir", generation)  # 32 GiB in and out
+    between = outcome.of(programs / "sorted.mlir", generation)  # as much, and less at both ends
+    if memory > 64 << 30:
+        assert isinstance(large, Compiled), large
+        return
+    assert isinstance(large, DoesNotFit), large
+    assert (large.stage, large.least) == ("bound", Least(64 << 30, 32 << 30, 32 << 30))
+    assert [buffer.shape for buffer in large.buffers] == [(1 << 17, 1 << 16)] * 2
+    assert isinstance(between, DoesNotFit), between
+    assert between.stage == "code"
+    assert between.available == pytest.approx(memory, rel=1e-3)
 
 
 def test_usual_shapes_are_described(outcome: Outcomes) -> None:

@@ -16,10 +16,10 @@ from xladoctor.report.text import FOLDED, Hanging, grid, headed, plain, styled
 
 #: Said once, below all graphs; the second where the compiler was stopped at its plan.
 HONESTY = (
-    "Decided by the compiler, not measured: no TPU was used, and these numbers have not been"
-    " compared with one."
+    "Decided by the compiler, not measured: no TPU was used. How near that came to real ones:"
+    " docs/tpu-check-accuracy.md."
 )
-PLANNED = " Machine code was not generated (--whole), so a kernel may still fail there."
+PLANNED = " Machine code was not generated (--whole): what fails only there is not known."
 _VERDICTS = {
     "fits": "fits",
     "does_not_fit": "does not fit",

@@ -7,8 +7,8 @@ optimization), ``plan.pb.gz`` (its plan of memory, if there is one), and at the 
 not public: no public function compiles a graph that something else made.
 
 The compiler optimizes a graph and plans its memory in seconds, and dumps both; then it generates
-machine code, which takes minutes and changes neither. Unless that is asked for, this process ends
-when the plan is there.
+machine code, which takes minutes and changes neither. Unless that is asked for, or only that can tell
+whether the graph is for TPUs, this process ends when the plan is there.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> N
     module = graph.parsed(request)
     graph.as_launched(module, request.get("donated") or [])
     text = module.operation.get_asm(large_elements_limit=16)
+    request["whole"] |= graph.is_foreign(text)
     result["operations"] = len(re.findall(r"^\s*%", text, re.MULTILINE))
     result["loops"] = text.count(" stablehlo.while")
     result["mesh"] = graph.mesh(text)

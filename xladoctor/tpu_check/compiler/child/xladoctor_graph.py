@@ -18,6 +18,9 @@ _CALLBACK = re.compile(r'(?:custom_call @|call_target_name = ")(\w*python\w*call
 _DONORS = re.compile(r"buffer_donor=\{(.*?\)) \}")
 _TILES = re.compile(r"devices=\[([\d,]+)\]")
 _MESH = re.compile(r"mesh(?: @\w+)? = #?(?:sdy\.mesh)?<\[([^\]]*)\]>")
+_TARGET = re.compile(r'(?:custom_call @|call_target_name = ")([\w.$-]+)')
+#: Custom calls that the compiler of TPUs knows; whether it knows others shows only in its code.
+_KNOWN = ("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "tpu_custom_call")
 _OF_LIVE_TENSORS = "IrToHlo"
 
 
@@ -209,6 +212,11 @@ def check(text: str) -> None:
                 raise RefusalError("dynamic_shape", f"tensor<{sizes}>")
     if callback := _CALLBACK.search(text):
         raise RefusalError("host_callback", callback[1])
+
+
+def is_foreign(text: str) -> bool:
+    """Whether it calls what may be for another platform."""
+    return not {*_TARGET.findall(text)}.issubset(_KNOWN)
 
 
 def counts(request: dict[str, Any], module: Any, text: str) -> tuple[int, int]:
