@@ -45,8 +45,8 @@ def of_release(version: str, *, agrees: bool = True) -> Compiler:
 def test_an_environment_is_made_once_and_then_used_offline(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (cache / "new" / "bin").mkdir(parents=True)  # of an installation that was killed
-    (cache / "new" / "bin" / "python").touch()
+    (cache / "new-1" / "bin").mkdir(parents=True)  # of an installation that was killed
+    (cache / "new-1" / "bin" / "python").touch()
     made = of_release("1.0.0")
     assert (made.versions, made.stated) == (
         {"jax": "1.0.0", "jaxlib": "1.0.0", "libtpu": "0.0.9"},

@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from xladoctor.cache_folder import cache_folder
 from xladoctor.tpu_check.compiler import interpreter
 from xladoctor.tpu_check.compiler.interpreter import Compiler, NoCompilerError
 
-_KEPT, _NEW = "jax-", "new"
+_KEPT, _NEW = "jax-", "new-"
+_PIP = ("-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check")
 _VERSION = re.compile(r"\d+(\.\d+){1,3}", re.ASCII)
 #: What pip says of a release for other interpreters, with and without an index.
 _NEEDS = r"\b{} Requires-Python ([^;\s]+)|different Python: \S+ not in '(.+?)'"
@@ -100,31 +102,30 @@ def _python(environment: Path) -> Path:
 
 def _make(version: str, folder: Path, say: Callable[[str], None]) -> None:
     """Make the environment, with the first interpreter that the release supports."""
-    new, reason = folder / _NEW, ""
-    try:
-        for python in (sys.executable, *filter(None, map(shutil.which, _OTHERS))):
-            shutil.rmtree(new, ignore_errors=True)  # also of one that was killed
-            failure = _failure([python, "-I", "-m", "venv", str(new)])
+    for left in folder.glob(f"{_NEW}*"):  # by installations that were killed
+        shutil.rmtree(left, ignore_errors=True)
+    reason = ""
+    for python in (sys.executable, *filter(None, map(shutil.which, _OTHERS))):
+        with TemporaryDirectory(prefix=_NEW, dir=folder, ignore_cleanup_errors=True) as new:
+            failure = _failure([python, "-I", "-m", "venv", new])
             if failure and python != sys.executable:
                 continue
             say(f"installing jax[tpu]=={version} for {python}, which takes minutes")
-            packages = [f"jax[tpu]=={version}", "flatbuffers"]
-            pip = [str(_python(new)), "-I", "-m", "pip", "install", "--no-input", *packages]
-            failure = failure or _failure(pip)
+            failure = failure or _failure(
+                [str(_python(Path(new))), *_PIP, f"jax[tpu]=={version}", "flatbuffers"]
+            )
             if not failure:
-                interpreter.find_compiler(_python(new))
+                interpreter.find_compiler(_python(Path(new)))
                 shutil.rmtree(folder / f"{_KEPT}{version}", ignore_errors=True)
-                new.rename(folder / f"{_KEPT}{version}")
+                Path(new).rename(folder / f"{_KEPT}{version}")
                 return
-            if needs := re.search(_NEEDS.format(re.escape(version)), failure):
-                reason = f"it needs Python {needs[1] or needs[2]}, and none is on the PATH"
-            elif re.search("No matching distribution found for (libtpu|jaxlib)", failure):
-                reason = reason or "it is not made for any Python on the PATH"
-            else:
-                reason = failure.strip().splitlines()[-1]
-                break
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
+        if needs := re.search(_NEEDS.format(re.escape(version)), failure):
+            reason = f"it needs Python {needs[1] or needs[2]}, and none is on the PATH"
+        elif re.search("No matching distribution found for (libtpu|jaxlib)", failure):
+            reason = reason or "it is not made for any Python on the PATH"
+        else:
+            reason = failure.splitlines()[-1]
+            break
     what = f"jax[tpu]=={version} cannot be installed: {reason}"
     raise NoCompilerError(what, f"fix that, {_INSTEAD}")
 
