@@ -50,10 +50,10 @@ def measured(
             "--on",
             TPU[point["model"]],
         ]
-        command += ["--python", str(python), "--timeout", "40m", "--keep", str(kept), "--quiet"]
+        command += ["--python", str(python), "--timeout", "40m", "--keep", str(kept)]
         subprocess.run(command, env={**os.environ, "LIBTPU_INIT_ARGS": flags}, check=False)
         (found,) = json.loads(kept.read_text(encoding="utf-8"))["graphs"]
-    sizes = {name: found.get(f"{name}_bytes") for name in ("peak", "needed", "temporary")}
+    sizes = {name: found.get(f"{name}_bytes") for name in ("peak", "needed", "least", "temporary")}
     return {
         "verdict": found["verdict"],
         "compiler": found["compiler"],
@@ -103,7 +103,7 @@ def _said(found: dict[str, Any] | None) -> str:
         return ""
     size = found["peak"] or found["needed"]
     verdict = found["verdict"].replace("_", " ")
-    return f"{verdict}: {size:.2f}" if size else verdict
+    return f"{verdict}: {size:.2f}" if size else f"{verdict}: at least {found['least']:.2f}"
 
 
 def _percent(share: float | None) -> str:
