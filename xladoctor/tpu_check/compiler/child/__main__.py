@@ -7,8 +7,8 @@ optimization), ``plan.pb.gz`` (its plan of memory, if there is one), and at the 
 not public: no public function compiles a graph that something else made.
 
 The compiler optimizes a graph and plans its memory in seconds, and dumps both; then it generates
-machine code, which takes minutes and changes neither. Unless that is asked for, or only that tells
-whether the graph is for TPUs, this process ends when the plan is there.
+machine code, which takes minutes and changes neither. Unless that is asked for, or only that can
+tell whether the graph is for TPUs, this process ends when the plan is there.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ import sys
 import threading
 import time
 import traceback
-from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,14 +112,6 @@ def _compile(request: dict[str, Any], folder: Path, result: dict[str, Any]) -> N
             _optimize(module, devices, options, request, folder, result, began)
     finally:
         _spent(result, began)
-        with suppress(OSError):
-            _keep_plan(folder)  # also of a graph that does not fit
-
-
-def _keep_plan(folder: Path) -> None:
-    """Keep what the compiler has planned in memory (HloProto); nothing if it has not written it."""
-    for dumped in (folder / "dump").glob(f"*{_PLAN}"):
-        _pack(folder / "plan.pb.gz", dumped.read_bytes())
 
 
 def _least(module: Any, text: str, partitions: int) -> Any:
@@ -160,6 +150,8 @@ def _optimize(
     result["memory"] = _numbers(executable.get_compiled_memory_stats())
     optimized = executable.hlo_modules()[0].as_serialized_hlo_module_proto()
     _pack(folder / "module.pb.gz", optimized)
+    for dumped in (folder / "dump").glob(f"*{_PLAN}"):
+        _pack(folder / "plan.pb.gz", dumped.read_bytes())
     result.update(verdict="compiled", stage="code")
 
 
@@ -201,30 +193,21 @@ def _described(request: dict[str, Any], needed: int) -> tuple[str, int, list[Any
     """The first topology of the request with that many devices: its name, a device's memory in
     bytes, and the devices.
     """
+    from jax.experimental import topologies
+
     for topology in request["topologies"]:
         if topology["devices"] < needed:
             continue
         try:
-            description = _description(topology["name"], topology["options"])
+            description = topologies.get_topology_desc(
+                topology_name=topology["name"], platform="tpu", **topology["options"]
+            )
         except Exception as error:
             kind = "lock" if "lockfile" in str(error) else "topology"
             raise graph.RefusalError(kind, str(error)) from error
         if len(description.devices) >= needed:
             return topology["name"], topology["memory"], list(description.devices)[:needed]
     raise graph.RefusalError("devices", str(needed))
-
-
-def _description(name: str, options: dict[str, Any]) -> Any:
-    from jax.experimental import topologies
-
-    describe = partial(topologies.get_topology_desc, topology_name=name, platform="tpu", **options)
-    try:
-        return describe()
-    except Exception as error:
-        alone = set(name.partition(":")[2].split("x")) == {"1"}
-        if not alone or "chips_per_host_bounds" not in str(error):
-            raise
-    return describe(chips_per_host_bounds=[1, 1, 1])  # older libtpu expects four chips of a host
 
 
 def _options(devices: list[Any], replicas: int, partitions: int, *, shardy: bool) -> Any:
