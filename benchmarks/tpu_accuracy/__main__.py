@@ -28,6 +28,7 @@ HERE = Path(__file__).parent
 TRUTH, KEPT = HERE / "points.toml", HERE / "measured.json"
 PAGE = HERE.parents[1] / "docs" / "tpu-check-accuracy.md"
 TPU = {"qwen3": "v6e:2x4", "gemma4": "v6e:2x2"}
+RELEASES = {"qwen3": "0.9.0", "gemma4": "0.10.0"}  # of JAX, that the jobs had
 CAPACITY = 31.25  # GiB, as the jobs' messages have it
 _BEGIN, _END = "<!-- table -->\n", "<!-- end -->\n"
 _GIB = 1 << 30
@@ -51,6 +52,8 @@ def measured(
             TPU[point["model"]],
         ]
         command += ["--python", str(python), "--timeout", "40m", "--keep", str(kept)]
+        if python == lowering:
+            command += ["--jax", RELEASES[point["model"]]]
         subprocess.run(command, env={**os.environ, "LIBTPU_INIT_ARGS": flags}, check=False)
         (found,) = json.loads(kept.read_text(encoding="utf-8"))["graphs"]
     sizes = {name: found.get(f"{name}_bytes") for name in ("peak", "needed", "least", "temporary")}
