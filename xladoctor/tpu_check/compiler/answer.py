@@ -165,7 +165,7 @@ def _memory(numbers: Mapping[str, int]) -> Memory:
 
 
 def _planned(plan: Path) -> Memory:
-    """Memory as the compiler plans it: what an executable says, but for some kilobytes."""
+    """Memory as the compiler plans it: what an executable says, apart from some kilobytes."""
     try:
         proto = message("HloProto").FromString(gzip.decompress(plan.read_bytes()))
     except (OSError, EOFError, zlib.error, DecodeError):

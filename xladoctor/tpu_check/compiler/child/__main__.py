@@ -7,8 +7,8 @@ optimization), ``plan.pb.gz`` (its plan of memory, if there is one), and at the 
 not public: no public function compiles a graph that something else made.
 
 The compiler optimizes a graph and plans its memory in seconds, and dumps both; then it generates
-machine code, which takes minutes and changes neither. Unless that is asked for, or only that can
-tell whether the graph is for TPUs, this process ends when the plan is there.
+machine code, which takes minutes and changes neither. Unless that is asked for, or only that shows
+that the graph is for another platform, this process ends when the plan is there.
 """
 
 from __future__ import annotations
