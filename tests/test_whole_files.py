@@ -43,7 +43,10 @@ OTHERS = {
     "environment/probe_runner.py",
     *(f"fixes/proof/{name}.py" for name in ("enclosed", "runner", "workspace")),
     *(f"storage/{name}.py" for name in ("fetch", "needed", "sending")),
-    *(f"tpu_check/compiler/{name}.py" for name in ("cache", "child/__main__", "run")),
+    *(
+        f"tpu_check/compiler/{name}.py"
+        for name in ("cache", "child/__main__", "environments", "run")
+    ),
     "view/xprof.py",
     "view/xspace.py",
 }
