@@ -19,8 +19,13 @@ _DONORS = re.compile(r"buffer_donor=\{(.*?\)) \}")
 _TILES = re.compile(r"devices=\[([\d,]+)\]")
 _MESH = re.compile(r"mesh(?: @\w+)? = #?(?:sdy\.mesh)?<\[([^\]]*)\]>")
 _TARGET = re.compile(r'(?:custom_call @|call_target_name = ")([\w.$-]+)')
-#: Custom calls that the compiler of TPUs knows; whether it knows others shows only in its code.
-_KNOWN = ("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "tpu_custom_call")
+#: Custom calls that the compiler of TPUs knows (as ``jax/_src/export/_export.py`` has them);
+#: whether it knows others shows only in its code.
+_KNOWN = (
+    *("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement"),
+    *("tpu_custom_call", "ApproxTopK", "Eigh", "LuDecomposition", "Qr"),
+    "ProductOfElementaryHouseholderReflectors",
+)
 _OF_LIVE_TENSORS = "IrToHlo"
 
 
