@@ -73,8 +73,9 @@ def error(point: dict[str, Any], found: dict[str, Any]) -> float | None:
     arguments.
     """
     said = found["peak"] or found["needed"]
-    if "used" in point and (found["temporary"] or 0) > CAPACITY:
-        said = found["temporary"]
+    program = found["temporary"]
+    if "used" in point and found["needed"]:
+        said = program if program and program > CAPACITY else program and found["needed"]
     truth = point.get("peak") or point.get("used")
     return said / truth - 1 if said and truth else None
 
