@@ -16,7 +16,11 @@ from xladoctor.report.text import NUMBERS, Hanging, grid, inset, styled, write
 from xladoctor.tpu_check.ladder.climb import Ladder, Rung
 
 _WORDS = {"no_wrap": True}
-_VERDICTS = {"fits": ("fits", "green"), "does_not_fit": ("does not fit", "red")}
+_VERDICTS = {
+    "fits": ("fits", "green"),
+    "does_not_fit": ("does not fit", "red"),
+    "unknown": ("unknown", "yellow"),
+}
 
 
 def render(ladders: Sequence[Ladder], output: TextIO, style: Style) -> None:
@@ -45,10 +49,14 @@ def sentence(ladder: Ladder) -> str:
 def _above(rung: Rung) -> str:
     """What a value comes to that does not fit."""
     graph = rung.graph
+    if graph.verdict == "unknown":
+        return f"is near the limit ({_of_capacity(rung)}): another release may decide otherwise"
     if graph.verdict != "does_not_fit":
         return f"has no verdict{f': {graph.reason}' if graph.reason else ''}"
     if rung.needed_bytes and graph.available_bytes:
         return f"needs {binary_size(rung.needed_bytes - graph.available_bytes)} more"
+    if graph.least_bytes and graph.available_bytes and graph.least_bytes > graph.available_bytes:
+        return f"needs at least {binary_size(graph.least_bytes - graph.available_bytes)} more"
     return "does not fit"
 
 
@@ -67,6 +75,8 @@ def _table(ladder: Ladder, style: Style) -> Iterator[RenderableType]:
     title += f", {ladder.beside}" if ladder.beside else ""
     yield styled(title, style, "bold")
     yield styled(f"{ladder.variation.name} was given {ladder.way}", style, "dim")
+    if first.compiler:
+        yield styled(f"compiled by {first.compiler}", style, "dim")
     names = ladder.variation.name, "operations", "", "memory", "lowered", "compiled"
     rows = [tuple(styled(name, style, "dim") for name in names)]
     groups = groupby(ladder.variation.values, key=lambda value: _left_out(ladder, value))

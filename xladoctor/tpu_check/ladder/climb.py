@@ -69,8 +69,8 @@ class Ladder:
         """Why a value was not compiled."""
         smaller = self.next
         if smaller is not None and float(value) > float(smaller.value):
-            fits = smaller.graph.verdict == "does_not_fit"
-            return f"{smaller.value} {'does not fit' if fits else 'has no verdict'}"
+            named = {"does_not_fit": "does not fit", "unknown": "is near the limit"}
+            return f"{smaller.value} {named.get(smaller.graph.verdict, 'has no verdict')}"
         return f"{self.largest.value} fits" if self.largest else ""
 
 
