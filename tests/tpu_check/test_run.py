@@ -275,10 +275,10 @@ def test_what_interrupts_us_ends_the_child(tmp_path: Path) -> None:
 )
 def test_a_lower_bound_outlives_the_child(tmp_path: Path, body: str) -> None:
     told = (
-        "told = {'phase': 'compiling', 'operations': 9, 'least': {'bytes': 7, 'carried': 7}}\n"
+        "told = {'phase': 'compiling', 'operations': 9, 'least': {'bytes': 7, 'arguments': 7}}\n"
         "(folder / 'progress.json').write_text(json.dumps(told))\n"
     )
-    assert refusal(tmp_path, told + body, Limits(4, 1 << 28)).least == Least(7, carried=7)
+    assert refusal(tmp_path, told + body, Limits(4, 1 << 28)).least == Least(7, arguments=7)
 
 
 def test_a_plan_larger_than_a_device_is_a_verdict(

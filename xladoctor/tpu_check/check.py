@@ -188,12 +188,7 @@ def _bound(least: Least | None) -> dict[str, Any]:
     """What a device must hold at least, and which of it is what."""
     if least is None:
         return {}
-    loop = f"stacked by the loop at {least.line}" if least.line else "stacked by a loop"
-    parts = (
-        ("arguments", least.arguments),
-        ("results beside them", least.results),
-        (loop, least.carried),
-    )
+    parts = (("arguments", least.arguments), ("results beside them", least.results))
     named = [f"{name} {binary_size(size)}" for name, size in parts if size]
     return {"least_bytes": least.bytes, "least_parts": ", ".join(named)}
 

@@ -76,15 +76,11 @@ class Least:
         bytes: all of it.
         arguments: of which arguments.
         results: results that take the place of no argument.
-        carried: arrays that a loop stacks, when it ends.
-        line: of that loop, as ``train.py:31``; empty if it is not known.
     """
 
     bytes: int
     arguments: int = 0
     results: int = 0
-    carried: int = 0
-    line: str = ""
 
 
 #: How far the compiler went: not at all, as a lower bound says no; to its plan of memory; to code.
