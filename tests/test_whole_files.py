@@ -41,6 +41,7 @@ STEPS = {"open", "os.chmod", "os.chown", "os.mkdir", "os.remove", "os.rename", "
 OTHERS = {
     "cli/main.py",
     "environment/probe_runner.py",
+    "recording/launcher.py",
     *(f"fixes/proof/{name}.py" for name in ("enclosed", "runner", "workspace")),
     *(f"storage/{name}.py" for name in ("fetch", "needed", "sending")),
     *(

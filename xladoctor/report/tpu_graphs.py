@@ -184,7 +184,7 @@ def _overview(graphs: Sequence[TpuGraph], style: Style) -> RenderableType:
         before = graph.graph
         texts = (styled(text, style) for text in (needed(graph), took))
         rows.append([styled(name, style), Text(graph.compiled_for), verdict, *texts])
-    columns = ("", "TPU", "verdict", "a device needs", "took")
+    columns = ("", "for", "verdict", "a device needs", "took")
     heads = [styled(text, style, "dim") for text in columns]
     return grid([heads, *rows], FOLDED, *[{}] * 4)
 
