@@ -86,12 +86,14 @@ def agrees(point: dict[str, Any], found: dict[str, Any]) -> bool:
 
 
 def table(points: list[dict[str, Any]], kept: dict[str, dict[str, Any]]) -> str:
-    """The table in Markdown: a row for each point."""
+    """The table in Markdown: a row for each point that was measured."""
     lines = [
         "| Step | Flags | On the TPU | Its compiler | Error | libtpu 0.0.50 | Error | Processor |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for point in points:
+        if point["name"] not in kept:
+            continue
         own, other = (kept.get(point["name"], {}).get(which) for which in ("own", "other"))
         truth = f"{point['peak']:.2f}" if "peak" in point else f"out of memory: {point['used']:.2f}"
         cells = [point["name"], point["flags"], truth]
