@@ -19,6 +19,11 @@ _ABSOLUTE_NS = 1 << 59  # 2^59 ns is in 1988: an origin beyond it is a wall cloc
 # offset and duration, of less than 2^63 ps each, are added to this.
 _LATEST_NS = (1 << 62) - (1 << 55)
 
+#: Stats of the allocator's events: the device, its peak, and the parts of its memory.
+MEMORY = (
+    *("index_on_host", "peak_bytes_in_use"),
+    *("bytes_allocated", "bytes_reserved", "bytes_available"),
+)
 #: Stats that the analysis needs; others are decoded when a query needs them.
 NEEDED = (
     "hlo_op",
@@ -31,12 +36,7 @@ NEEDED = (
     "line",
     IN_GRAPH,
     CALL,
-    # of the allocator's events
-    "index_on_host",
-    "peak_bytes_in_use",
-    "bytes_allocated",
-    "bytes_reserved",
-    "bytes_available",
+    *MEMORY,
 )
 
 

@@ -11,15 +11,11 @@ import re
 
 import numpy as np
 
-from xladoctor.ingest.timeline.clock import Timeline
-from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.timeline.clock import MEMORY, Timeline
+from xladoctor.ingest.timeline.executions import matched
 
 _EVENTS = ("MemoryAllocation", "MemoryDeallocation")
-_DEVICE = "index_on_host"
-_PEAK = "peak_bytes_in_use"
-_ALL = ("bytes_allocated", "bytes_reserved", "bytes_available")
-#: Stats of these events.
-STATS = (_DEVICE, _PEAK, *_ALL)
+_DEVICE, _PEAK, *_ALL = MEMORY
 _NUMBER = re.compile(r"/device:TPU:(\d+)")
 
 
@@ -27,7 +23,8 @@ def memory_in_use(timeline: Timeline) -> dict[str, tuple[int, int]]:
     """Plane of a device -> the most of its memory that was in use, and all of it, in bytes."""
     events = [line.first + timeline.named(line, *_EVENTS) for line in timeline.threads]
     event = np.concatenate([np.empty(0, np.int64), *events])
-    values = {stat: _values(timeline, event, stat) for stat in STATS}
+    rows = {stat: timeline.events.rows_of(stat) for stat in MEMORY}
+    values = {stat: matched(event, each.event, each.value) for stat, each in rows.items()}
     known = np.all([value >= 0 for value in values.values()], axis=0)
     found = {}
     for plane in timeline.space.planes:
@@ -37,11 +34,3 @@ def memory_in_use(timeline: Timeline) -> dict[str, tuple[int, int]]:
             whole = sum(values[stat][own] for stat in _ALL)
             found[plane.name] = int(values[_PEAK][own].max()), int(np.max(whole))
     return found
-
-
-def _values(timeline: Timeline, event: Times, stat: str) -> Times:
-    """A stat of each event; -1 where an event lacks it."""
-    rows = timeline.events.rows_of(stat)
-    at = np.searchsorted(rows.event, event)
-    has = np.append(rows.event, -1)[at] == event
-    return np.where(has, np.append(rows.value, -1)[at], -1)

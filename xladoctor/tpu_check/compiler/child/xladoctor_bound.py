@@ -30,8 +30,8 @@ def least(module: Any, text: str, partitions: int) -> dict[str, Any]:
     main = _main(module)
     arguments = divided.all(main.arguments, main.arg_attrs)
     given = main.attributes
-    told = main.result_attrs if "res_attrs" in given else [{}] * len(main.type.results)
-    results = sum(map(divided.of, main.type.results, told))
+    declared = main.result_attrs if "res_attrs" in given else [{}] * len(main.type.results)
+    results = sum(map(divided.of, main.type.results, declared))
     donated = [any(key in each for key in _DONATED) for each in main.arg_attrs]
     reused = sum(size for size, may in zip(arguments, donated, strict=True) if may)
     held, more = sum(arguments), max(0, results - reused)
@@ -63,9 +63,9 @@ class _Divided:
             for name, axes in _MESHES.findall(text)
         }
 
-    def all(self, values: Any, told: Any) -> list[int]:
+    def all(self, values: Any, declared: Any) -> list[int]:
         """Of each argument."""
-        return [self.of(value.type, has) for value, has in zip(values, told, strict=True)]
+        return [self.of(value.type, has) for value, has in zip(values, declared, strict=True)]
 
     def of(self, type_: Any, has: Any) -> int:
         """Of an argument or a result, by its attributes."""
