@@ -249,8 +249,10 @@ def test_samples_name_the_slow_line_of_the_loop(
     assert counts.most_common(1)[0][0] == slow
     assert counts.total() > 20
     assert all(row["main"] for row in elsewhere)
-    own = [row for row in elsewhere if row["file"] == str(run.program)]
-    assert not any(row["in_framework"] for row in own if row["line"] == slow)
+    own = [row for row in elsewhere if row["file"] == str(run.program) and row["line"] == slow]
+    # The collector may run at any line, and call what the framework left behind there.
+    in_framework = sum(row["count"] for row in own if row["in_framework"])
+    assert in_framework < 0.1 * sum(row["count"] for row in own)
 
 
 def test_samples_name_the_slow_line_of_the_data_set(
