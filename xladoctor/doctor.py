@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from xladoctor.fixes.interface import Plan
     from xladoctor.ingest.interface import Ingested, Progress
     from xladoctor.kept_diagnoses import KeptDiagnosis
+    from xladoctor.move.interface import Move
     from xladoctor.pods.where import Where
     from xladoctor.recording.interface import RunDirectory, RunOutcome
 
@@ -357,6 +358,25 @@ def plan_fixes(
     evidence, diagnosis = examination.evidence, examination.diagnosis
     made = plan(evidence, diagnosis, root or Path(evidence.root or ""))
     return diagnosis, replace(made, held=held(made.patches, evidence))
+
+
+def plan_move(script: Path, root: Path | None, to: str, device: str | None) -> Move:
+    """A program as it is to be on another framework; nothing is written.
+
+    Args:
+        root: the project, by default the script's repository.
+
+    Raises:
+        MoveError: it cannot be moved there.
+    """
+    from xladoctor.move.program import files_of, move
+    from xladoctor.move.targets import table_for, target_of
+    from xladoctor.repository import repository
+
+    script = script.resolve()
+    project = (root or repository(script.parent) or script.parent).resolve()
+    names = table_for(files_of(script, project))
+    return move(script, project, names, target_of(names, to, device), several=False)
 
 
 def add_ignores(examinations: Sequence[Examination]) -> list[str]:

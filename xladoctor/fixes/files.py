@@ -20,11 +20,18 @@ class Files:
     Args:
         root: the project's folder.
         is_unchanged: whether a file is as it was when the program ran.
+        parse: makes a source of a file's text.
     """
 
-    def __init__(self, root: Path, is_unchanged: Callable[[Path], bool]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        is_unchanged: Callable[[Path], bool],
+        parse: Callable[[Path, str], Source] = Source,
+    ) -> None:
         self._root = root.resolve()
         self._is_unchanged = is_unchanged
+        self._parse = parse
         self._sources: dict[Path, Source | Refused] = {}
         self._hashes: dict[Path, str] = {}
 
@@ -63,7 +70,7 @@ class Files:
         if not self._is_unchanged(file):
             raise Refused(f"{shown} has changed since the run: run the program again")
         self._hashes[file] = sha256_of(raw)
-        return Source(file, text)
+        return self._parse(file, text)
 
     @staticmethod
     def _bytes(file: Path) -> bytes:

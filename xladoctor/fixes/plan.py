@@ -208,8 +208,13 @@ def diff(patch: Patch, root: Path, before_it: Sequence[Patch] = (), context: int
     earlier = [each for each in before_it if each.file == patch.file]
     after = patched([*earlier, patch])[patch.file]
     before = patched(earlier).get(patch.file) or patch.file.read_bytes().decode("utf-8")
-    inside = patch.file.is_relative_to(root.resolve())
-    path = patch.file.relative_to(root.resolve()) if inside else patch.file
+    return unified(patch.file, before, after, root, context)
+
+
+def unified(file: Path, before: str, after: str, root: Path, context: int = 2) -> list[str]:
+    """The lines of a unified diff of a file's text, which ``git apply`` takes at the root."""
+    inside = file.is_relative_to(root.resolve())
+    path = file.relative_to(root.resolve()) if inside else file
     lines = difflib.unified_diff(
         _lines(before), _lines(after), f"a/{path}", f"b/{path}", n=context, lineterm="\n"
     )

@@ -69,9 +69,9 @@ class Tree:
         self._parents = {part: node for node in self.all(cst.CSTNode) for part in self._parts(node)}
         if self.module.code != text.removeprefix(MARK):
             raise Refused("its file has a form feed or the like where lines begin")
-        self._refuse_unclear_names()
+        self.refuse_unclear_names()
 
-    def _refuse_unclear_names(self) -> None:
+    def refuse_unclear_names(self) -> None:
         """Refuse a file in which a name may stand for something that is not seen."""
         for name in self.all(cst.Name):
             if (read := unicodedata.normalize("NFKC", name.value)) != name.value:

@@ -46,12 +46,12 @@ def render(
         return
     for part in _parts(plan, proofs, style):
         if isinstance(part, list):
-            output.writelines(f"{_exact(line, style)}\n" for line in part)
+            output.writelines(f"{exact(line, style)}\n" for line in part)
         else:
             write([part], output, style)
 
 
-def _exact(line: str, style: Style) -> str:
+def exact(line: str, style: Style) -> str:
     """A line of a diff as ``git apply`` takes it: neither broken nor stripped."""
     if style.verbatim:
         text = line

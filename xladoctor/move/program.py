@@ -1,0 +1,166 @@
+"""Moves a program: its script, and the files of its project that it imports."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from xladoctor.fixes.files import Files, read_again
+from xladoctor.fixes.interface import FixError, Refused
+from xladoctor.fixes.source import Source
+from xladoctor.fixes.text import MARK
+from xladoctor.move.convert import Converter
+from xladoctor.move.imports import completed
+from xladoctor.move.interface import FileMove, Move, MoveError, Remark, Target
+from xladoctor.move.table import Names
+from xladoctor.repository import from_here
+from xladoctor.whole_files import replacing
+
+#: Helpers that only programs of several processes need.
+_STARTS = frozenset({"launch", "init_process_group"})
+
+
+class _Named(Source):
+    """A file of which the names of one package are looked at, whatever else it does."""
+
+    def refuse_unclear_names(self) -> None:
+        """Code that uses variables by name leaves a package's names what they are."""
+
+
+def move(script: Path, root: Path, names: Names, target: Target, *, several: bool) -> Move:
+    """The program, moved; nothing is written.
+
+    Args:
+        several: whether it is known to run in several processes; its source may say so as well.
+
+    Raises:
+        MoveError: it does not use the package.
+    """
+    paths = [path for path in files_of(script, root) if names.package in _text(path)]
+    if not paths:
+        raise MoveError(
+            f"{from_here(script)} does not use {names.package}, nor do the files that it imports",
+            "a library that chooses the device, as accelerate, has to know the new device itself",
+        )
+    files = Files(root, lambda file: True, _Named)
+    found = [_converted(path, files, names, target, several=several) for path in paths]
+    if not several and any(helpers & _STARTS for _, helpers in found):
+        found = [_converted(path, files, names, target, several=True) for path in paths]
+        several = True
+    return Move(root, target, tuple(each for each, _ in found), several)
+
+
+def files_of(script: Path, root: Path) -> list[Path]:
+    """A script and the files of the project that it imports, in the order in which it does."""
+    found, pending = list[Path](), [script]
+    while pending:
+        path = pending.pop(0)
+        if path not in found:
+            found.append(path)
+            pending += _imported(path, script.parent, root)
+    return found
+
+
+def _imported(path: Path, folder: Path, root: Path) -> Iterator[Path]:
+    try:
+        tree = ast.parse(_text(path))
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+            places = _folders(folder, root)
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            modules = [module, *(f"{module}.{alias.name}".strip(".") for alias in node.names)]
+            places = [path.parents[node.level - 1]] if node.level else _folders(folder, root)
+        else:
+            continue
+        for module in filter(None, modules):
+            parts = module.replace(".", "/")
+            candidates = (
+                place / name for place in places for name in (f"{parts}.py", f"{parts}/__init__.py")
+            )
+            yield from [each for each in candidates if each.is_file()][:1]
+
+
+def _folders(folder: Path, root: Path) -> list[Path]:
+    """Where a program's modules may lie: beside its script, and in each folder up to the root."""
+    above = [each for each in folder.parents if each.is_relative_to(root)]
+    return [folder, *above]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _converted(
+    path: Path, files: Files, names: Names, target: Target, *, several: bool
+) -> tuple[FileMove, set[str]]:
+    try:
+        source = files.source(path)
+    except Refused as refused:
+        text = _text(path)
+        return FileMove(
+            path, "", text, text, refused=(Remark(1, path.name, refused.reason),)
+        ), set()
+    moved, converter = _moved(source, names, target, several=several)
+    found = converter.found
+    return (
+        FileMove(
+            path,
+            files.sha256(path),
+            source.text,
+            moved,
+            tuple(sorted(found.relies)),
+            tuple(sorted(found.behaviour)),
+            tuple(sorted(found.refused)),
+        ),
+        found.helpers,
+    )
+
+
+def _moved(source: Source, names: Names, target: Target, *, several: bool) -> tuple[str, Converter]:
+    converter = Converter(source, names, target, several=several)
+    module = source.module.visit(converter)
+    found, called = converter.found, converter.helper_names
+    module = completed(module, names, found.helpers, called, _rewrite(target))
+    text = module.code
+    mark = MARK if source.text.startswith(MARK) else ""
+    return mark + text, converter
+
+
+def _rewrite(target: Target) -> dict[str, str | None]:
+    """What texts in helpers become for a target; None for lines that it has no use for."""
+    if target.device == "tpu":
+        return {"set_device_index": None}
+    group = {'group("tpu")': f'group("{target.backend}")'}
+    return {**group, "torch.tpu.": None, '["WORLD_SIZE"] == "1"': None}
+
+
+def written(move: Move) -> list[str]:
+    """Write the files that change, each as a whole or not at all; return a line about each.
+
+    Raises:
+        MoveError: a file has changed meanwhile, or cannot be written.
+    """
+    lines = []
+    for file in move.files:
+        if file.moved == file.text:
+            continue
+        try:
+            read_again(file.path, file.sha256)
+            with replacing(file.path) as new:
+                new.write(file.moved.encode("utf-8"))
+        except FixError as error:
+            raise MoveError(str(error), error.hint) from error
+        except OSError as error:
+            raise MoveError(
+                f"{from_here(file.path)} cannot be written: {error.strerror}"
+            ) from error
+        lines.append(f"{from_here(file.path)}: moved to {move.target.title}")
+    return lines

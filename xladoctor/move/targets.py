@@ -1,0 +1,60 @@
+"""From which frameworks programs can be moved, and to which."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from xladoctor.frontends import folders
+from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.move.interface import MoveError, Target
+from xladoctor.move.table import Names, names_of
+
+
+def tables() -> dict[str, Names]:
+    """The table of each framework that programs can be moved from."""
+    places = {name: folder / "move" for name, folder in folders().items()}
+    return {
+        name: names_of(place, name)
+        for name, place in places.items()
+        if (place / "table.yaml").is_file()
+    }
+
+
+def table_for(files: list[Path]) -> Names:
+    """The table of the framework that a program uses.
+
+    Raises:
+        MoveError: it uses none of these.
+    """
+    texts = [path.read_text("utf-8", errors="replace") for path in files]
+    known = tables()
+    for name, names in known.items():
+        if any(name in text for text in texts):
+            return names
+    raise MoveError(
+        f"neither {files[0].name} nor what it imports uses {' or '.join(known)}",
+        "a library that chooses the device itself has to know the new device",
+    )
+
+
+def target_of(names: Names, to: str, device: str | None) -> Target:
+    """What a program is to be moved to.
+
+    Args:
+        to: as ``--to`` gives it.
+        device: the type of devices, if it is not the usual one.
+
+    Raises:
+        MoveError: a program of this framework cannot be moved there.
+    """
+    entry = names.targets.get(to)
+    if entry is None:
+        raise MoveError(f"unknown target {to}", f"one of: {', '.join(names.targets)}")
+    words = vocabulary(entry.frontend or to)
+    target = Target(to, entry.title, entry.device, "", words.replaced)
+    if device is not None:
+        target = replace(target, device=device)
+    if target.device not in names.backends:
+        raise MoveError(f"unknown device {target.device}", f"one of: {', '.join(names.backends)}")
+    return replace(target, backend=names.backends[target.device])
