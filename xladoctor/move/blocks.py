@@ -7,22 +7,42 @@ from typing import Any
 
 import libcst as cst
 
+#: Stands where a statement was until its block is done: libcst would drop its comments with it.
+_GONE = cst.Expr(cst.Name("__gone__"))
 
-def without_empty(body: Sequence[Any]) -> list[Any]:
-    """Statements without those of which nothing is left; blank lines and comments that are set
-    apart from one of these stay.
+
+def without_gone(block: Any) -> Any:
+    """A block without the statements of which nothing is left; the comments above these that a
+    blank line sets apart from them stay.
     """
     kept, carried = list[Any](), list[cst.EmptyLine]()
-    for statement in body:
-        if isinstance(statement, cst.SimpleStatementLine) and not statement.body:
+    for statement in block.body:
+        if isinstance(statement, cst.SimpleStatementLine) and statement.body[0] is _GONE:
             carried += _set_apart(statement.leading_lines)
             continue
         if carried:
-            lines = [*carried, *statement.leading_lines]
+            lines = [*carried, *getattr(statement, "leading_lines", ())]
             statement = statement.with_changes(leading_lines=lines)  # noqa: PLW2901
             carried = []
         kept.append(statement)
-    return kept
+    if kept and block.body[0] is not kept[0] and isinstance(block, cst.Module):
+        kept[0] = kept[0].with_changes(leading_lines=_without_blank(kept[0].leading_lines))
+    return block.with_changes(body=kept, footer=[*carried, *block.footer])
+
+
+def gone(lines: Sequence[cst.EmptyLine]) -> cst.SimpleStatementLine:
+    """What stands in the place of a statement that has gone.
+
+    Args:
+        lines: those above it.
+    """
+    return cst.SimpleStatementLine([_GONE], list(lines))
+
+
+def _without_blank(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
+    """Lines without the blank ones before the first comment."""
+    first = next((n for n, line in enumerate(lines) if line.comment), len(lines))
+    return list(lines[first:])
 
 
 def _set_apart(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:

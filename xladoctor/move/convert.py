@@ -14,14 +14,16 @@ from typing import Any
 import libcst as cst
 
 from xladoctor.fixes.interface import Refused
-from xladoctor.fixes.source import Source
-from xladoctor.move.blocks import without_empty
+from xladoctor.fixes.source import Source, method_of
+from xladoctor.move.blocks import gone, without_gone
 from xladoctor.move.calls import bound, chosen, expression
 from xladoctor.move.interface import Remark, Target
 from xladoctor.move.table import Names
 
 _PRINTS = re.compile(r"(^|\.)(print|master_print|info|debug|write|log)$")
-#: Where a text that names a device stands: an argument, or a comparison.
+#: Texts that only happen to be a device's name: of a statement by itself, or joined to others.
+_NO_DEVICES = (cst.Expr, cst.ConcatenatedString)
+#: Where it is clear that a text names a device.
 _OF_DEVICES = (cst.Arg, cst.Comparison, cst.ComparisonTarget)
 _BARE = (cst.If, cst.While, cst.Arg, cst.Assign, cst.Return, cst.Assert)
 
@@ -107,7 +109,7 @@ class Converter(cst.CSTTransformer):
             return updated
         if name in self._names.names:
             return self._parsed(self._names.names[name])
-        if not self._source.is_bound_at(original):
+        if not (isinstance(original, cst.Name) and self._source.is_bound_at(original)):
             self.refuse(original, name)
         return updated
 
@@ -120,19 +122,23 @@ class Converter(cst.CSTTransformer):
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> Any:
         name = self.full_name(original_node.func) or self._other_name(original_node)
         entry = self._names.calls.get(name)
-        if entry is None or self._source.parent(original_node) in self._removed:
+        above = self._source.parent(original_node)
+        if entry is None or above in self._removed or isinstance(above, cst.Decorator):
             return updated_node
         try:
             arguments = bound(updated_node, entry)
             text = chosen(entry, arguments, several=self._several)
+            if entry.of_steps is not None and self._takes_a_step(original_node):
+                text = entry.of_steps
             if not text:
                 self._remove(original_node)
         except Refused as refused:
             self.refuse(original_node, name, refused.reason)
             return updated_node
+        compiled = entry.of_steps is not None and text != entry.of_steps
         for remarks, sentence in (
             (self.found.relies, entry.relies),
-            (self.found.behaviour, entry.behaviour),
+            (self.found.behaviour, "" if compiled else entry.behaviour),
         ):
             if sentence:
                 remarks.add(self._remark(original_node, name, sentence))
@@ -160,8 +166,11 @@ class Converter(cst.CSTTransformer):
         self, original_node: cst.SimpleString, updated_node: cst.SimpleString
     ) -> Any:
         above = self._source.parent(original_node)
-        if not self._is_device(original_node) or not isinstance(above, _OF_DEVICES):
+        if not self._is_device(original_node) or isinstance(above, _NO_DEVICES):
             return updated_node
+        if not isinstance(above, _OF_DEVICES):
+            text = f"it names the device; where the command line names it, {self._target.device}"
+            self.found.relies.add(self._remark(original_node, original_node.value, text))
         _, colon, number = str(original_node.evaluated_value).partition(":")
         text = f"{original_node.prefix}{original_node.quote}{self._target.device}{colon}{number}"
         return updated_node.with_changes(value=f"{text}{original_node.quote}")
@@ -188,6 +197,31 @@ class Converter(cst.CSTTransformer):
             self._removed.add(statement)
             text = self._target.replaced[name]
             self.found.behaviour.add(self._remark(statement, name, f"is no longer set: {text}"))
+
+    def _takes_a_step(self, call: cst.Call) -> bool:
+        """Whether a function that is to be compiled has the backward pass in it, as far as it is
+        known: one that is not of this file may have.
+        """
+        name = self._source.code(call.args[0].value).rpartition(".")[2] if call.args else ""
+        found = [each for each in self._source.all(cst.FunctionDef) if each.name.value == name]
+        return not found or any(self._has_backward(each) for each in found)
+
+    def _has_backward(self, function: cst.FunctionDef) -> bool:
+        calls = self._source.all(cst.Call, function)
+        return any(method_of(each) == "backward" for each in calls)
+
+    def leave_Decorator(self, original_node: cst.Decorator, updated_node: cst.Decorator) -> Any:
+        """Remove a decorator that is not for functions that take a step."""
+        decorator = original_node.decorator
+        named = decorator.func if isinstance(decorator, cst.Call) else decorator
+        entry = self._names.calls.get(name := self.full_name(named))
+        function = self._source.parent(original_node)
+        if entry is None or entry.of_steps is None or not isinstance(function, cst.FunctionDef):
+            return updated_node
+        if not self._has_backward(function):
+            return updated_node.with_changes(decorator=self._parsed(self._names.names[name]))
+        self.found.behaviour.add(self._remark(original_node, name, entry.behaviour))
+        return cst.RemoveFromParent()
 
     def _needs(self, text: str) -> None:
         self.found.helpers |= set(re.findall(r"(?<![\w.])\w+", text)) & self._names.helpers.keys()
@@ -221,7 +255,8 @@ class Converter(cst.CSTTransformer):
         raise Refused("its value is used")
 
     def _prints_only(self, call: cst.Call, arg: cst.Arg) -> bool:
-        return len(call.args) == 1 and bool(_PRINTS.search(self._source.code(call.func)))
+        values = [each for each in call.args if not each.keyword]
+        return values == [arg] and bool(_PRINTS.search(self._source.code(call.func)))
 
     def _is_unused(self, assign: cst.Assign) -> bool:
         (target, *more) = assign.targets
@@ -239,7 +274,9 @@ class Converter(cst.CSTTransformer):
     def leave_SimpleStatementLine(
         self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
     ) -> Any:
-        if not updated_node.body or len(updated_node.body) == len(original_node.body):
+        if not updated_node.body:
+            return gone(updated_node.leading_lines)
+        if len(updated_node.body) == len(original_node.body):
             return updated_node
         *first, last = updated_node.body
         return updated_node.with_changes(
@@ -259,19 +296,17 @@ class Converter(cst.CSTTransformer):
             return updated_node.with_changes(items=kept)
         if not isinstance(updated_node.body, cst.IndentedBlock):
             return updated_node.with_changes(items=[_nothing()])
-        if not updated_node.body.body:
-            return cst.RemoveFromParent()
-        first, *rest = updated_node.body.body
-        leading = (*updated_node.leading_lines, *getattr(first, "leading_lines", ()))
-        return cst.FlattenSentinel([first.with_changes(leading_lines=leading), *rest])
+        body = [*updated_node.body.body, gone([*updated_node.body.footer, cst.EmptyLine()])]
+        leading = (*updated_node.leading_lines, *getattr(body[0], "leading_lines", ()))
+        return cst.FlattenSentinel([body[0].with_changes(leading_lines=leading), *body[1:]])
 
     def leave_IndentedBlock(
         self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
     ) -> Any:
-        return updated_node.with_changes(body=without_empty(updated_node.body))
+        return without_gone(updated_node)
 
     def leave_Module(self, original_node: cst.Module, updated_node: cst.Module) -> Any:
-        return updated_node.with_changes(body=without_empty(updated_node.body))
+        return without_gone(updated_node)
 
     @property
     def helper_names(self) -> Mapping[str, str]:

@@ -11,7 +11,7 @@ from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import AddImportsVisitor, ImportItem
 from libcst.metadata import ImportAssignment, MetadataWrapper, ScopeProvider
 
-from xladoctor.move.blocks import without_empty
+from xladoctor.move.blocks import gone, without_gone
 from xladoctor.move.table import Names
 
 _WORD = r"(?<![\w.]){}\b"
@@ -154,10 +154,15 @@ class _Unused(cst.CSTTransformer):
         )
         return self._names.is_of_package(name) and bound not in self._used
 
+    def leave_SimpleStatementLine(
+        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
+    ) -> Any:
+        return updated_node if updated_node.body else gone(updated_node.leading_lines)
+
     def leave_IndentedBlock(
         self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
     ) -> Any:
-        return updated_node.with_changes(body=without_empty(updated_node.body))
+        return without_gone(updated_node)
 
     def leave_Module(self, original_node: cst.Module, updated_node: cst.Module) -> Any:
-        return updated_node.with_changes(body=without_empty(updated_node.body))
+        return without_gone(updated_node)

@@ -17,8 +17,9 @@ from xladoctor.move.table import Names
 from xladoctor.repository import from_here
 from xladoctor.whole_files import replacing
 
-#: Helpers that only programs of several processes need.
-_STARTS = frozenset({"launch", "init_process_group"})
+#: What only programs of several processes need: helpers, and a function of PyTorch.
+_SEVERAL = frozenset({"launch", "init_process_group", "world_size", "rank", "local_rank"})
+_JOINS = "init_process_group("
 
 
 class _Named(Source):
@@ -45,7 +46,8 @@ def move(script: Path, root: Path, names: Names, target: Target, *, several: boo
         )
     files = Files(root, lambda file: True, _Named)
     found = [_converted(path, files, names, target, several=several) for path in paths]
-    if not several and any(helpers & _STARTS for _, helpers in found):
+    joined = any(_JOINS in each.text for each, _ in found)
+    if not several and (joined or any(helpers & _SEVERAL for _, helpers in found)):
         found = [_converted(path, files, names, target, several=True) for path in paths]
         several = True
     return Move(root, target, tuple(each for each, _ in found), several)

@@ -28,6 +28,7 @@ class Call(_Strict):
     gives: str | tuple[str, ...]
     given: dict[str, str] = {}
     several: str | tuple[str, ...] | None = None
+    of_steps: str | None = None
     drops: frozenset[str] = frozenset()
     relies: str = ""
     behaviour: str = ""

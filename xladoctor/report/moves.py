@@ -17,7 +17,6 @@ from xladoctor.report.fixes import exact
 from xladoctor.report.interface import Style
 from xladoctor.report.output import Format
 from xladoctor.report.text import inset, plain, styled, write
-from xladoctor.repository import from_here
 
 SCHEMA_VERSION = 1
 _FEW = 8  # lines in a sentence
@@ -53,7 +52,8 @@ def _remarks(move: Move, style: Style) -> Iterator[RenderableType]:
         for file, remarks in found:
             for remark, lines in _grouped(remarks):
                 places = first_few([str(line) for line in lines], _FEW)
-                shown = plain(f"{from_here(file.path)}:{places}", style)
+                path = file.path.relative_to(move.root)
+                shown = plain(f"{path}:{places}", style)
                 heading = Text(f"{shown}  ", style="cyan")
                 heading.append(plain(remark.code, style), style="default")
                 yield inset(heading)

@@ -107,6 +107,49 @@ class RateTracker:
         return self.total / max(time.time() - self.began, 1e-9)
 
 
+def print_training_update(device, step, loss, rate, global_rate, epoch=None, summary_writer=None):
+    """Prints what a step of training shows."""
+    text = f"| Training Device={device}/{rank()}" + (f" Epoch={epoch}" if epoch is not None else "")
+    text += f" Step={step} Loss={loss:.5f} Rate={rate:.2f} GlobalRate={global_rate:.2f}"
+    print(text, f"Time={time.strftime('%H:%M:%S')}", flush=True)
+    rates = {"examples/sec": rate, "average_examples/sec": global_rate}
+    write_to_summary(summary_writer, dict_to_write=rates)
+
+
+def print_test_update(device, accuracy, epoch=None, step=None):
+    """Prints what a test shows."""
+    values = {"Step": step, "Epoch": epoch}
+    text = "".join(f" {name}={value}" for name, value in values.items() if value is not None)
+    text += f" Accuracy={accuracy:.2f}" if accuracy is not None else ""
+    print(f"| Test Device={device}/{rank()}{text} Time={time.strftime('%H:%M:%S')}", flush=True)
+
+
+def get_summary_writer(logdir):
+    """A writer for TensorBoard, where a folder is named."""
+    from torch.utils.tensorboard import SummaryWriter
+
+    return SummaryWriter(logdir) if logdir else None
+
+
+def write_to_summary(summary_writer, global_step=None, dict_to_write=()):
+    """Writes numbers for TensorBoard."""
+    for name, value in dict(dict_to_write).items() if summary_writer else ():
+        summary_writer.add_scalar(name, value, global_step)
+
+
+def close_summary_writer(summary_writer):
+    """Writes out what TensorBoard shows."""
+    if summary_writer is not None:
+        summary_writer.close()
+
+
+def apply_layers(layers, value):
+    """What layers make of a value, one after the other."""
+    for layer in layers:
+        value = layer(value)
+    return value
+
+
 def all_reduce(reduce_type, inputs, scale=1.0):
     """A tensor reduced over all processes, or a list of them, in place."""
     tensors = [inputs.clone()] if isinstance(inputs, torch.Tensor) else inputs
@@ -174,6 +217,13 @@ def init_process_group():
     if os.environ["WORLD_SIZE"] == "1":
         torch.tpu.distributed.set_tpu_launch_env()
     torch.distributed.init_process_group("tpu")
+
+
+class SerialExecutor:
+    """Runs functions as they come."""
+
+    def run(self, fn):
+        return fn()
 
 
 def run_process(index, function, args, count):
