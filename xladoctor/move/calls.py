@@ -120,7 +120,7 @@ def expression(
         dropped = {id(arg) for name in entry.drops for arg in arguments.by_name.get(name, ())}
         args = [arg for arg in call.args if id(arg) not in dropped]
         if args and args[-1] is not call.args[-1]:
-            args[-1] = args[-1].with_changes(comma=call.args[-1].comma)
+            args[-1] = args[-1].with_changes(comma=_last_comma(args[-1], call.args[-1]))
         made: cst.BaseExpression = call.with_changes(
             func=cst.parse_expression(keeps["name"]), args=args
         )
@@ -135,6 +135,18 @@ def expression(
     return made.with_changes(lpar=call.lpar or made.lpar, rpar=call.rpar or made.rpar)
 
 
+def _last_comma(arg: cst.Arg, last: cst.Arg) -> Any:
+    """The comma behind an argument that has become the last one, with the comment that it had."""
+    match arg.comma, last.comma:
+        case (
+            cst.Comma(whitespace_after=cst.ParenthesizedWhitespace() as own),
+            cst.Comma(whitespace_after=cst.ParenthesizedWhitespace() as closing) as comma,
+        ):
+            kept = closing.with_changes(first_line=own.first_line)
+            return comma.with_changes(whitespace_after=kept)
+    return last.comma
+
+
 def _enclosed(value: cst.BaseExpression) -> cst.BaseExpression:
     if value.lpar:
         return value
@@ -142,7 +154,7 @@ def _enclosed(value: cst.BaseExpression) -> cst.BaseExpression:
 
 
 class _Spread(cst.CSTTransformer):
-    """Writes out arguments that a star spreads, where they are a tuple or a dictionary of names."""
+    """Writes out what is known: tuples and dictionaries that a star spreads, and equal numbers."""
 
     def leave_Arg(
         self, original_node: cst.Arg, updated_node: cst.Arg
@@ -175,6 +187,15 @@ class _Spread(cst.CSTTransformer):
                 for keyword, each in elements
             ]
         )
+
+    def leave_Comparison(
+        self, original_node: cst.Comparison, updated_node: cst.Comparison
+    ) -> cst.BaseExpression:
+        """Of two numbers, what it comes to."""
+        numbers = (updated_node.left, updated_node.comparisons[0].comparator)
+        if all(isinstance(each, cst.Integer) for each in numbers):
+            return cst.Name(str(numbers[0].deep_equals(numbers[1])))
+        return updated_node
 
 
 _EQUAL = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))

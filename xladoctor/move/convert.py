@@ -169,7 +169,9 @@ class Converter(cst.CSTTransformer):
         if not self._is_device(original_node) or isinstance(above, _NO_DEVICES):
             return updated_node
         if not isinstance(above, _OF_DEVICES):
-            text = f"it names the device; where the command line names it, {self._target.device}"
+            text = (
+                f"this names the device; a command line that does has to say {self._target.device}"
+            )
             self.found.relies.add(self._remark(original_node, original_node.value, text))
         _, colon, number = str(original_node.evaluated_value).partition(":")
         text = f"{original_node.prefix}{original_node.quote}{self._target.device}{colon}{number}"

@@ -31,7 +31,8 @@ def completed(
         renamed: names of helpers in this file, where they are other ones.
         rewrite: what texts in helpers become for the target; None for lines that go.
     """
-    module = _without_unused(module, names)
+    added = {renamed.get(name, name) for name in helpers}
+    module = _without_unused(module, names, added)
     text = "\n\n\n".join(
         _adapted(names.helpers[name], renamed, rewrite) for name in names.with_needed(helpers)
     )
@@ -111,15 +112,19 @@ def _is_text(statement: Any) -> bool:
     return False
 
 
-def _without_unused(module: cst.Module, names: Names) -> cst.Module:
-    """The file without imports of the package that nothing uses any more."""
+def _without_unused(module: cst.Module, names: Names, added: set[str]) -> cst.Module:
+    """The file without imports of the package that nothing uses any more.
+
+    Args:
+        added: names that are to stand for helpers.
+    """
     wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
     used = set[str]()
     for scope in set(wrapper.resolve(ScopeProvider).values()):
         for each in scope.assignments if scope is not None else ():
             if isinstance(each, ImportAssignment) and each.references:
                 used.add(each.name)
-    return wrapper.module.visit(_Unused(names, used))
+    return wrapper.module.visit(_Unused(names, used - added))
 
 
 class _Unused(cst.CSTTransformer):
