@@ -16,7 +16,6 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Mapping
-from functools import cache
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
@@ -29,13 +28,13 @@ from benchmarks import fixes
 from tests.comparison.record import RECORDED, STAGES
 from tests.journeys import journey as journeys
 from tests.prescriptions import trial as prescriptions
+from tests.report.captured import diagnosis
 from xladoctor.comparison.compare import compare
 from xladoctor.comparison.interface import Demand
 from xladoctor.configuration import schema as configuration
 from xladoctor.diagnosis import rule_schema
 from xladoctor.diagnosis.case import Expected
 from xladoctor.diagnosis.engine import diagnose
-from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.diagnosis.rule_row import ROW_COLUMNS
@@ -64,7 +63,13 @@ from xladoctor.rule_cases.trial import unpacked
 
 DOCS = Path(__file__).resolve().parent
 SHAPES = DOCS.parent / "xladoctor" / "evidence" / "query_shapes.json"
-SAMPLE = "sample_traces/recompiling"
+SAMPLE = "recompiling"
+#: The run that pages show of each other framework; `tests.report.record` records them.
+SHOWN = {
+    "jax": "changing_shapes",
+    "torch_tpu": "operators_one_by_one",
+    "torch_compile": "print_in_step",
+}
 COMMANDS = (
     "run",
     "analyze",
@@ -99,6 +104,7 @@ FAMILIES = {
 }
 CONFIGURATION = DOCS / "configuration.md"
 PRESCRIPTIONS = DOCS / "prescriptions.md"
+README = DOCS.parent / "README.md"
 START = DOCS / "start.md"
 COMPARE = DOCS / "compare.md"
 READING = DOCS / "reading.md"
@@ -262,32 +268,25 @@ def row_defaults() -> str:
     return "\n".join(["| Table | Columns |", "| --- | --- |", *rows]) + "\n"
 
 
-@cache
-def sample() -> Diagnosis:
-    """The diagnosis of the sample trace that several pages quote."""
-    return diagnose(load_evidence(SAMPLE), load_rules())
-
-
-def report_text(**style: Any) -> str:
-    """The terminal report of the sample trace."""
+def report_text(name: str, **style: Any) -> str:
+    """The terminal report of a run that tests of reports keep."""
     text = io.StringIO()
-    terminal.render([Report(sample())], text, Style(**style))
+    terminal.render([Report(diagnosis(name))], text, Style(**style))
     return text.getvalue()
 
 
 def quoted_verdict() -> str:
     """The verdict of the sample trace, as a quotation."""
-    return (
-        textwrap.fill(sample().verdict.text, 100, initial_indent="> ", subsequent_indent="> ")
-        + "\n"
-    )
+    text = diagnosis(SAMPLE).verdict.text
+    return textwrap.fill(text, 100, initial_indent="> ", subsequent_indent="> ") + "\n"
 
 
-def quoted_finding() -> str:
-    """The first finding of the sample trace in the terminal report."""
-    lines = report_text(width=84, color=False).splitlines()
+def quoted_finding(name: str, width: int = 80, *, begin: str = " 1 ") -> str:
+    """A terminal report from the line that begins so to the end of its first finding."""
+    lines = report_text(name, width=width, color=False).splitlines()
     first = next(nth for nth, line in enumerate(lines) if line.startswith(" 1 "))
-    block = takewhile(str.strip, lines[first:])
+    start = next(nth for nth, line in enumerate(lines) if line.startswith(begin))
+    block = [*lines[start:first], *takewhile(str.strip, lines[first:])]
     return "\n".join(["```text", *(line.rstrip() for line in block), "```"]) + "\n"
 
 
@@ -308,7 +307,7 @@ def quoted_comparison() -> str:
 def picture() -> str:
     """The terminal report of the sample trace, as an SVG image."""
     console = Console(record=True, width=80, file=io.StringIO(), color_system="standard")
-    console.print(Text.from_ansi(report_text(width=80, color=True)))
+    console.print(Text.from_ansi(report_text(SAMPLE, width=80, color=True)))
     svg = console.export_svg(title="xladoctor run recompiling.py", unique_id="report")
     svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)  # fonts fetched from elsewhere
     return "\n".join(line.rstrip() for line in svg.splitlines() if line.strip()) + "\n"
@@ -378,6 +377,7 @@ def journeys_table() -> str:
 
 def committed() -> dict[Path, str]:
     """The generated files that the repository has."""
+    findings = {which: quoted_finding(name) for which, name in SHOWN.items()}
     return {
         CONFIGURATION: filled(CONFIGURATION, keys=key_tables(configuration.schema())),
         RULES: filled(
@@ -386,9 +386,14 @@ def committed() -> dict[Path, str]:
         TROUBLESHOOTING: filled(TROUBLESHOOTING, releases=releases_table()),
         PRESCRIPTIONS: filled(PRESCRIPTIONS, tried=tried_table(), journeys=journeys_table()),
         FIXES: filled(FIXES, kinds=kinds_table(), tried=tried_patches()),
-        START: filled(START, finding=quoted_finding()),
+        README: filled(README, **findings),
+        START: filled(
+            START,
+            torch_xla=quoted_finding(SAMPLE),
+            **findings | {"jax": quoted_finding(SHOWN["jax"], begin="xladoctor")},
+        ),
         COMPARE: filled(COMPARE, comparison=quoted_comparison()),
-        READING: filled(READING, verdict=quoted_verdict(), finding=quoted_finding()),
+        READING: filled(READING, verdict=quoted_verdict(), finding=quoted_finding(SAMPLE, 84)),
         TORCH_TPU: filled(TORCH_TPU, names=names_table()),
         CASES: filled(CASES, defaults=row_defaults(), values=expected_values()),
         DOCS / "rule.schema.json": json.dumps(rule_schema.schema(), indent=1) + "\n",

@@ -12,10 +12,14 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from sample_traces.capture import neutralize
 from tests.known_good.corpus import ENVIRONMENT, EXAMPLES, HERE, PROGRAMS
+
+#: A setting of torch_xla; where TorchTPU finds it, that is a finding.
+_DEVICE = {"PJRT_DEVICE": "CPU"} if find_spec("torch_xla") else {}
 
 
 def record(program: Path, folder: Path, kept: Path, *, may_fail: bool = False) -> None:
@@ -41,7 +45,7 @@ def record(program: Path, folder: Path, kept: Path, *, may_fail: bool = False) -
         command,
         check=not may_fail,
         stdout=subprocess.DEVNULL,
-        env={**os.environ, "PJRT_DEVICE": "CPU", **ENVIRONMENT.get(program.stem, {})},
+        env={**os.environ, **_DEVICE, **ENVIRONMENT.get(program.stem, {})},
     )
     (run / "diagnosis.json").unlink(missing_ok=True)
     neutralize(run)
