@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
+import sys
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from xladoctor.fixes.files import Files, read_again
@@ -56,41 +59,59 @@ def move(script: Path, root: Path, names: Names, target: Target, *, several: boo
 def files_of(script: Path, root: Path) -> list[Path]:
     """A script and the files of the project that it imports, in the order in which it does."""
     found, pending = list[Path](), [script]
+    project = _Project(script.parent, root)
     while pending:
         path = pending.pop(0)
         if path not in found:
             found.append(path)
-            pending += _imported(path, script.parent, root)
+            pending += project.imported(path)
     return found
 
 
-def _imported(path: Path, folder: Path, root: Path) -> Iterator[Path]:
-    try:
-        tree = ast.parse(_text(path))
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            modules = [alias.name for alias in node.names]
-            places = _folders(folder, root)
-        elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            modules = [module, *(f"{module}.{alias.name}".strip(".") for alias in node.names)]
-            places = [path.parents[node.level - 1]] if node.level else _folders(folder, root)
-        else:
-            continue
+class _Project:
+    """The modules of a project: beside the script, in the folders above, or anywhere, if only one
+    file has that name, as programs extend ``sys.path``.
+    """
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        above = [each for each in folder.parents if each.is_relative_to(root)]
+        self._folders = [folder, *above]
+        self._root = root
+
+    @cached_property
+    def _anywhere(self) -> dict[str, list[Path]]:
+        found: dict[str, list[Path]] = {}
+        for place, folders, names in os.walk(self._root):
+            folders[:] = [each for each in folders if not each.startswith((".", "__", "venv"))]
+            for name in names:
+                if name.endswith(".py") and "site-packages" not in place:
+                    found.setdefault(name.removesuffix(".py"), []).append(Path(place, name))
+        return found
+
+    def imported(self, path: Path) -> Iterator[Path]:
+        """The files that one imports."""
+        try:
+            tree = ast.parse(_text(path))
+        except (SyntaxError, ValueError):
+            return
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                yield from self._files([alias.name for alias in node.names], self._folders)
+            elif isinstance(node, ast.ImportFrom):
+                module = node.module or ""
+                modules = [module, *(f"{module}.{alias.name}".strip(".") for alias in node.names)]
+                near = [path.parents[node.level - 1]] if node.level else self._folders
+                yield from self._files(modules, near)
+
+    def _files(self, modules: list[str], places: list[Path]) -> Iterator[Path]:
         for module in filter(None, modules):
             parts = module.replace(".", "/")
-            candidates = (
-                place / name for place in places for name in (f"{parts}.py", f"{parts}/__init__.py")
-            )
-            yield from [each for each in candidates if each.is_file()][:1]
-
-
-def _folders(folder: Path, root: Path) -> list[Path]:
-    """Where a program's modules may lie: beside its script, and in each folder up to the root."""
-    above = [each for each in folder.parents if each.is_relative_to(root)]
-    return [folder, *above]
+            names = (f"{parts}.py", f"{parts}/__init__.py")
+            there = [place / name for place in places for name in names if (place / name).is_file()]
+            if not there and module not in sys.stdlib_module_names:
+                named = self._anywhere.get(module, [])
+                there = named if len(named) == 1 else []
+            yield from there[:1]
 
 
 def _text(path: Path) -> str:

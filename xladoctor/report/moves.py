@@ -51,7 +51,7 @@ def _remarks(move: Move, style: Style) -> Iterator[RenderableType]:
             yield Text(title, style=f"bold {look}".strip())
         for file, remarks in found:
             for remark, lines in _grouped(remarks):
-                places = first_few([str(line) for line in lines], _FEW)
+                places = first_few([str(line) for line in sorted(set(lines))], _FEW)
                 path = file.path.relative_to(move.root)
                 shown = plain(f"{path}:{places}", style)
                 heading = Text(f"{shown}  ", style="cyan")
