@@ -13,8 +13,6 @@ from xladoctor.fixes.proof.arrays import Array
 from xladoctor.move.proof.interface import Compared, Judgement, Kind, Outcome
 from xladoctor.move.proof.recorded import FirstSteps, Seen, Value
 
-#: Weights and batches are the same, except for rounding on the device.
-_ALIKE = 1e-5
 #: How many distances between numbers of their type values may differ in any case.
 _ROUNDED = 4
 #: The share of the largest of all gradients that counts as noise, and how much more than gradients
@@ -33,7 +31,7 @@ def judged(source: Sequence[FirstSteps], target: Sequence[FirstSteps], rtol: flo
 
     Args:
         source, target: of each process of the original program and of the moved one.
-        rtol: relative tolerance of outputs, losses and gradients.
+        rtol: relative tolerance.
     """
     for name, processes in (("original", source), ("moved", target)):
         if not processes:
@@ -162,8 +160,7 @@ def _values(a: Seen, b: Seen, rtol: float) -> Compared:
     share = _NOISE * max(largest, default=0.0) if kind == "gradients" else 0.0
     worst = Compared(a.step, kind, a.of, len(pairs), -1.0)
     for (one, other), size in zip(pairs, largest, strict=True):
-        least = _ALIKE if kind in _GIVEN else rtol
-        allowed = max(least, _ROUNDED * max(one.spacing, other.spacing)) if one.spacing else 0.0
+        allowed = max(rtol, _ROUNDED * max(one.spacing, other.spacing)) if one.spacing else 0.0
         relative, at = _difference(_elements(one), _elements(other), size + share)
         if relative - allowed > worst.largest - worst.allowed or worst.largest < 0:
             values = None

@@ -86,14 +86,12 @@ def _read(path: Path) -> FirstSteps | None:
         )
         for row in record["seen"]
     ]
-    counted = tuple(_counted(seen))
-    ends = "parameters" if any(each.kind == "parameters" for each in seen) else "outputs"
-    complete = [each.step for each in counted if each.kind == ends]
+    *counted, last = _counted([*seen, Seen("end", "", -1, ())])
     return FirstSteps(
-        counted,
+        tuple(counted),
         frozenset(record["elsewhere"]),
         record["ended"] == "first steps",
-        max(complete, default=0),
+        last.step - 1,
     )
 
 
@@ -108,12 +106,13 @@ def _value(
 
 def _counted(seen: Sequence[Seen]) -> Iterator[Seen]:
     """With their steps, which the last optimizer of the first round ends; without an optimizer,
-    each call of a module is one.
+    the last module of the first round does.
     """
-    updates = [each.number for each in seen if each.kind == "parameters"]
-    again = next((n for n, each in enumerate(updates) if each in updates[:n]), len(updates))
-    ends = ("parameters", updates[again - 1]) if updates else ("outputs", None)
+    ends = "parameters" if any(each.kind == "parameters" for each in seen) else "outputs"
+    numbers = [each.number for each in seen if each.kind == ends]
+    again = next((n for n, each in enumerate(numbers) if each in numbers[:n]), len(numbers))
+    leader = numbers[again - 1] if numbers else None
     step = 1
     for each in seen:
         yield replace(each, step=step)
-        step += (each.kind, each.number if updates else None) == ends
+        step += each.kind == ends and each.number == leader

@@ -44,6 +44,12 @@ def _let_read(extension: Any) -> None:
     extension._set_allow_execution = lambda allow: None
 
 
+def _compute() -> None:
+    """Compute in one graph what is recorded so far, which each read would compile for itself."""
+    if extension := sys.modules.get("_XLAC"):
+        extension._xla_step_marker(extension._xla_get_default_device(), [], wait=False)
+
+
 class FirstSteps:
     """What is seen of the first steps.
 
@@ -152,6 +158,7 @@ class FirstSteps:
         """Keep tensors with their names; those that cannot be read have no number."""
         if os.getpid() != self._process:
             return
+        _compute()
         rows = []
         for name, value in values:
             sample = _sample(self._torch, value)
