@@ -4,16 +4,16 @@ steps, once captured.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from xladoctor.evidence.load import load
-from xladoctor.fixes.proof.interface import Run
 from xladoctor.fixes.proof.runner import Runner
-from xladoctor.fixes.proof.workspace import workspace
+from xladoctor.fixes.proof.workspace import Workspace, workspace
 from xladoctor.move.proof.interface import Judgement, Side, Verification
 from xladoctor.move.proof.judging import judged
 from xladoctor.move.proof.recorded import FirstSteps, first_steps
@@ -22,13 +22,15 @@ from xladoctor.quantities import duration
 #: Counts of a diagnosis that mean the same in any framework.
 _COUNTS = ("compilations_after_warmup", "host_syncs_per_step", "fallbacks_per_step", "step_ms")
 _RUNS = 4
-#: What a step launched, in the loop that took longest.
+#: What was compiled, and what a step launched, in the loop that took longest.
 _LAUNCHES = """
-SELECT sum(s.executions + s.launches) / any_value(l.steps) AS launches,
-       sum(s.compilations) AS compilations
-FROM lead l JOIN step s USING (process, thread) WHERE l.steps > 0
+SELECT sum(s.compilations) AS compilations,
+       sum(s.executions + s.launches) / nullif(any_value(l.steps), 0) AS launches
+FROM lead l JOIN step s USING (process, thread)
 """
-_FAULT = 600  # characters of the end of what a failed program wrote
+_FRAME = re.compile(r'  File "(.+)", line (\d+)')
+_LIBRARIES = re.compile(r"/(?:site-packages|lib/python3[^/]*)/|^<")
+_FAULT = 400  # characters of the end of what a failed program wrote
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +56,6 @@ class Trial:
     show: Callable[[str], None] = lambda text: None
 
 
-@dataclass(slots=True)
-class _Captured:
-    """What a captured run did."""
-
-    run: Run | None = None
-    numbers: dict[str, float | None] = field(default_factory=dict)
-
-
 def verify(
     root: Path, texts: Mapping[Path, str], source: Side, target: Side, trial: Trial
 ) -> Verification:
@@ -76,80 +70,90 @@ def verify(
     Raises:
         FixError: the project cannot be copied, or the program would leave the copy.
     """
-    began = time.monotonic()
     with workspace(root, trial.include) as copies:
-        done = 0
-        runners = [
-            Runner(
-                copies,
-                [str(side.interpreter), *trial.words],
-                trial.cwd,
-                trial.stop_after,
-                side.environment,
-            )
-            for side in (source, target)
+        programs = [
+            _Program(copies, side, who, written, trial)
+            for side, who, written in ((source, "original", {}), (target, "moved", texts))
         ]
-
-        def tick() -> None:
-            spent = duration(time.monotonic() - began)
-            trial.show(f"run {done + 1} of {_RUNS}, {spent} so far")
-
         values = list[list[FirstSteps]]()
         judgement: Judgement | None = None
-        for runner, written, who in zip(runners, ({}, texts), ("original", "moved"), strict=True):
-            runner.refuse_paths()
-            status, errors, folder = runner.values(written, trial.limit_s or None, tick)
-            values.append(first_steps(folder))
-            done += 1
-            if judgement is None and not any(each.stopped for each in values[-1]):
-                judgement = _failed(who, status, errors)
+        for number, program in enumerate(programs):
+            steps, failed = program.values(number)
+            values.append(steps)
+            judgement = judgement or failed
         judgement = judgement or judged(values[0], values[1], trial.rtol)
-        captured = list[_Captured]()
-        for runner, written in zip(runners, ({}, texts), strict=True):
-            captured.append(_captured(runner, written, trial, tick))
-            done += 1
-    return _verification(source, target, trial, judgement, captured)
-
-
-def _failed(who: str, status: int | None, errors: str) -> Judgement | None:
-    """What follows if a program did not come to the end of its first steps."""
-    if status == 0:
-        return None
-    said = errors.strip()[-_FAULT:]
-    how = "takes too long" if status is None else f"ends with status {status}"
-    reason = f"the {who} program {how} before its first steps are done: {said}"
-    return Judgement("fails" if who == "moved" else "not comparable", reason=reason)
-
-
-def _captured(
-    runner: Runner, texts: Mapping[Path, str], trial: Trial, tick: Callable[[], None]
-) -> _Captured:
-    found = _Captured()
-
-    def look(directory: Path) -> None:
-        rows = load(str(directory)).database.rows(_LAUNCHES)
-        found.numbers.update(rows[0] if rows else {})
-
-    found.run = runner.run_with(texts, trial.limit_s or None, tick, look)
-    found.numbers |= dict(found.run.counts)
-    return found
-
-
-def _verification(
-    source: Side, target: Side, trial: Trial, judgement: Judgement, captured: Sequence[_Captured]
-) -> Verification:
-    notes = list[str]()
-    for who, each in zip(("original", "moved"), captured, strict=True):
-        run = each.run
-        if run is None or run.status:
-            status = None if run is None else run.status
-            notes.append(f"the captured run of the {who} program: status {status}")
-    one, other = (each.numbers for each in captured)
-    names = ("compilations", "launches", *_COUNTS)
-    counts = tuple(
-        (name, one.get(name), other.get(name)) for name in names if name in one or name in other
+        (was, _, old), (now, report, new) = (
+            each.captured(number) for number, each in enumerate(programs, len(values))
+        )
+    counts = (
+        (name, was.get(name), now.get(name)) for name in ("compilations", "launches", *_COUNTS)
     )
-    report: Mapping[str, Any] = captured[1].run.report if captured[1].run else {}
+    counted = tuple(each for each in counts if each[1:] != (None, None))
     findings = tuple(report.get("findings", ()))
-    made = Verification(source.name, target.name, trial.rtol, judgement, counts, findings)
-    return replace(made, notes=tuple(notes))
+    notes = tuple(filter(None, (old, new)))
+    return Verification(source.name, target.name, trial.rtol, judgement, counted, findings, notes)
+
+
+class _Program:
+    """One of the programs, which is run in copies of the project."""
+
+    def __init__(
+        self, copies: Workspace, side: Side, who: str, texts: Mapping[Path, str], trial: Trial
+    ) -> None:
+        command = [str(side.interpreter), *trial.words]
+        self._runner = Runner(copies, command, trial.cwd, trial.stop_after, side.environment)
+        self._runner.refuse_paths()
+        self._who, self._texts, self._trial = who, texts, trial
+        self._began = time.monotonic()
+
+    def _tick(self, number: int) -> Callable[[], None]:
+        def tick() -> None:
+            spent = duration(time.monotonic() - self._began)
+            self._trial.show(f"run {number + 1} of {_RUNS}, {spent} so far")
+
+        return tick
+
+    def values(self, number: int) -> tuple[list[FirstSteps], Judgement | None]:
+        """Its first steps, and what follows if it did not come to their end."""
+        limit_s = self._trial.limit_s or None
+        status, errors, folder = self._runner.values(self._texts, limit_s, self._tick(number))
+        steps = first_steps(folder)
+        if status == 0 or any(each.stopped for each in steps):
+            return steps, None
+        how = "takes too long" if status is None else f"ends with status {status}"
+        reason = f"the {self._who} program {how} before its first steps are done"
+        said = f"{reason}: {fault(errors)}" if status else reason
+        return steps, Judgement("fails" if self._texts else "not comparable", reason=said)
+
+    def captured(self, number: int) -> tuple[dict[str, float | None], Mapping[str, Any], str]:
+        """The counts of a captured run, its report, and a note if it failed."""
+        counts = dict[str, float | None]()
+
+        def look(directory: Path) -> None:
+            counts.update(*load(str(directory)).database.rows(_LAUNCHES))
+
+        limit_s = self._trial.limit_s or None
+        run = self._runner.run_with(self._texts, limit_s, self._tick(number), look)
+        note = f"the captured run of the {self._who} program "
+        if run.status is None:
+            note += "takes too long"
+        elif run.status:
+            note += f"ends with status {run.status}: {fault(run.errors)}"
+        else:
+            note = ""
+        return {} if note else counts | dict(run.counts), run.report, note
+
+
+def fault(errors: str) -> str:
+    """The exception that ended a program, with its line of the program; else the end of its
+    standard error, which libraries write to as well.
+    """
+    _, traced, rest = errors.rpartition("Traceback (most recent call last):\n")
+    lines = rest.splitlines()
+    said = next((n for n, line in enumerate(lines) if line[:1].strip()), None)
+    if not traced or said is None:
+        return errors.strip()[-_FAULT:]
+    frames = [found for line in lines[:said] if (found := _FRAME.match(line))]
+    own = [found for found in frames if not _LIBRARIES.search(found[1])]
+    at = f" ({Path(own[-1][1]).name}:{own[-1][2]})" if own else ""
+    return f"{lines[said][:_FAULT]}{at}"
