@@ -1,7 +1,7 @@
 """Makes an environment's TorchTPU run on the CPU: builds ``plugin.c``, and answers for the PCI bus.
 
 TorchTPU counts the TPUs on the PCI bus before it loads a plugin. In the environment of these tests
-a path file of site-packages replaces that count, and sets what is needed; programs are run as they are.
+a path file of site-packages replaces that count and sets variables; programs are run as they are.
 
 ``python -m tests.torch_tpu.stand_in INTERPRETER`` does so for an environment that has TorchTPU.
 """
@@ -68,7 +68,7 @@ def install(interpreter: Path) -> None:
 
 
 def environment(interpreter: Path) -> dict[str, str]:
-    """The variables with which TorchTPU uses the plugin; the module sets those that are not set."""
+    """The variables with which TorchTPU uses the plugin. The module sets those that are not set."""
     folder = _packages(interpreter)
     (actual,) = folder.glob("lammps_jax_pjrt_cpu/*.so")
     return {
@@ -87,4 +87,4 @@ def _packages(interpreter: Path) -> Path:
 
 
 if __name__ == "__main__":
-    install(Path(sys.argv[1]))
+    install(Path(sys.argv[1]).absolute())

@@ -249,8 +249,7 @@ def _unproven(
     yield f"everything after step {steps}" if one.stopped else "what the program does besides steps"
     yield "compiled functions and fused attention: values were computed without them"
     yield "values on a TPU, and in several processes"
-    if drawn := sorted(one.elsewhere | other.elsewhere):
-        yield f"random numbers of {', '.join(drawn)}, which the device draws"
+    yield from sorted(one.unsure | other.unsure)
     unread = {
         value.name or each.kind
         for each in chain(one.seen, other.seen)

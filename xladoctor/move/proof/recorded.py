@@ -48,13 +48,13 @@ class FirstSteps:
     """What a process did in its first steps.
 
     Attributes:
-        elsewhere: operators that drew their random numbers on the device.
+        unsure: what could not be recorded or made alike, such as an operator's random numbers.
         stopped: whether it was ended after these steps, rather than by itself.
         steps: how many are complete.
     """
 
     seen: tuple[Seen, ...]
-    elsewhere: frozenset[str]
+    unsure: frozenset[str]
     stopped: bool
     steps: int
 
@@ -89,7 +89,7 @@ def _read(path: Path) -> FirstSteps | None:
     *counted, last = _counted([*seen, Seen("end", "", -1, ())])
     return FirstSteps(
         tuple(counted),
-        frozenset(record["elsewhere"]),
+        frozenset(record["unsure"]),
         record["ended"] == "first steps",
         last.step - 1,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ FROM lead l JOIN step s USING (process, thread)
 """
 _FRAME = re.compile(r'  File "(.+)", line (\d+)')
 _LIBRARIES = re.compile(r"/(?:site-packages|lib/python3[^/]*)/|^<")
-_FAULT = 400  # characters of the end of what a failed program wrote
+_FAULT, _LINES = 400, 3  # characters of an exception, lines of the end of other errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,7 @@ class Trial:
         cwd: the folder of the project in which it runs.
         rtol: relative tolerance of outputs, losses and gradients.
         stop_after: steps after which the captured runs are ended; 0 for none.
+        counts: whether both are run once more, captured, for their counts and findings.
         limit_s: seconds after which a run is ended; 0 for no limit.
         include: files and folders of the project that are copied although git ignores them.
         show: receives how far it is, each time in place of what it received before.
@@ -51,6 +52,7 @@ class Trial:
     cwd: Path
     rtol: float = 1e-3
     stop_after: int = 0
+    counts: bool = True
     limit_s: float = 0.0
     include: Sequence[Path] = ()
     show: Callable[[str], None] = lambda text: None
@@ -82,6 +84,9 @@ def verify(
             values.append(steps)
             judgement = judgement or failed
         judgement = judgement or judged(values[0], values[1], trial.rtol)
+        found = Verification(source.name, target.name, trial.rtol, judgement)
+        if not trial.counts:
+            return found
         (was, _, old), (now, report, new) = (
             each.captured(number) for number, each in enumerate(programs, len(values))
         )
@@ -91,7 +96,7 @@ def verify(
     counted = tuple(each for each in counts if each[1:] != (None, None))
     findings = tuple(report.get("findings", ()))
     notes = tuple(filter(None, (old, new)))
-    return Verification(source.name, target.name, trial.rtol, judgement, counted, findings, notes)
+    return replace(found, counts=counted, findings=findings, notes=notes)
 
 
 class _Program:
@@ -152,7 +157,7 @@ def fault(errors: str) -> str:
     lines = rest.splitlines()
     said = next((n for n, line in enumerate(lines) if line[:1].strip()), None)
     if not traced or said is None:
-        return errors.strip()[-_FAULT:]
+        return "\n".join(errors.strip().splitlines()[-_LINES:])
     frames = [found for line in lines[:said] if (found := _FRAME.match(line))]
     own = [found for found in frames if not _LIBRARIES.search(found[1])]
     at = f" ({Path(own[-1][1]).name}:{own[-1][2]})" if own else ""

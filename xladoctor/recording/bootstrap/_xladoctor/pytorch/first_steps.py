@@ -17,7 +17,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Callable
 
 from .. import results
 from ..import_hook import when_imported
@@ -68,6 +68,7 @@ class FirstSteps:
         self._updates: dict[int, int] = {}  # by optimizer
         self._inside = threading.local()
         self._calls = 0
+        self._faults: set[str] = set()
 
     def install(self) -> None:
         """Watch modules, backward passes and optimizers."""
@@ -86,9 +87,16 @@ class FirstSteps:
         random_numbers.begin()
         torch.nn.Module.__call__ = self._calling(torch.nn.Module.__call__)
         torch.autograd.backward = self._backward(torch.autograd.backward)
-        register_optimizer_step_pre_hook(self._before_update)
-        register_optimizer_step_post_hook(self._after_update)
+        register_optimizer_step_pre_hook(lambda by, *_: self._note(self._before_update, by))
+        register_optimizer_step_post_hook(lambda by, *_: self._note(self._after_update, by))
         atexit.register(self._write, "program")
+
+    def _note(self, watch: Callable[..., None], *what: Any) -> None:
+        """Watch; a fault there is the program's neither to see nor to handle."""
+        try:
+            watch(*what)
+        except Exception as fault:
+            self._faults.add(f"{type(fault).__name__}: {fault}")
 
     def _calling(self, original: Any) -> Any:
         @functools.wraps(original)
@@ -96,14 +104,14 @@ class FirstSteps:
             depth = getattr(self._inside, "depth", 0)
             watched = not depth and self._calls < _MOST and any(True for _ in module.parameters())
             if watched:
-                self._call(module, args, kwargs)
+                self._note(self._call, module, args, kwargs)
             self._inside.depth = depth + 1
             try:
                 returned = original(module, *args, **kwargs)
             finally:
                 self._inside.depth = depth
             if watched:
-                self._returned(module, returned)
+                self._note(self._returned, module, returned)
             return returned
 
         return __call__
@@ -129,18 +137,21 @@ class FirstSteps:
     def _backward(self, original: Any) -> Any:
         @functools.wraps(original)
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> None:
-            named = [(place, each) for place, each in _tensors(self._torch, tensors, True)]
-            self._see("loss", None, [each for each in named if each[1].numel() == 1])
+            self._note(self._lost, tensors)
             original(tensors, *args, **kwargs)
 
         return backward
 
-    def _before_update(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+    def _lost(self, tensors: Any) -> None:
+        every = _tensors(self._torch, tensors, True)
+        self._see("loss", None, [each for each in every if each[1].numel() == 1])
+
+    def _before_update(self, optimizer: Any) -> None:
         if not any(each is optimizer for each in self._kept):
             self._kept.append(optimizer)
             self._see("weights", optimizer, self._held(optimizer))
 
-    def _after_update(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+    def _after_update(self, optimizer: Any) -> None:
         held = self._held(optimizer)
         gradients = [(name, each.grad) for name, each in held if each.grad is not None]
         self._see("gradients", optimizer, gradients)
@@ -173,7 +184,8 @@ class FirstSteps:
         if os.getpid() != self._process or not self._seen:
             return
         self._torch.save(self._tensors, f"{self._path}.pt")
-        record = {"seen": self._seen, "elsewhere": sorted(self._elsewhere), "ended": ended}
+        unsure = sorted({*(f"random numbers of {name}" for name in self._elsewhere), *self._faults})
+        record = {"seen": self._seen, "unsure": unsure, "ended": ended}
         with open(f"{self._path}.json", "w", encoding="utf-8") as file:
             json.dump(record, file)
 
