@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 export PJRT_DEVICE ?= CPU
 
-.PHONY: demo demo-jax test test-programs test-all test-releases test-newest test-tpu-compiler test-busy fuzz lint docs site snapshots samples benchmark benchmark-long \
+.PHONY: demo demo-jax test test-programs test-all test-releases test-newest test-tpu-compiler torch-tpu-cpu test-busy fuzz lint docs site snapshots samples benchmark benchmark-long \
         benchmark-ingest benchmark-pod benchmark-recompilation benchmark-savings benchmark-scaling clean help
 
 help:            ## list the targets
@@ -56,6 +56,15 @@ test-tpu-compiler: $(VENV)/.xla $(VENV)/.test .venv-tpu/.made ## what the TPU's 
 .venv-tpu/.made:
 	$(PYTHON) -m venv .venv-tpu
 	.venv-tpu/bin/python -m pip install --quiet "jax[tpu]" flatbuffers
+	@touch $@
+
+# The plugin that stands in for a TPU's is built from tests/torch_tpu.
+torch-tpu-cpu: .venv-torch-tpu/.made ## an environment with TorchTPU that computes on the CPU, to move programs to (1 GB, needs a C compiler)
+
+.venv-torch-tpu/.made: tests/torch_tpu/stand_in.py tests/torch_tpu/plugin.c
+	$(PYTHON) -m venv .venv-torch-tpu
+	.venv-torch-tpu/bin/python -m pip install --quiet torch_tpu==0.2.0 $$($(PYTHON) -c "from tests.torch_tpu.stand_in import REQUIREMENTS as r; print(*r)")
+	$(PYTHON) -m tests.torch_tpu.stand_in .venv-torch-tpu/bin/python
 	@touch $@
 
 test-busy: $(VENV)/.xla $(VENV)/.test ## tests of running programs while two processes keep two cores busy
@@ -111,7 +120,7 @@ $(VENV)/.docs: $(VENV)/.base pyproject.toml
 	@touch $@
 
 clean:           ## remove the environment and all caches
-	rm -rf $(VENV) .venv-jax .venv-newest .venv-releases .venv-tpu site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) .venv-jax .venv-newest .venv-releases .venv-torch-tpu .venv-tpu site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 $(VENV)/.base:
 	@echo "making $(VENV) with $$($(PYTHON) --version)"

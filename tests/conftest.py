@@ -41,6 +41,7 @@ PROGRAMS = (
     "journeys/",
     "known_good/",
     "live/",
+    "move/proof/test_verify",
     "pods/test_engines",
     "pods/test_joined",
     "ported/",

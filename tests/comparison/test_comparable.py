@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.comparison.runs import captured, compared, told
+from tests.comparison.runs import COUNTS, captured, compared, told
 from tests.support import finding
 from xladoctor.comparison.interface import Comparison, Difference
 from xladoctor.diagnosis.interface import Diagnosis
@@ -158,3 +158,25 @@ def test_few_steps_tell_nothing() -> None:
     assert steps(compared(few, captured(times(30)))) == ("too_few", False, 0)
     assert compared(few, captured(times(30)), max_slowdown=0.1).status == 3
     assert compared(captured([]), captured(times(30))).step.verdict == "unknown"
+
+
+def test_what_two_frameworks_count_differently_decides_nothing() -> None:
+    b = told(counts={**COUNTS, "barriers_per_step": 3.0, "host_syncs_per_step": 2.0})
+    b = replace(b, traits=replace(b.traits, frontend="torch_tpu"))
+    found = compared(told(counts=COUNTS), b)
+
+    assert [each.what for each in found.differences] == ["framework"]
+    assert found.step.verdict != "slower"
+    directions = {each.name: each.direction for each in found.counts}
+    assert directions["host_syncs_per_step"] == "worse"
+    assert directions["barriers_per_step"] == "unknown"
+
+
+def test_rule_that_is_not_about_the_other_framework_has_no_new_finding() -> None:
+    a, b = told(), told([finding()])
+    rule = finding().rule
+    elsewhere = replace(b, traits=replace(b.traits, frontend="torch_tpu"))
+    unasked = replace(a, rules=replace(a.rules, clear=[r for r in a.rules.clear if r != rule]))
+
+    assert [each.state for each in compared(a, elsewhere).findings] == ["new"]
+    assert [each.state for each in compared(unasked, elsewhere).findings] == ["unknown"]

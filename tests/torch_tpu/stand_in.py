@@ -1,13 +1,16 @@
 """Makes an environment's TorchTPU run on the CPU: builds ``plugin.c``, and answers for the PCI bus.
 
 TorchTPU counts the TPUs on the PCI bus before it loads a plugin. In the environment of these tests
-a path file of site-packages replaces that count; programs are run as they are.
+a path file of site-packages replaces that count and sets variables; programs are run as they are.
+
+``python -m tests.torch_tpu.stand_in INTERPRETER`` does so for an environment that has TorchTPU.
 """
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 #: What TorchTPU needs here: torch for the CPU, and a plugin that drives the CPU.
@@ -17,7 +20,10 @@ _SOURCE = Path(__file__).with_name("plugin.c")
 _LIBRARY = "libtpu_stand_in.so"
 _MODULE = "tpu_stand_in"
 _COUNT = '''\
-import importlib.abc, importlib.util, sys
+import importlib.abc, importlib.util, os, sys
+
+for name, value in VARIABLES.items():
+    os.environ.setdefault(name, value)
 
 class Finder(importlib.abc.MetaPathFinder):
     """Finds the module that looks for TPUs, and has it find one."""
@@ -32,6 +38,9 @@ class Finder(importlib.abc.MetaPathFinder):
         def execute_and_count(module):
             execute(module)
             module.get_tpu_device_count = lambda: 1
+            import torch
+            for kind in ("flash", "mem_efficient", "cudnn"):  # whose kernels only a TPU has
+                getattr(torch._C, f"_set_sdp_use_{kind}")(False)
 
         spec.loader.exec_module = execute_and_count
         return spec
@@ -53,12 +62,13 @@ def install(interpreter: Path) -> None:
     flags = ("-O1", "-shared", "-fPIC", "-ldl")
     command = [compiler, "-o", str(folder / _LIBRARY), str(_SOURCE), *flags]
     subprocess.run(command, check=True)
-    (folder / f"{_MODULE}.py").write_text(_COUNT, encoding="utf-8")
+    text = f"VARIABLES = {environment(interpreter)!r}\n{_COUNT}"
+    (folder / f"{_MODULE}.py").write_text(text, encoding="utf-8")
     (folder / f"{_MODULE}.pth").write_text(f"import {_MODULE}\n", encoding="utf-8")
 
 
 def environment(interpreter: Path) -> dict[str, str]:
-    """The variables with which TorchTPU uses the plugin."""
+    """The variables with which TorchTPU uses the plugin. The module sets those that are not set."""
     folder = _packages(interpreter)
     (actual,) = folder.glob("lammps_jax_pjrt_cpu/*.so")
     return {
@@ -74,3 +84,7 @@ def environment(interpreter: Path) -> dict[str, str]:
 def _packages(interpreter: Path) -> Path:
     (folder,) = (interpreter.parents[1] / "lib").glob("python3*/site-packages")
     return folder
+
+
+if __name__ == "__main__":
+    install(Path(sys.argv[1]).absolute())

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
-from xladoctor.comparison.comparable import broke_off
+from xladoctor.comparison.comparable import broke_off, of_one_framework
 from xladoctor.comparison.interface import (
     CountChange,
     Demand,
@@ -24,6 +25,8 @@ JudgedBy = Literal["counts", "time"]
 _SLACK_OF_MEMORY = 0.05
 #: Counts of graphs, which do not depend on the number of steps.
 _OF_GRAPHS = ("peak_memory", "hbm_share", "padding_share", "graphs_too_large", "cache_misses")
+#: Counts of what programs do themselves, whatever the framework makes of it.
+_OF_ANY_FRAMEWORK = ("host_syncs_per_step", "fallbacks_per_step")
 _STATES: tuple[State, ...] = ("new", "worse", "fixed", "better", "unknown", "same")
 _TOWARD: dict[int, Literal["worse", "better", "same"]] = {1: "worse", -1: "better", 0: "same"}
 
@@ -101,6 +104,10 @@ def _in_one(
 ) -> tuple[State, str]:
     """The state of a finding that only one run shows, and why it may be unknown."""
     name = "A" if state == "new" else "B"
+    if finding.rule not in (*lacking.rules.fired, *lacking.rules.clear) and not of_one_framework(
+        lacking, having
+    ):
+        return "unknown", f"not judged in {name}, which is of another framework"
     for skipped in lacking.not_checked:
         if skipped.rule == finding.rule:
             return "unknown", f"not judged in {name}: {skipped.reason}"
@@ -150,10 +157,18 @@ def count_changes(a: Diagnosis, b: Diagnosis) -> list[CountChange]:
     """All counts but the step's time, which is judged separately; more of each is worse."""
     b_counts = {count.name: count for count in b.counts}
     steps = [run.steps.count if run.steps else None for run in (a, b)]
-    return [
+    changes = [
         _count(count, b_counts[count.name], steps[0], steps[1])
         for count in a.counts
         if count.name != "step_ms" and count.name in b_counts
+    ]
+    if of_one_framework(a, b):
+        return changes
+    return [
+        each
+        if each.name in _OF_ANY_FRAMEWORK or each.change is None
+        else replace(each, direction="unknown", reason="each framework counts something else")
+        for each in changes
     ]
 
 

@@ -19,6 +19,8 @@ from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.quantities import first_few
 
 Forbids = Literal["everything", "times", "nothing"]
+#: What runs of two frameworks differ in anyway.
+_FOLLOWS = {*PACKAGES, "settings", "shapes", "profiler"}
 _MOST_NAMED = 3
 
 
@@ -49,15 +51,21 @@ def broke_off(run: Diagnosis, other: Diagnosis, name: str) -> str | None:
     return f"{name} stopped after {done} of {expected.count} steps"
 
 
+def of_one_framework(a: Diagnosis, b: Diagnosis) -> bool:
+    """Whether both runs are of programs of the same framework, whose counts mean the same."""
+    return a.traits.frontend == b.traits.frontend
+
+
 def differences(a: Diagnosis, b: Diagnosis, demand: Demand) -> list[Difference]:
     """All differences of the runs; those that forbid most come first.
 
     Between different kinds of evidence, what only one of them can show is not a difference.
     """
     a_grounds, b_grounds = _grounds(a), _grounds(b)
+    grounds = [each for each in GROUNDS if of_one_framework(a, b) or each not in _FOLLOWS]
     alike = a_grounds["evidence"] == b_grounds["evidence"]
     differing = []
-    for ground in GROUNDS:
+    for ground in grounds:
         of_a, of_b = a_grounds[ground], b_grounds[ground]
         unsure = None in (of_a, of_b) and (not alike or ground == "profiler")
         if of_a == of_b or unsure:
@@ -70,7 +78,7 @@ def differences(a: Diagnosis, b: Diagnosis, demand: Demand) -> list[Difference]:
     needed = {name for run in (a, b) for name in vocabulary(run.traits.frontend).requires}
     unknown = [
         ground
-        for ground in GROUNDS
+        for ground in grounds
         if a_grounds[ground] is None
         and b_grounds[ground] is None
         and (ground not in PACKAGES or ground in needed)
@@ -116,6 +124,7 @@ def _grounds(run: Diagnosis) -> dict[Ground, frozenset[str] | None]:
     samples, versions = traits.samples, traits.versions
     texts: dict[Ground, str | None] = {
         "script": facts.script,
+        "framework": vocabulary(traits.frontend).title,
         "device": traits.device_kind,
         "devices": str(facts.devices) if facts.devices else None,
         "processes": str(facts.processes) if facts.processes else None,

@@ -28,6 +28,7 @@ PACKAGES = tuple(
 )
 GROUNDS: tuple[Ground, ...] = (
     "script",
+    "framework",
     "device",
     "devices",
     "processes",

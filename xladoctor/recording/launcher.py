@@ -29,7 +29,8 @@ from xladoctor.recording.relay import Relay
 from xladoctor.recording.witness import Witness
 from xladoctor.running import RUN_DIRECTORY
 
-_BOOTSTRAP = Path(__file__).parent / "bootstrap"
+#: The folder that processes find first on ``PYTHONPATH``.
+BOOTSTRAP = Path(__file__).parent / "bootstrap"
 _TIMED_OUT = 124  # the status of timeout(1)
 _TICK_MS = 100
 _TICKS_A_LOOK, _TICKS_A_CHECK = 5, 20
@@ -109,7 +110,7 @@ def handed_down(run: Path, options: Options) -> dict[str, str]:
     """The environment variables by which processes find the capture and the run directory."""
     path = os.environ.get("PYTHONPATH")
     return {
-        "PYTHONPATH": os.pathsep.join([str(_BOOTSTRAP), *([path] if path else [])]),
+        "PYTHONPATH": os.pathsep.join([str(BOOTSTRAP), *([path] if path else [])]),
         RUN_DIRECTORY: str(run),
         VARIABLE: json.dumps(asdict(options)),
         **({frontend.VARIABLE: known} if (known := frontend.handed_down()) else {}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from xladoctor.fixes.interface import Patch
 
@@ -51,6 +51,7 @@ class Run:
         written, removed: the files below the project that it wrote, each with where it is kept, and
             those that it removed.
         state: what it had computed at its end, each with the file that holds it.
+        report: its diagnosis, as the JSON report has it; empty if there is none.
     """
 
     status: int | None
@@ -65,6 +66,7 @@ class Run:
     written: Mapping[str, Path] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
     state: Mapping[str, Path] = field(default_factory=dict)
+    report: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def fault(self) -> str:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from xladoctor.fixes.interface import FixError, Patch
 from xladoctor.fixes.plan import patched
 from xladoctor.fixes.proof.interface import Run
 from xladoctor.fixes.proof.workspace import Workspace, outgoing
-from xladoctor.recording.bootstrap._xladoctor.results import LOGGED, VARIABLE
+from xladoctor.recording.bootstrap._xladoctor.results import FIRST_STEPS, LOGGED, VARIABLE
+from xladoctor.recording.launcher import BOOTSTRAP
 
 _HURTS = ("warning", "error")
 _LARGEST = 200_000_000  # bytes of a file that is kept; of a larger one the digest is
@@ -37,16 +38,22 @@ class Runner:
     Args:
         cwd: the folder of the project in which it runs.
         stop_after: steps after which it is ended; 0 for none.
+        own: variables of its environment where this process has none of the name.
     """
 
     def __init__(
-        self, copies: Workspace, command: Sequence[str], cwd: Path, stop_after: int
+        self,
+        copies: Workspace,
+        command: Sequence[str],
+        cwd: Path,
+        stop_after: int,
+        own: Mapping[str, str] | None = None,
     ) -> None:
+        self._own = own or {}
         self._copies = copies
         self._words = [copies.word(word) for word in command]
         self._cwd = cwd
         self._stop_after = stop_after
-        self._count = 0
 
     def refuse_paths(self) -> None:
         """Refuse what would leave the copy, where the copy is not seen in the project's place.
@@ -84,27 +91,65 @@ class Runner:
                 yield f"{there} (the link {name})"
 
     def run(self, patches: Sequence[Patch], limit_s: float | None, tick: Callable[[], None]) -> Run:
-        """Run the program in a copy with these patches, under light capture: without a timeline,
+        """Run the program with these patches, as :meth:`run_with` does."""
+        return self.run_with(patched(patches), limit_s, tick)
+
+    def values(
+        self, texts: Mapping[Path, str], limit_s: float | None, tick: Callable[[], None]
+    ) -> tuple[int | None, str, Path]:
+        """Run the program for the values of its first steps, without the capture.
+
+        Returns:
+            Its exit status, None if it took too long; its standard error; and a folder with what
+            its processes wrote.
+
+        Raises:
+            FixError: the copy cannot be made.
+        """
+        place, state = self._begin(texts)
+        bootstrap = [str(BOOTSTRAP), *filter(None, [os.environ.get("PYTHONPATH")])]
+        own = {"PYTHONPATH": os.pathsep.join(bootstrap), FIRST_STEPS: str(state)}
+        status = self._status(place, self._words, own, limit_s, tick)
+        return status, _text(Path(f"{place}.err")), state
+
+    def _begin(self, texts: Mapping[Path, str]) -> tuple[Path, Path]:
+        """Make a fresh copy; where the run directory goes, and a folder for what it computes."""
+        self._copies.fresh(texts)
+        done = sum(1 for _ in self._copies.runs.glob("*-state"))
+        place = self._copies.runs / str(done + 1)
+        state = Path(f"{place}-state")
+        state.mkdir()
+        return place, state
+
+    def run_with(
+        self,
+        texts: Mapping[Path, str],
+        limit_s: float | None,
+        tick: Callable[[], None],
+        look: Callable[[Path], None] = lambda directory: None,
+    ) -> Run:
+        """Run the program in a copy with these texts, under light capture: without a timeline,
         which would take most.
 
         Args:
+            texts: new texts of files of the project.
             limit_s: seconds after which it is ended.
             tick: is called twice a second.
+            look: is called with the run directory of a run that has a diagnosis.
 
         Raises:
             FixError: the copy cannot be made, or the program uses the project itself.
         """
-        self._copies.fresh(patched(patches))
+        place, state = self._begin(texts)
         before = dict(_files(self._copies.copy))
-        self._count += 1
-        place = self._copies.runs / str(self._count)
-        state = Path(f"{place}-state")
         try:
-            state.mkdir()
-            status = self._status(place, state, limit_s, tick)
+            own = {VARIABLE: str(state)}
+            status = self._status(place, self._command(place), own, limit_s, tick)
             if not self._cwd.is_dir():
                 raise FixError(f"{self._cwd} is gone")
             report = _report(place)
+            if report is not None:
+                look(place)
             shutil.rmtree(place, ignore_errors=True)
             self._refuse_the_original(report)
             if status is None:
@@ -122,6 +167,7 @@ class Runner:
                     for path in sorted(state.iterdir())
                     if path.suffix in (".pt", ".npz")
                 },
+                report=report or {},
                 **_measured(report),
             )
         except OSError as error:
@@ -129,7 +175,12 @@ class Runner:
             raise FixError(what) from error
 
     def _status(
-        self, place: Path, state: Path, limit_s: float | None, tick: Callable[[], None]
+        self,
+        place: Path,
+        command: Sequence[str],
+        own: Mapping[str, str],
+        limit_s: float | None,
+        tick: Callable[[], None],
     ) -> int | None:
         """Run it without standard input; None if it takes too long. What it prints goes to files,
         so that nobody has to wait for a process that keeps them open.
@@ -138,11 +189,11 @@ class Runner:
         environment = self._copies.environment(Path(f"{place}-caches"), self._cwd)
         with Path(f"{place}.out").open("wb") as out, Path(f"{place}.err").open("wb") as err:
             process = subprocess.Popen(
-                self._copies.task(self._command(place), self._cwd),
+                self._copies.task(command, self._cwd),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                env=environment | {VARIABLE: str(state)},
+                env={**self._own, **environment, **own},
                 start_new_session=True,
             )
         try:

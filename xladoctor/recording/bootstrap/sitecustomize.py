@@ -13,12 +13,15 @@ import sys
 
 def _install_capture() -> None:
     run_directory = os.environ.get("XLADOCTOR_RUN_DIRECTORY")
-    if not run_directory:
-        return
     try:
-        import _xladoctor
+        if run_directory:
+            import _xladoctor
 
-        _xladoctor.install(run_directory)
+            _xladoctor.install(run_directory)
+        elif "XLADOCTOR_FIRST_STEPS" in os.environ:
+            from _xladoctor.pytorch import first_steps
+
+            first_steps.begin()
     except Exception as fault:  # the user's program matters more than its diagnosis
         sys.stderr.write(f"xladoctor: capture could not start: {fault!r}\n")
 

@@ -14,11 +14,14 @@ from typing import Any, Callable
 from .import_hook import when_imported
 
 VARIABLE = "XLADOCTOR_RESULTS"
+#: Names the folder for the values of first steps, where these alone are wanted.
+FIRST_STEPS = "XLADOCTOR_FIRST_STEPS"
 #: How the names of files with numbers of log records begin, and those of what was computed.
 LOGGED, COMPUTED = "log-records-", "final "
 #: Elements of a tensor that are kept, evenly spread; of all others there is the sum.
 SAMPLE = 1 << 16
-_SEED = 0
+#: From which random numbers begin.
+SEED = 0
 
 #: Writers of what was computed, which get the path without its suffix.
 _writers: list[tuple[str, Callable[[str], None]]] = []
@@ -32,14 +35,19 @@ def folder() -> str | None:
 def begin() -> None:
     """Seed random numbers, and count log records. Called before the program begins."""
     if folder():
-        when_imported("random", lambda module: module.seed(_SEED))
-        when_imported("numpy.random", lambda module: module.seed(_SEED))
+        seed_libraries()
         when_imported("logging", _count)
+
+
+def seed_libraries() -> None:
+    """Seed Python's random numbers and NumPy's."""
+    when_imported("random", lambda module: module.seed(SEED))
+    when_imported("numpy.random", lambda module: module.seed(SEED))
 
 
 def seed(module: Any) -> None:
     """Seed a framework whose module has a ``manual_seed``."""
-    module.manual_seed(_SEED)
+    module.manual_seed(SEED)
 
 
 def at_end(name: str, write: Callable[[str], None]) -> None:
