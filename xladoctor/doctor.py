@@ -361,7 +361,8 @@ def plan_fixes(
 
 
 def plan_move(script: Path, root: Path | None, to: str, device: str | None) -> Move:
-    """A program as it is to be on another framework; nothing is written.
+    """A program as it is to be on another framework; nothing is written. What its newest run shows
+    is taken into account, if there is one.
 
     Args:
         root: the project, by default the script's repository.
@@ -369,14 +370,23 @@ def plan_move(script: Path, root: Path | None, to: str, device: str | None) -> M
     Raises:
         MoveError: it cannot be moved there.
     """
+    from xladoctor.evidence.runs import locate
+    from xladoctor.ingest.interface import IngestError
     from xladoctor.move.program import files_of, move
+    from xladoctor.move.run import of_run, with_run
     from xladoctor.move.targets import table_for, target_of
     from xladoctor.repository import repository
 
     script = script.resolve()
     project = (root or repository(script.parent) or script.parent).resolve()
     names = table_for(files_of(script, project))
-    return move(script, project, names, target_of(names, to, device), several=False)
+    try:
+        run = of_run(load_evidence(locate(str(script))))
+    except IngestError:  # it was never run here
+        run = None
+    several = run is not None and run.processes > 1
+    moved = move(script, project, names, target_of(names, to, device), several=several)
+    return moved if run is None else with_run(moved, run)
 
 
 def add_ignores(examinations: Sequence[Examination]) -> list[str]:

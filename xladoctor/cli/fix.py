@@ -62,7 +62,7 @@ class VerifyOptions:
         "Also copy this file or folder, which git ignores. May be repeated.", metavar="PATH"
     )
 
-    def trials(self, diagnosis: Diagnosis, progress: _Progress) -> Trials:
+    def trials(self, diagnosis: Diagnosis, progress: Progress) -> Trials:
         """The same, for a program that was run."""
         from xladoctor.fixes.proof.trial import Trials
 
@@ -81,7 +81,7 @@ class VerifyOptions:
         )
 
 
-class _Progress:
+class Progress:
     """Says on standard error what is being done: on a terminal in one line."""
 
     def __init__(self, quiet: bool) -> None:
@@ -145,7 +145,7 @@ def fix(
             [form], color, lambda name, text, style: fixes.render(name, plan, proofs, text, style)
         )
 
-    proofs = _proofs(plan, diagnosis, verifying, _Progress(quiet), shown)
+    proofs = _proofs(plan, diagnosis, verifying, Progress(quiet), shown)
     shown(proofs)
     kept = plan.patches
     if proofs is not None:
@@ -162,7 +162,7 @@ def _proofs(
     plan: Plan,
     diagnosis: Diagnosis,
     options: VerifyOptions,
-    progress: _Progress,
+    progress: Progress,
     shown: Callable[[list[Proof]], None],
 ) -> list[Proof] | None:
     """What came of trying the patches; None if that was not asked for. If it is interrupted, what

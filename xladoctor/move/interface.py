@@ -75,11 +75,15 @@ class Move:
     """A program, moved.
 
     Attributes:
+        source: the framework that it is moved from.
+        environment: variables with which the original is tried.
         root: the project: no file outside of it is changed.
         files: those that use the framework, the script first.
         several: whether it runs in several processes.
     """
 
+    source: str
+    environment: Mapping[str, str]
     root: Path
     target: Target
     files: tuple[FileMove, ...]

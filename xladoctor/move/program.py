@@ -53,7 +53,8 @@ def move(script: Path, root: Path, names: Names, target: Target, *, several: boo
     if not several and (joined or any(helpers & _SEVERAL for _, helpers in found)):
         found = [_converted(path, files, names, target, several=True) for path in paths]
         several = True
-    return Move(root, target, tuple(each for each, _ in found), several)
+    files_moved = tuple(each for each, _ in found)
+    return Move(names.package, names.environment, root, target, files_moved, several)
 
 
 def files_of(script: Path, root: Path) -> list[Path]:

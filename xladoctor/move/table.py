@@ -57,6 +57,7 @@ class Table(_Strict):
 
     targets: dict[str, TargetEntry]
     backends: dict[str, str]
+    environment: dict[str, str] = {}
     modules: dict[str, str]
     device: str
     calls: dict[str, Call]
@@ -76,6 +77,7 @@ class Names:
     Attributes:
         package: that the names are of.
         targets: what programs can be moved to, by name.
+        environment: variables for a program that is tried.
         backends: of process groups, by the type of devices.
         device: how texts name its devices.
         others: functions of other packages, where an argument is such a text.
@@ -87,6 +89,7 @@ class Names:
         self.package = package
         self.targets = table.targets
         self.backends = table.backends
+        self.environment = table.environment
         self.device = re.compile(table.device)
         self.others = table.others
         self.calls = {table.whole(name): each for name, each in table.calls.items()} | self.others

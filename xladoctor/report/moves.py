@@ -12,26 +12,34 @@ from rich.text import Text
 
 from xladoctor.fixes.plan import unified
 from xladoctor.move.interface import FileMove, Move, Remark
+from xladoctor.move.proof.interface import Verification
 from xladoctor.quantities import counted, first_few
 from xladoctor.report.fixes import exact
 from xladoctor.report.interface import Style
 from xladoctor.report.output import Format
 from xladoctor.report.text import inset, plain, styled, write
+from xladoctor.report.verification import headline, parts
+from xladoctor.report.verification import record as of_verification
 
 SCHEMA_VERSION = 1
 _FEW = 8  # lines in a sentence
 
 
-def render(name: Format, move: Move, output: TextIO, style: Style) -> None:
-    """Write the diffs, then what is to be known about them."""
+def render(
+    name: Format, move: Move, verification: Verification | None, output: TextIO, style: Style
+) -> None:
+    """Write the diffs, then what is to be known about them, and what came of trying them."""
     if name is Format.json:
-        output.write(json.dumps(record(move), indent=1, ensure_ascii=False) + "\n")
+        whole = record(move) | {"verification": verification and of_verification(verification)}
+        output.write(json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
         return
     for file in move.files:
         if lines := diff(file, move):
             output.writelines(f"{exact(line, style)}\n" for line in lines)
             output.write("\n")
-    write([*_remarks(move, style), Text(_summary(move), style="bold")], output, style)
+    tried = [*parts(verification, style), Text()] if verification else []
+    summary = Text(_summary(move, verification), style="bold")
+    write([*_remarks(move, style), *tried, summary], output, style)
 
 
 def diff(file: FileMove, move: Move) -> list[str]:
@@ -40,12 +48,12 @@ def diff(file: FileMove, move: Move) -> list[str]:
 
 
 def _remarks(move: Move, style: Style) -> Iterator[RenderableType]:
-    parts = (
+    kinds = (
         ("to do by hand", "red", "refused"),
         ("behaves differently", "yellow", "behaviour"),
         ("assumes", "", "relies"),
     )
-    for title, look, name in parts:
+    for title, look, name in kinds:
         found = [(file, remarks) for file in move.files if (remarks := getattr(file, name))]
         if found:
             yield Text(title, style=f"bold {look}".strip())
@@ -70,12 +78,13 @@ def _grouped(remarks: Sequence[Remark]) -> list[tuple[Remark, list[int]]]:
     return list(found.values())
 
 
-def _summary(move: Move) -> str:
+def _summary(move: Move, verification: Verification | None) -> str:
     changed = counted(len(move.texts), "file")
     text = f"{changed} to change for {move.target.title}"
     if move.refused:
         text += f", and {counted(move.refused, 'place')} to change by hand"
-    return f"{text}; not run yet: --verify runs both programs and compares their first steps"
+    untried = "not run yet: --verify runs both programs and compares their first steps"
+    return f"{text}; {headline(verification) if verification else untried}"
 
 
 def record(move: Move) -> dict[str, Any]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any, TextIO
+from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -16,7 +15,7 @@ from xladoctor.foreign import clean
 from xladoctor.move.proof.interface import Compared, Judgement, Verification
 from xladoctor.quantities import counted
 from xladoctor.report.interface import Style
-from xladoctor.report.text import FOLDED, NUMBERS, grid, inset, plain, styled, write
+from xladoctor.report.text import FOLDED, NUMBERS, grid, inset, plain, styled
 from xladoctor.report.words import sentence
 
 _COLORS = {"agrees": "green", "differs": "red", "not comparable": "yellow", "fails": "red"}
@@ -44,12 +43,8 @@ def headline(found: Verification) -> str:
     }[judgement.outcome]
 
 
-def render(found: Verification, output: TextIO, style: Style) -> None:
-    """Write it as text; the first line has the verdict."""
-    write(_parts(found, style), output, style)
-
-
-def _parts(found: Verification, style: Style) -> Iterator[RenderableType]:
+def parts(found: Verification, style: Style) -> Iterator[RenderableType]:
+    """The text; the first part has the verdict."""
     judgement = found.judgement
     yield Text(
         plain(headline(found), style, lines=True), style=f"bold {_COLORS[judgement.outcome]}"
@@ -101,9 +96,9 @@ def _counts(found: Verification) -> Table:
     return grid(rows, FOLDED, NUMBERS, NUMBERS)
 
 
-def write_json(found: Verification, output: TextIO) -> None:
-    """Write its fields; None stands for what is unknown, or not finite."""
-    output.write(json.dumps(_finite(asdict(found)), indent=1, ensure_ascii=False) + "\n")
+def record(found: Verification) -> Any:
+    """The JSON form; None stands for what is unknown, or not finite."""
+    return _finite(asdict(found))
 
 
 def _finite(value: Any) -> Any:
