@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from xladoctor.fixes.interface import Plan
     from xladoctor.ingest.interface import Ingested, Progress
     from xladoctor.kept_diagnoses import KeptDiagnosis
-    from xladoctor.move.interface import Move
     from xladoctor.pods.where import Where
     from xladoctor.recording.interface import RunDirectory, RunOutcome
 
@@ -358,35 +357,6 @@ def plan_fixes(
     evidence, diagnosis = examination.evidence, examination.diagnosis
     made = plan(evidence, diagnosis, root or Path(evidence.root or ""))
     return diagnosis, replace(made, held=held(made.patches, evidence))
-
-
-def plan_move(script: Path, root: Path | None, to: str, device: str | None) -> Move:
-    """A program as it is to be on another framework; nothing is written. What its newest run shows
-    is taken into account, if there is one.
-
-    Args:
-        root: the project, by default the script's repository.
-
-    Raises:
-        MoveError: it cannot be moved there.
-    """
-    from xladoctor.evidence.runs import locate
-    from xladoctor.ingest.interface import IngestError
-    from xladoctor.move.program import files_of, move
-    from xladoctor.move.run import of_run, with_run
-    from xladoctor.move.targets import table_for, target_of
-    from xladoctor.repository import repository
-
-    script = script.resolve()
-    project = (root or repository(script.parent) or script.parent).resolve()
-    names = table_for(files_of(script, project))
-    try:
-        run = of_run(load_evidence(locate(str(script))))
-    except IngestError:  # it was never run here
-        run = None
-    several = run is not None and run.processes > 1
-    moved = move(script, project, names, target_of(names, to, device), several=several)
-    return moved if run is None else with_run(moved, run)
 
 
 def add_ignores(examinations: Sequence[Examination]) -> list[str]:

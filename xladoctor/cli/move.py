@@ -97,7 +97,7 @@ def move(
     from xladoctor.move.program import written
     from xladoctor.report import moves
 
-    moved = doctor.plan_move(script, writing.root, target.to, target.device)
+    moved = _planned(script, writing.root, target)
     form = Output(Format(output.value), is_patch=output is PlainFormat.terminal)
     found = _verified(moved, script, arguments, trial, quiet=quiet) if trial.verify else None
     write_each(
@@ -111,6 +111,31 @@ def move(
         say("nothing was written")
     if moved.refused or not agrees:
         raise typer.Exit(1)
+
+
+def _planned(script: Path, root: Path | None, options: TargetOptions) -> Move:
+    """The program as it is to be. What its newest run shows is taken into account."""
+    from xladoctor.evidence.runs import locate
+    from xladoctor.ingest.interface import IngestError
+    from xladoctor.move.interface import MoveError
+    from xladoctor.move.program import files_of, move
+    from xladoctor.move.run import of_run, with_run
+    from xladoctor.move.targets import table_for, target_of
+    from xladoctor.repository import from_here, repository
+
+    script = script.resolve()
+    project = (root or repository(script.parent) or script.parent).resolve()
+    if not script.is_relative_to(project):
+        raise MoveError(f"{from_here(script)} is not in the project {from_here(project)}")
+    names = table_for(files_of(script, project))
+    try:
+        run = of_run(doctor.load_evidence(locate(str(script))))
+    except IngestError:  # it was never run here
+        run = None
+    several = run is not None and run.processes > 1
+    target = target_of(names, options.to, options.device)
+    moved = move(script, project, names, target, several=several)
+    return moved if run is None else with_run(moved, run)
 
 
 def _verified(

@@ -150,6 +150,14 @@ class Converter(cst.CSTTransformer):
             made = made.with_changes(lpar=(), rpar=())
         return made
 
+    def visit_Call(self, node: cst.Call) -> None:
+        """Note a library that does not know the target's device."""
+        if self._target.device != "tpu":
+            return
+        for name in self._source.qualified(node.func) & self._names.libraries.keys():
+            text = self._names.libraries[name].replace("{device}", f'"{self._target.device}"')
+            self.found.refused.add(self._remark(node, name, text))
+
     def _other_name(self, call: cst.Call) -> str:
         """The full name of another package's function, if it is called in this package's way."""
         for name in self._source.qualified(call.func) & self._names.others.keys():

@@ -45,7 +45,7 @@ def move(script: Path, root: Path, names: Names, target: Target, *, several: boo
     if not paths:
         raise MoveError(
             f"{from_here(script)} does not use {names.package}, nor do the files that it imports",
-            "a library that chooses the device, as accelerate, has to know the new device itself",
+            "a library that chooses the device itself, as accelerate does, has to know the new one",
         )
     files = Files(root, lambda file: True, _Named)
     found = [_converted(path, files, names, target, several=several) for path in paths]
@@ -162,8 +162,7 @@ def _rewrite(target: Target) -> dict[str, str | None]:
     """What texts in helpers become for a target; None for lines that it has no use for."""
     if target.device == "tpu":
         return {"set_device_index": None}
-    group = {'group("tpu")': f'group("{target.backend}")'}
-    return {**group, "torch.tpu.": None, '["WORLD_SIZE"] == "1"': None}
+    return {'group("tpu"': f'group("{target.backend}"', "torch.tpu.": None}
 
 
 def written(move: Move) -> list[str]:

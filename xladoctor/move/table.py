@@ -62,6 +62,7 @@ class Table(_Strict):
     device: str
     calls: dict[str, Call]
     others: dict[str, Call] = {}
+    libraries: dict[str, str] = {}
     names: dict[str, str] = {}
     refused: dict[str, str] = {}
 
@@ -80,6 +81,7 @@ class Names:
         environment: variables for a program that is tried.
         backends: of process groups, by the type of devices.
         device: how texts name its devices.
+        libraries: what to do about calls that choose the device themselves.
         others: functions of other packages, where an argument is such a text.
     """
 
@@ -92,6 +94,7 @@ class Names:
         self.environment = table.environment
         self.device = re.compile(table.device)
         self.others = table.others
+        self.libraries = table.libraries
         self.calls = {table.whole(name): each for name, each in table.calls.items()} | self.others
         self.names = {table.whole(name): each for name, each in table.names.items()}
         self.refused = {table.whole(name): each for name, each in table.refused.items()}

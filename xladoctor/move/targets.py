@@ -34,7 +34,7 @@ def table_for(files: list[Path]) -> Names:
             return names
     raise MoveError(
         f"neither {files[0].name} nor what it imports uses {' or '.join(known)}",
-        "a library that chooses the device itself has to know the new device",
+        "a library that chooses the device itself, as accelerate does, has to know the new one",
     )
 
 

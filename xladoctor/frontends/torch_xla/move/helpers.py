@@ -208,15 +208,14 @@ def save(data, file_or_path, master_only=True, global_master=False):
 
 
 def init_process_group():
-    """Joins the group of all processes, once."""
+    """Joins the group of all processes, once; without a launcher, one of this process alone."""
     if torch.distributed.is_initialized():
         return
-    alone = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}
-    for name, value in alone.items():
-        os.environ.setdefault(name, value)
-    if os.environ["WORLD_SIZE"] == "1":
-        torch.tpu.distributed.set_tpu_launch_env()
-    torch.distributed.init_process_group("tpu")
+    if "RANK" in os.environ:
+        torch.distributed.init_process_group("tpu")
+    else:
+        alone = {"store": torch.distributed.HashStore(), "rank": 0, "world_size": 1}
+        torch.distributed.init_process_group("tpu", **alone)
 
 
 class SerialExecutor:
