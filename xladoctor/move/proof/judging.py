@@ -20,8 +20,8 @@ _ROUNDED = 4
 _NOISE, _OF_UPDATES = 1e-2, 10
 _GIVEN: tuple[Kind, ...] = ("weights", "inputs")
 _DO = {
-    "weights": "Draw the weights from a seed in both programs, or have both load one checkpoint.",
-    "inputs": "Have both programs load the same batches in the same order: seed the generators that"
+    "weights": "Draw the weights from a seed in both programs, or load one checkpoint in both.",
+    "inputs": "Let both programs load the same batches in the same order: seed the generators that"
     " they make.",
 }
 
