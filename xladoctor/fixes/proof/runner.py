@@ -128,13 +128,11 @@ class Runner:
         tick: Callable[[], None],
         look: Callable[[Path], None] = lambda directory: None,
     ) -> Run:
-        """Run the program in a copy with these texts, under light capture: without a timeline,
-        which would take most.
+        """Run the program in a copy with new texts of files, under light capture: without a
+        timeline, which would take most.
 
         Args:
-            texts: new texts of files of the project.
-            limit_s: seconds after which it is ended.
-            tick: is called twice a second.
+            limit_s: seconds after which it is ended; ``tick``: is called twice a second.
             look: is called with the run directory of a run that has a diagnosis.
 
         Raises:
