@@ -107,8 +107,9 @@ class Runner:
             FixError: the copy cannot be made.
         """
         place, state = self._begin(texts)
-        bootstrap = [str(BOOTSTRAP), *filter(None, [os.environ.get("PYTHONPATH")])]
-        own = {"PYTHONPATH": os.pathsep.join(bootstrap), FIRST_STEPS: str(state)}
+        path = self._copies.environment(state, self._cwd).get("PYTHONPATH")
+        found_first = os.pathsep.join([str(BOOTSTRAP), *filter(None, [path])])
+        own = {"PYTHONPATH": found_first, FIRST_STEPS: str(state)}
         status = self._status(place, self._words, own, limit_s, tick)
         return status, _text(Path(f"{place}.err")), state
 
