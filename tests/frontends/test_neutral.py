@@ -27,6 +27,7 @@ MAY = {
     "cli/env.py": "the same",
     "cli/gate.py": "the same",
     "cli/main.py": "the same",
+    "cli/move.py": "the same",
     "cli/run.py": "the same",
     "recording/bootstrap/_xladoctor/frontend.py": "lists the frontends",
     "environment/child.py": "a setting of XLA itself",

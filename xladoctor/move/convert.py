@@ -55,11 +55,10 @@ class Converter(cst.CSTTransformer):
         self._several = several
         self._removed = set[cst.CSTNode]()
         self._renamed = renamed(source, names)
-        generator = "torch" if target.device == "cpu" else f"torch.{target.device}"
         self._own: dict[str, cst.BaseExpression] = {
             "device": cst.SimpleString(f'"{target.device}"'),
             "kind": cst.SimpleString(f'"{target.device.upper()}"'),
-            "generator": cst.parse_expression(generator),
+            "seeder": cst.parse_expression(target.seeder),
         }
 
     # -- what is named -----------------------------------------------------------------
@@ -152,7 +151,7 @@ class Converter(cst.CSTTransformer):
 
     def visit_Call(self, node: cst.Call) -> None:
         """Note a library that does not know the target's device."""
-        if self._target.device != "tpu":
+        if not self._target.foreign:
             return
         for name in self._source.qualified(node.func) & self._names.libraries.keys():
             text = self._names.libraries[name].replace("{device}", f'"{self._target.device}"')

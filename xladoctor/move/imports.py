@@ -12,6 +12,7 @@ from libcst.codemod.visitors import AddImportsVisitor, ImportItem
 from libcst.metadata import ImportAssignment, MetadataWrapper, ScopeProvider
 
 from xladoctor.move.blocks import gone, without_gone
+from xladoctor.move.interface import Target
 from xladoctor.move.table import Names
 
 _WORD = r"(?<![\w.]){}\b"
@@ -22,22 +23,21 @@ def completed(
     names: Names,
     helpers: set[str],
     renamed: Mapping[str, str],
-    rewrite: Mapping[str, str | None],
+    target: Target,
 ) -> cst.Module:
     """A file without the imports that it no longer uses, with those that it now needs, and with the
     helpers that it calls.
 
     Args:
         renamed: names of helpers in this file, where they are other ones.
-        rewrite: what texts in helpers become for the target; None for lines that go.
     """
     added = {renamed.get(name, name) for name in helpers}
     module = _without_unused(module, names, added)
     text = "\n\n\n".join(
-        _adapted(names.helpers[name], renamed, rewrite) for name in names.with_needed(helpers)
+        _adapted(names.helpers[name], renamed, target) for name in names.with_needed(helpers)
     )
     module = _with_helpers(module, text)
-    for package in ("contextlib", "copy", "os", "time", "torch"):
+    for package in ("contextlib", *names.modules):
         if re.search(_WORD.format(package) + r"\.", module.code) and not _imports(module, package):
             context = CodemodContext()
             needed = [ImportItem(package)]
@@ -50,16 +50,11 @@ def _imports(module: cst.Module, package: str) -> bool:
     return scope is not None and any(isinstance(each, ImportAssignment) for each in scope[package])
 
 
-def _adapted(text: str, renamed: Mapping[str, str], rewrite: Mapping[str, str | None]) -> str:
+def _adapted(text: str, renamed: Mapping[str, str], target: Target) -> str:
     """A helper's text for a file and a target."""
-    lines = list[str]()
-    for line in text.splitlines():
-        changed: str | None = line
-        for old, new in rewrite.items():
-            if changed is not None and old in changed:
-                changed = None if new is None else changed.replace(old, new)
-        lines += [] if changed is None else [changed]
-    text = "\n".join(lines)
+    lines = text.splitlines()
+    text = "\n".join(line for line in lines if not any(each in line for each in target.without))
+    text = text.replace("BACKEND", f'"{target.backend}"')
     for old, new in renamed.items():
         text = re.sub(rf"(?<![\w.]){old}(?=\()|(?<=def ){old}\b|(?<=class ){old}\b", new, text)
     return text

@@ -20,8 +20,11 @@ class Target:
     Attributes:
         name: as ``--to`` takes it.
         title: as people call it.
-        device: the type of its devices, as ``tpu``.
-        backend: of its process groups, as ``tpu_dist``.
+        device: the type of its devices.
+        backend: of its process groups.
+        seeder: the function that seeds its random numbers.
+        without: texts by which lines of helpers are left out.
+        foreign: whether libraries that choose the device do not know it.
         replaced: what takes the place of names and settings, in words.
     """
 
@@ -29,6 +32,9 @@ class Target:
     title: str
     device: str
     backend: str
+    seeder: str
+    without: tuple[str, ...]
+    foreign: bool
     replaced: Mapping[str, str]
 
 

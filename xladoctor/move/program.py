@@ -20,7 +20,7 @@ from xladoctor.move.table import Names
 from xladoctor.repository import from_here
 from xladoctor.whole_files import replacing
 
-#: What only programs of several processes need: helpers, and a function of PyTorch.
+#: What only programs of several processes need: helpers, and the framework's function.
 _SEVERAL = frozenset({"launch", "init_process_group", "world_size", "rank", "local_rank"})
 _JOINS = "init_process_group("
 
@@ -152,17 +152,10 @@ def _moved(source: Source, names: Names, target: Target, *, several: bool) -> tu
     converter = Converter(source, names, target, several=several)
     module = source.module.visit(converter)
     found, called = converter.found, converter.helper_names
-    module = completed(module, names, found.helpers, called, _rewrite(target))
+    module = completed(module, names, found.helpers, called, target)
     text = module.code
     mark = MARK if source.text.startswith(MARK) else ""
     return mark + text, converter
-
-
-def _rewrite(target: Target) -> dict[str, str | None]:
-    """What texts in helpers become for a target; None for lines that it has no use for."""
-    if target.device == "tpu":
-        return {"set_device_index": None}
-    return {'group("tpu"': f'group("{target.backend}"', "torch.tpu.": None}
 
 
 def written(move: Move) -> list[str]:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 _PLACE = re.compile(r"\{(\w+)\}")
 #: Places in texts that are not arguments.
-OWN_PLACES = frozenset({"device", "kind", "generator"})
+OWN_PLACES = frozenset({"device", "kind", "seeder"})
 
 
 class _Strict(BaseModel):
@@ -50,13 +50,22 @@ class TargetEntry(_Strict):
     title: str
     device: str
     frontend: str = ""
+    without: tuple[str, ...] = ()
+    foreign: bool = False
+
+
+class Devices(_Strict):
+    """A type of devices."""
+
+    backend: str
+    seeder: str
 
 
 class Table(_Strict):
     """A ``table.yaml``."""
 
     targets: dict[str, TargetEntry]
-    backends: dict[str, str]
+    devices: dict[str, Devices]
     environment: dict[str, str] = {}
     modules: dict[str, str]
     device: str
@@ -77,9 +86,10 @@ class Names:
 
     Attributes:
         package: that the names are of.
+        helpers: their texts, by name; and the modules that they name.
         targets: what programs can be moved to, by name.
         environment: variables for a program that is tried.
-        backends: of process groups, by the type of devices.
+        devices: what is known of devices, by their type.
         device: how texts name its devices.
         libraries: what to do about calls that choose the device themselves.
         others: functions of other packages, where an argument is such a text.
@@ -90,7 +100,7 @@ class Names:
         table = Table.model_validate(given)
         self.package = package
         self.targets = table.targets
-        self.backends = table.backends
+        self.devices = table.devices
         self.environment = table.environment
         self.device = re.compile(table.device)
         self.others = table.others
@@ -99,11 +109,14 @@ class Names:
         self.names = {table.whole(name): each for name, each in table.names.items()}
         self.refused = {table.whole(name): each for name, each in table.refused.items()}
         text = (folder / "helpers.py").read_text("utf-8")
+        body = ast.parse(text).body
         self.helpers = {
             node.name: ast.get_source_segment(text, node) or ""
-            for node in ast.parse(text).body
+            for node in body
             if isinstance(node, ast.FunctionDef | ast.ClassDef)
         }
+        imports = [node for node in body if isinstance(node, ast.Import)]
+        self.modules = [alias.name for node in imports for alias in node.names]
 
     def is_of_package(self, name: str) -> bool:
         """Whether a full name is the package's, or of one of its modules."""

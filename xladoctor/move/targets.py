@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from xladoctor.frontends import folders
@@ -52,9 +51,9 @@ def target_of(names: Names, to: str, device: str | None) -> Target:
     if entry is None:
         raise MoveError(f"unknown target {to}", f"one of: {', '.join(names.targets)}")
     words = vocabulary(entry.frontend or to)
-    target = Target(to, entry.title, entry.device, "", words.replaced)
-    if device is not None:
-        target = replace(target, device=device)
-    if target.device not in names.backends:
-        raise MoveError(f"unknown device {target.device}", f"one of: {', '.join(names.backends)}")
-    return replace(target, backend=names.backends[target.device])
+    kind = device or entry.device
+    if (devices := names.devices.get(kind)) is None:
+        raise MoveError(f"unknown device {kind}", f"one of: {', '.join(names.devices)}")
+    backend, seeder = devices.backend, devices.seeder
+    without, foreign = entry.without, entry.foreign
+    return Target(to, entry.title, kind, backend, seeder, without, foreign, words.replaced)

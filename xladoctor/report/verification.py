@@ -66,7 +66,7 @@ def parts(found: Verification, style: Style) -> Iterator[RenderableType]:
     for finding in found.findings[:_MOST_FINDINGS]:
         at = "".join(f"{place['file']}:{place['line']}  " for place in finding["locations"][:1])
         yield inset(styled(f"{finding['rule']}  {at}{finding['title']}", style, "bold"))
-        yield inset(Text(plain(finding["fix"].strip(), style, lines=True)), 4)
+        yield inset(styled(" ".join(finding["fix"].split()), style), 4)
 
 
 def _differences(judgement: Judgement) -> Table:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import io
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from xladoctor.fixes.proof.workspace import FixError
+from xladoctor.fixes.interface import FixError
 from xladoctor.move.proof.interface import Side, Verification
 from xladoctor.move.proof.verify import Trial, verify
 from xladoctor.report.interface import Style
-from xladoctor.report.verification import render, write_json
+from xladoctor.report.text import write
+from xladoctor.report.verification import parts, record
 
 ROOT = Path(__file__).parents[3]
 XLA = Side("torch_xla", Path(sys.executable), {"PJRT_DEVICE": "CPU"})
@@ -97,12 +97,10 @@ def test_moved_program_agrees_with_counts_and_findings(tmp_path: Path, target: S
     assert counts["launches"][0] == 1.0
     assert (counts["launches"][1] or 0) > 1 if target is TPU else counts["launches"][1] == 1.0
     output = io.StringIO()
-    render(found, output, Style())
+    write([*parts(found, Style())], output, Style())
     assert output.getvalue().startswith("the first 3 steps agree within 0.1%\n")
     assert all(len(line) <= 80 for line in output.getvalue().splitlines())
-    output = io.StringIO()
-    write_json(found, output)
-    assert json.loads(output.getvalue())["judgement"]["outcome"] == "agrees"
+    assert record(found)["judgement"]["outcome"] == "agrees"
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

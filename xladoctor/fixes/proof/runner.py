@@ -107,8 +107,9 @@ class Runner:
             FixError: the copy cannot be made.
         """
         place, state = self._begin(texts)
-        bootstrap = [str(BOOTSTRAP), *filter(None, [os.environ.get("PYTHONPATH")])]
-        own = {"PYTHONPATH": os.pathsep.join(bootstrap), FIRST_STEPS: str(state)}
+        path = self._copies.environment(state, self._cwd).get("PYTHONPATH")
+        found_first = os.pathsep.join([str(BOOTSTRAP), *filter(None, [path])])
+        own = {"PYTHONPATH": found_first, FIRST_STEPS: str(state)}
         status = self._status(place, self._words, own, limit_s, tick)
         return status, _text(Path(f"{place}.err")), state
 
@@ -128,13 +129,11 @@ class Runner:
         tick: Callable[[], None],
         look: Callable[[Path], None] = lambda directory: None,
     ) -> Run:
-        """Run the program in a copy with these texts, under light capture: without a timeline,
-        which would take most.
+        """Run the program in a copy with new texts of files, under light capture: without a
+        timeline, which would take most.
 
         Args:
-            texts: new texts of files of the project.
-            limit_s: seconds after which it is ended.
-            tick: is called twice a second.
+            limit_s: seconds after which it is ended; ``tick``: is called twice a second.
             look: is called with the run directory of a run that has a diagnosis.
 
         Raises:

@@ -20,8 +20,8 @@ _ROUNDED = 4
 _NOISE, _OF_UPDATES = 1e-2, 10
 _GIVEN: tuple[Kind, ...] = ("weights", "inputs")
 _DO = {
-    "weights": "Draw the weights from a seed in both programs, or have both load one checkpoint.",
-    "inputs": "Have both programs load the same batches in the same order: seed the generators that"
+    "weights": "Draw the weights from a seed in both programs, or load one checkpoint in both.",
+    "inputs": "Let both programs load the same batches in the same order: seed the generators that"
     " they make.",
 }
 
@@ -222,7 +222,8 @@ def _updates(
         ours, theirs = (_elements(now[name][side]) - _elements(was[name][side]) for side in (0, 1))
         sizes = np.minimum(*(np.abs(_elements(slopes[name][side])) for side in (0, 1)))
         rounding = _ROUNDED * now[name][0].spacing * np.abs(_elements(now[name][0]))
-        counted = (sizes > _NOISE * most) & np.isfinite(ours) & np.isfinite(theirs)
+        shown = np.maximum(np.abs(ours), np.abs(theirs)) > rounding
+        counted = (sizes > _NOISE * most) & np.isfinite(ours) & np.isfinite(theirs) & shown
         difference = np.maximum(0.0, np.abs(ours - theirs) - rounding)[counted]
         apart += float(difference.sum())
         moved += float(np.abs(ours[counted]).sum())

@@ -101,7 +101,7 @@ def _value(
     for part in _WRAPPED:
         name = name.replace(part, "")
     elements = None if place is None else np.asarray(tensors[f".{place}"], "f8")
-    return Value(name, elements, _SPACING.get(kind.removeprefix("torch."), 0.0), tuple(shape))
+    return Value(name, elements, _SPACING.get(kind.rpartition(".")[2], 0.0), tuple(shape))
 
 
 def _counted(seen: Sequence[Seen]) -> Iterator[Seen]:

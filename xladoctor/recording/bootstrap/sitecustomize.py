@@ -19,9 +19,9 @@ def _install_capture() -> None:
 
             _xladoctor.install(run_directory)
         elif "XLADOCTOR_FIRST_STEPS" in os.environ:
-            from _xladoctor.pytorch import first_steps
+            from _xladoctor import frontend
 
-            first_steps.begin()
+            frontend.watch_first_steps()
     except Exception as fault:  # the user's program matters more than its diagnosis
         sys.stderr.write(f"xladoctor: capture could not start: {fault!r}\n")
 

@@ -1,6 +1,7 @@
 """Functions that are added to a moved program, where PyTorch has none for what torch_xla's did.
 
-Read as text, never imported. Each stands for itself, apart from others here that it names.
+Read as text, never imported. Each stands for itself, apart from others here that it names; BACKEND
+becomes the name of the target's process groups.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import os
 import time
 
 import torch
+
+BACKEND = ""
 
 
 def rank():
@@ -212,10 +215,10 @@ def init_process_group():
     if torch.distributed.is_initialized():
         return
     if "RANK" in os.environ:
-        torch.distributed.init_process_group("tpu")
+        torch.distributed.init_process_group(BACKEND)
     else:
         alone = {"store": torch.distributed.HashStore(), "rank": 0, "world_size": 1}
-        torch.distributed.init_process_group("tpu", **alone)
+        torch.distributed.init_process_group(BACKEND, **alone)
 
 
 class SerialExecutor:

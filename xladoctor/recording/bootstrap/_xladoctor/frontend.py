@@ -188,3 +188,10 @@ def load(name: str) -> Frontend:
         spec.loader.exec_module(sys.modules[package])
     frontend: Frontend = import_module(package).FRONTEND
     return frontend
+
+
+def watch_first_steps() -> None:
+    """Watch a program for the values of its first steps alone, without the capture."""
+    from .pytorch import first_steps
+
+    first_steps.begin()

@@ -68,6 +68,7 @@ class FirstSteps:
         self._updates: dict[int, int] = {}  # by optimizer
         self._inside = threading.local()
         self._calls = 0
+        self._backwards = 0  # that go on: what is called in them is computed again, or a part
         self._faults: set[str] = set()
 
     def install(self) -> None:
@@ -102,7 +103,8 @@ class FirstSteps:
         @functools.wraps(original)
         def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807
             depth = getattr(self._inside, "depth", 0)
-            watched = not depth and self._calls < _MOST and any(True for _ in module.parameters())
+            watched = not (depth or self._backwards) and self._calls < _MOST
+            watched = watched and any(True for _ in module.parameters())
             if watched:
                 self._note(self._call, module, args, kwargs)
             self._inside.depth = depth + 1
@@ -118,7 +120,8 @@ class FirstSteps:
 
     def _call(self, module: Any, args: Any, kwargs: Any) -> None:
         self._calls += 1
-        if not any(each is module for each in self._kept):
+        lazy = any(map(self._torch.nn.parameter.is_lazy, module.parameters()))
+        if not lazy and not any(each is module for each in self._kept):
             self._kept.append(module)
             own = [*module.named_parameters(), *module.named_buffers()]
             for parameter, value in own:
@@ -137,8 +140,13 @@ class FirstSteps:
     def _backward(self, original: Any) -> Any:
         @functools.wraps(original)
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> None:
-            self._note(self._lost, tensors)
-            original(tensors, *args, **kwargs)
+            if not self._backwards:
+                self._note(self._lost, tensors)
+            self._backwards += 1
+            try:
+                original(tensors, *args, **kwargs)
+            finally:
+                self._backwards -= 1
 
         return backward
 
