@@ -42,6 +42,7 @@ PROGRAMS = (
     "known_good/",
     "live/",
     "move/proof/test_verify",
+    "move/test_processes",
     "pods/test_engines",
     "pods/test_joined",
     "ported/",

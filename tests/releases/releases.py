@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.live.harness import EXAMPLES, line_of
+from tests.move.proof.test_verify import TRAINING
 from tests.releases.environments import NEWEST, RELEASES, ROOT, Release, make, versions
 from tests.torch_tpu import stand_in
 
@@ -149,6 +151,30 @@ def test_healed(release: Release, program: str, rule: str, tmp_path: Path) -> No
     assert rule not in found
     serious = {name for name, severity in found.items() if severity != "info"}
     assert serious <= {_ONE_BY_ONE}, report["findings"]
+
+
+TPU = [release for release in RELEASES if release.module == "torch_tpu"]
+
+
+@pytest.mark.parametrize("release", TPU, ids=str)
+def test_moved_program_agrees(release: Release, tmp_path: Path) -> None:
+    """The whole way: a program is moved, both are run, and their first steps agree."""
+    try:
+        make(release)
+    except LookupError as missing:
+        pytest.skip(str(missing))
+    (tmp_path / "train.py").write_text(TRAINING, encoding="utf-8")
+    command = [sys.executable, "-m", "xladoctor", "move", "train.py", "--root", "."]
+    command += ["--verify", "--to-python", str(release.interpreter), "--format", "json"]
+    variables = os.environ | stand_in.environment(release.interpreter) | {"PYTHONPATH": str(ROOT)}
+    variables.pop("PJRT_DEVICE", None)
+    ran = subprocess.run(
+        command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    judgement = json.loads(ran.stdout)["verification"]["judgement"]
+    assert (judgement["outcome"], judgement["steps"]) == ("agrees", 3)
+    assert (tmp_path / "train.py").read_text(encoding="utf-8") == TRAINING
 
 
 def diagnosis(release: Release, program: Path, by: str, folder: Path) -> dict[str, Any]:

@@ -25,6 +25,8 @@ Setting = tuple[str, tuple[str, int, str]]
 FRONTENDS: dict[str, str | None] = dict.fromkeys(("torch_xla", "jax", "torch_tpu", "torch"))
 #: Other frontends may be built on this one; it records only if none of them is in use.
 BASE = "torch"
+#: The folder of what its capture and those of the frontends that are built on it share.
+BASE_FOLDER = "pytorch"
 #: Names the frontends in other folders for child processes: ``NAME=FOLDER``, separated as in
 #: ``PATH``.
 VARIABLE = "XLADOCTOR_FRONTENDS"
@@ -192,6 +194,4 @@ def load(name: str) -> Frontend:
 
 def watch_first_steps() -> None:
     """Watch a program for the values of its first steps alone, without the capture."""
-    from .pytorch import first_steps
-
-    first_steps.begin()
+    import_module(f".{BASE_FOLDER}.first_steps", __package__).begin()
