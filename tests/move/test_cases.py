@@ -93,6 +93,28 @@ def test_statement(before: str, after: str | None, tmp_path: Path) -> None:
     assert bool(found.refused) == ("xm." in text)
 
 
+@pytest.mark.parametrize(
+    ("body", "compiled"),
+    [
+        ("return model(x)", True),
+        ("loss = model(x).sum(); loss.backward()", False),
+        ("return update(model(x))", False),
+        ("return other(model(x))", True),
+    ],
+)
+def test_only_functions_without_a_backward_pass_are_compiled(
+    body: str, compiled: bool, tmp_path: Path
+) -> None:
+    """A compiled function with all of a step in it trains nothing on TorchTPU."""
+    helpers = "def update(x):\n    x.backward()\n\ndef other(x):\n    return x\n\n"
+    text = f"import torch, torch_xla\n\n{helpers}def f(x):\n    {body}\n\n"
+    found = moved(f"{text}g = torch_xla.compile(f, full_graph=True)\n", tmp_path)
+    assert found.moved.endswith("g = torch.compile(f)\n" if compiled else "g = f\n")
+    assert bool(found.behaviour) != compiled
+    decorated = moved(text.replace("def f(", "@torch_xla.compile\ndef f("), tmp_path)
+    assert ("@torch.compile\ndef f(" in decorated.moved) == compiled
+
+
 def test_a_name_that_is_the_programs_own_is_left_to_it(tmp_path: Path) -> None:
     kept = "def f(torch_xla):\n    torch_xla.sync()\n"
     text = f"import torch_xla\n\n{kept}\nrank = torch_xla.runtime.global_ordinal()\n"

@@ -14,7 +14,7 @@ from typing import Any
 import libcst as cst
 
 from xladoctor.fixes.interface import Refused
-from xladoctor.fixes.source import Source, method_of
+from xladoctor.fixes.source import Source, called
 from xladoctor.move.blocks import gone, without_gone
 from xladoctor.move.calls import bound, chosen, expression
 from xladoctor.move.interface import Remark, Target
@@ -212,12 +212,24 @@ class Converter(cst.CSTTransformer):
         known: one that is not of this file may have.
         """
         name = self._source.code(call.args[0].value).rpartition(".")[2] if call.args else ""
-        found = [each for each in self._source.all(cst.FunctionDef) if each.name.value == name]
-        return not found or any(self._has_backward(each) for each in found)
+        return not self._functions(name) or self._has_backward(self._functions(name))
 
-    def _has_backward(self, function: cst.FunctionDef) -> bool:
-        calls = self._source.all(cst.Call, function)
-        return any(method_of(each) == "backward" for each in calls)
+    def _functions(self, name: str) -> list[cst.FunctionDef]:
+        return [each for each in self._source.all(cst.FunctionDef) if each.name.value == name]
+
+    def _has_backward(self, functions: list[cst.FunctionDef]) -> bool:
+        """Whether one of these functions, or another of the file that it calls, has it."""
+        pending, seen = list(functions), set[cst.FunctionDef]()
+        while pending:
+            function = pending.pop()
+            if function in seen:
+                continue
+            seen.add(function)
+            names = {called(each) for each in self._source.all(cst.Call, function)}
+            if "backward" in names:
+                return True
+            pending += [each for name in names for each in self._functions(name)]
+        return False
 
     def leave_Decorator(self, original_node: cst.Decorator, updated_node: cst.Decorator) -> Any:
         """Remove a decorator that is not for functions that take a step."""
@@ -227,7 +239,7 @@ class Converter(cst.CSTTransformer):
         function = self._source.parent(original_node)
         if entry is None or entry.of_steps is None or not isinstance(function, cst.FunctionDef):
             return updated_node
-        if not self._has_backward(function):
+        if not self._has_backward([function]):
             return updated_node.with_changes(decorator=self._parsed(self._names.names[name]))
         self.found.behaviour.add(self._remark(original_node, name, entry.behaviour))
         return cst.RemoveFromParent()
