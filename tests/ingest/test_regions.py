@@ -14,8 +14,7 @@ from tests.ingest.test_records import compiled, evidence_of
 from tests.support import Row
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.pack import load_rules
-from xladoctor.ingest.timeline.regions import Regions
-from xladoctor.ingest.xplane.nesting import nest
+from xladoctor.ingest.xplane.nesting import innermost, nest
 
 
 def labelled(*labels: tuple[str, float, float], trace: Trace | None = None) -> Trace:
@@ -147,19 +146,11 @@ def test_the_innermost_label_of_an_instant(spans: list[tuple[int, int]], at: int
     spans = sorted(spans, key=lambda span: (span[0], -span[1]))
     begin = np.array([start for start, _ in spans], np.int64)
     lasted = np.array([length for _, length in spans], np.int64)
-    _, own, parent = nest(begin, lasted)
+    _, _, parent = nest(begin, lasted)
     end = begin + lasted
     for number in range(len(end)):
         if parent[number] >= 0:
             end[number] = min(end[number], end[parent[number]])
-    found = Regions(
-        begin,
-        end,
-        np.zeros(len(begin), np.int32),
-        parent,
-        own,
-        np.zeros(len(begin), bool),
-        ["label"],
-    )
     inside = [number for number in range(len(end)) if begin[number] <= at < end[number]]
-    assert found.innermost(np.array([at]))[0] == (inside[-1] if inside else -1)
+    found = innermost(begin, end, parent, np.array([at]))
+    assert found[0] == (inside[-1] if inside else -1)

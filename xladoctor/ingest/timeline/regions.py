@@ -53,10 +53,6 @@ class Regions:
     barriers: wire.Ints
     names: list[str]
 
-    def innermost(self, instants: Times) -> wire.Ints:
-        """The innermost label at each instant; -1 for none."""
-        return innermost(self.begin, self.end, self.parent, instants)
-
 
 def find_regions(timeline: Timeline, lines: list[Line]) -> Regions:
     """The labels of one sequence of events, which may be spread over several threads."""
