@@ -9,29 +9,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from xladoctor.facts import TABLES
 from xladoctor.ingest.compilations import cause_of
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import ProcessRows
 from xladoctor.ingest.text_reader import TextPart
 
-_UNTOLD = dict.fromkeys(
-    (
-        "thread",
-        "step",
-        "launches",
-        "graph_hash",
-        "inputs",
-        "outputs",
-        "memory_bytes",
-        "callbacks",
-        "cached",
-        "compile_id",
-        "end_ns",
-        "duration_ns",
-        "callers",
-    )
-)
-
+_UNTOLD = {name: None for name in TABLES["compilation"].columns if name != "process"}
 _MANY = 30  # compilations; a paste with fewer is taken as part of a log
 _FEW = "the log shows too few compilations to say that nothing else is compiled again"
 Forms = tuple[tuple[re.Pattern[str], Callable[[Any, re.Match[str]], bool | None]], ...]
@@ -96,10 +80,10 @@ def compilation(
         columns: other columns that the log has.
     """
     return {
+        **_UNTOLD,
         "index": index,
         "ordinal": ordinal,
         "cause": None if function is None else cause_of(function),
-        **_UNTOLD,
         **site.columns(),
         **columns,
     }
