@@ -151,12 +151,13 @@ class Converter(cst.CSTTransformer):
         return made
 
     def visit_Call(self, node: cst.Call) -> None:
-        """Note a library that does not know the target's device."""
-        if self._target.device != "tpu":
-            return
-        for name in self._source.qualified(node.func) & self._names.libraries.keys():
+        """Note a library that does not know the target's device, or a method for the old one."""
+        named = {f"*.{method_of(node)}"}
+        if self._target.device == "tpu":
+            named |= self._source.qualified(node.func)
+        for name in named & self._names.libraries.keys():
             text = self._names.libraries[name].replace("{device}", f'"{self._target.device}"')
-            self.found.refused.add(self._remark(node, name, text))
+            self.found.refused.add(self._remark(node, name.removeprefix("*."), text))
 
     def _other_name(self, call: cst.Call) -> str:
         """The full name of another package's function, if it is called in this package's way."""

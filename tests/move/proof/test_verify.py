@@ -14,7 +14,8 @@ from xladoctor.fixes.proof.workspace import FixError
 from xladoctor.move.proof.interface import Side, Verification
 from xladoctor.move.proof.verify import Trial, verify
 from xladoctor.report.interface import Style
-from xladoctor.report.verification import render, write_json
+from xladoctor.report.text import write
+from xladoctor.report.verification import parts, record
 
 ROOT = Path(__file__).parents[3]
 XLA = Side("torch_xla", Path(sys.executable), {"PJRT_DEVICE": "CPU"})
@@ -97,12 +98,10 @@ def test_moved_program_agrees_with_counts_and_findings(tmp_path: Path, target: S
     assert counts["launches"][0] == 1.0
     assert (counts["launches"][1] or 0) > 1 if target is TPU else counts["launches"][1] == 1.0
     output = io.StringIO()
-    render(found, output, Style())
+    write(list(parts(found, Style())), output, Style())
     assert output.getvalue().startswith("the first 3 steps agree within 0.1%\n")
     assert all(len(line) <= 80 for line in output.getvalue().splitlines())
-    output = io.StringIO()
-    write_json(found, output)
-    assert json.loads(output.getvalue())["judgement"]["outcome"] == "agrees"
+    assert json.loads(json.dumps(record(found)))["judgement"]["outcome"] == "agrees"
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
