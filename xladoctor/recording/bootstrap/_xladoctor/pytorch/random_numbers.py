@@ -70,7 +70,8 @@ def _drawn(function: Any, device: Any, args: Any, kwargs: Any) -> Any:
     here, named = tree_map_only(torch.Tensor, lambda each: each.to("cpu"), (args, kwargs))
     if "device" in named:
         named["device"] = torch.device("cpu")
-    named.pop("generator", None)
+    if "generator" in named:  # overloads with it require it
+        named["generator"] = None
     with _ours():
         made = function(*here, **named)
     if function._schema.is_mutable:
