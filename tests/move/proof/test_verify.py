@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from xladoctor.fixes.proof.workspace import FixError
+from xladoctor.fixes.interface import FixError
 from xladoctor.move.proof.interface import Side, Verification
 from xladoctor.move.proof.verify import Trial, verify
 from xladoctor.report.interface import Style
