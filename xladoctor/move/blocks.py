@@ -26,7 +26,7 @@ def without_gone(block: Any) -> Any:
             carried = []
         kept.append(statement)
     if kept and block.body[0] is not kept[0] and isinstance(block, cst.Module):
-        kept[0] = kept[0].with_changes(leading_lines=_without_blank(kept[0].leading_lines))
+        kept[0] = kept[0].with_changes(leading_lines=without_blank(kept[0].leading_lines))
     return block.with_changes(body=kept, footer=[*carried, *block.footer])
 
 
@@ -39,7 +39,7 @@ def gone(lines: Sequence[cst.EmptyLine]) -> cst.SimpleStatementLine:
     return cst.SimpleStatementLine([_GONE], list(lines))
 
 
-def _without_blank(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
+def without_blank(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
     """Lines without the blank ones before the first comment."""
     first = next((n for n, line in enumerate(lines) if line.comment), len(lines))
     return list(lines[first:])

@@ -14,7 +14,7 @@ from typing import Any
 import libcst as cst
 
 from xladoctor.fixes.interface import Refused
-from xladoctor.fixes.source import Source, called
+from xladoctor.fixes.source import Source, called, method_of
 from xladoctor.move.blocks import gone, without_gone
 from xladoctor.move.calls import bound, chosen, expression
 from xladoctor.move.interface import Remark, Target
@@ -150,12 +150,13 @@ class Converter(cst.CSTTransformer):
         return made
 
     def visit_Call(self, node: cst.Call) -> None:
-        """Note a library that does not know the target's device."""
-        if not self._target.foreign:
-            return
-        for name in self._source.qualified(node.func) & self._names.libraries.keys():
+        """Note a library that does not know the target's device, or a method for the old one."""
+        named = {f"*.{method_of(node)}"}
+        if self._target.foreign:
+            named |= self._source.qualified(node.func)
+        for name in named & self._names.libraries.keys():
             text = self._names.libraries[name].replace("{device}", f'"{self._target.device}"')
-            self.found.refused.add(self._remark(node, name, text))
+            self.found.refused.add(self._remark(node, name.removeprefix("*."), text))
 
     def _other_name(self, call: cst.Call) -> str:
         """The full name of another package's function, if it is called in this package's way."""

@@ -11,7 +11,7 @@ from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import AddImportsVisitor, ImportItem
 from libcst.metadata import ImportAssignment, MetadataWrapper, ScopeProvider
 
-from xladoctor.move.blocks import gone, without_gone
+from xladoctor.move.blocks import gone, without_blank, without_gone
 from xladoctor.move.interface import Target
 from xladoctor.move.table import Names
 
@@ -70,7 +70,7 @@ def _with_helpers(module: cst.Module, text: str) -> cst.Module:
     body = list(module.body)
     place = _place(body, called)
     if place < len(body) and not _is_spaced(body[place]):
-        lines = [*blank, *getattr(body[place], "leading_lines", ())]
+        lines = [*blank, *without_blank(getattr(body[place], "leading_lines", ()))]
         body[place] = body[place].with_changes(leading_lines=lines)
     spaced = [each.with_changes(leading_lines=blank) for each in added]
     return module.with_changes(body=[*body[:place], *spaced, *body[place:]])

@@ -158,6 +158,19 @@ def test_several_processes_and_none_are_not_compared() -> None:
     assert any("lstm" in note for note in judged([run], [run], 1e-3).unproven)
 
 
+def test_gradients_of_zeros_may_be_rounding() -> None:
+    rows = [
+        replace(each, values=(replace(each.values[0], elements=np.zeros(16)),))
+        if each.kind == "inputs"
+        else each
+        for each in training()
+    ]
+    assert "batches: all of their values are zero" in judge(rows, rows).unproven
+    found = judge(rows, changed(rows, "gradients", 2, 0.1))
+    assert (found.outcome, found.instead[:20]) == ("not comparable", "All batches are zero")
+    assert judge(rows, changed(rows, "loss", 2, 0.1)).outcome == "differs"
+
+
 def test_fault_is_the_exception_with_the_programs_own_line() -> None:
     errors = (
         "warning\nTraceback (most recent call last):\n"

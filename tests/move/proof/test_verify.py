@@ -37,7 +37,7 @@ rows = TensorDataset(torch.randn(128, 8), torch.randint(0, 4, (128,)))
 loader = MpDeviceLoader(DataLoader(rows, batch_size=16, shuffle=True), device)
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
 for x, y in loader:
-    x = x.to(device) + 0.01 * torch.randn(x.shape, device=device)
+    x = x.to(device) + 0.01 * torch.randn(x.shape, generator=None, device=device)
     optimizer.zero_grad()
     loss = nn.functional.cross_entropy(model(x), y.to(device))
     loss.backward()

@@ -24,6 +24,10 @@ _DO = {
     "inputs": "Let both programs load the same batches in the same order: seed the generators that"
     " they make.",
 }
+_OF_ZEROS = (
+    "All batches are zero, which leaves some gradients nothing but rounding: let both programs"
+    " load other data."
+)
 
 
 def judged(source: Sequence[FirstSteps], target: Sequence[FirstSteps], rtol: float) -> Judgement:
@@ -48,8 +52,9 @@ def judged(source: Sequence[FirstSteps], target: Sequence[FirstSteps], rtol: flo
     steps = min(one.steps, other.steps)
     unproven = tuple(_unproven(one, other, compared, steps))
     if first is not None:
-        outcome: Outcome = "not comparable" if first.kind in _GIVEN else "differs"
-        instead = _DO.get(first.kind, "")
+        of_rounding = first.kind == "gradients" and _are_zero(compared)
+        outcome: Outcome = "not comparable" if first.kind in _GIVEN or of_rounding else "differs"
+        instead = _OF_ZEROS if of_rounding else _DO.get(first.kind, "")
         return Judgement(outcome, steps, compared, first, _reason(first), instead, unproven)
     if one.steps != other.steps and not (one.stopped and other.stopped):
         reason = f"the original program makes {one.steps} steps, the moved one {other.steps}"
@@ -59,6 +64,12 @@ def judged(source: Sequence[FirstSteps], target: Sequence[FirstSteps], rtol: flo
         reason = f"nothing in step {empty} could differ: all values are zero, or not finite"
         return Judgement("not comparable", steps, compared, None, reason, unproven=unproven)
     return Judgement("agrees", steps, compared, unproven=unproven)
+
+
+def _are_zero(compared: Sequence[Compared]) -> bool:
+    """Whether there are batches, of zeros alone."""
+    batches = [each for each in compared if each.kind == "inputs" and each.count]
+    return bool(batches) and not any(each.says for each in batches)
 
 
 def _empty_step(compared: Sequence[Compared], steps: int) -> int | None:
@@ -259,5 +270,7 @@ def _unproven(
     }
     if unread:
         yield f"{', '.join(sorted(unread)[:3])}: not readable as one array"
-    if steps and not any(each.kind == "inputs" and each.says for each in compared):
+    if _are_zero(compared):
+        yield "batches: all of their values are zero"
+    elif steps and not any(each.kind == "inputs" and each.says for each in compared):
         yield "batches: no module that has parameters received one"

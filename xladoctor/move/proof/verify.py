@@ -157,7 +157,7 @@ def fault(errors: str) -> str:
     lines = rest.splitlines()
     said = next((n for n, line in enumerate(lines) if line[:1].strip()), None)
     if not traced or said is None:
-        return "\n".join(errors.strip().splitlines()[-_LINES:])
+        return " ".join(line.strip() for line in errors.strip().splitlines()[-_LINES:])
     frames = [found for line in lines[:said] if (found := _FRAME.match(line))]
     own = [found for found in frames if not _LIBRARIES.search(found[1])]
     at = f" ({Path(own[-1][1]).name}:{own[-1][2]})" if own else ""

@@ -46,7 +46,9 @@ class _Alike(TorchDispatchMode):  # type: ignore[misc]  # torch is not there for
         rates = [rate for name, rate in (*zip(names, args), *kwargs.items()) if name in _RATES]
         if any(rates):
             elsewhere.add(str(function))
-        return function(*args, **kwargs) if rates else _drawn(function, device, args, kwargs)
+        if any(name in _RATES for name in names):  # one that is not given is zero
+            return function(*args, **kwargs)
+        return _drawn(function, device, args, kwargs)
 
 
 def _device(args: Any, kwargs: Any) -> Any:
@@ -70,7 +72,8 @@ def _drawn(function: Any, device: Any, args: Any, kwargs: Any) -> Any:
     here, named = tree_map_only(torch.Tensor, lambda each: each.to("cpu"), (args, kwargs))
     if "device" in named:
         named["device"] = torch.device("cpu")
-    named.pop("generator", None)
+    if "generator" in named:  # overloads with it require it
+        named["generator"] = None
     with _ours():
         made = function(*here, **named)
     if function._schema.is_mutable:
