@@ -166,7 +166,7 @@ def _verified(
     )
     original = (options.from_python or Path(sys.executable)).absolute()
     source = Side(moved.source, original, moved.environment)
-    target = Side(moved.target.title, options.to_python.absolute())
+    target = Side(moved.target.title, options.to_python.absolute(), device=moved.target.device)
     try:
         return verify(moved.root, moved.texts, source, target, trial)
     finally:

@@ -103,6 +103,14 @@ def test_moved_program_agrees_with_counts_and_findings(tmp_path: Path, target: S
     assert record(found)["judgement"]["outcome"] == "agrees"
 
 
+def test_program_on_another_device_than_it_is_to_use_fails(tmp_path: Path) -> None:
+    found = verified(tmp_path, replace(XLA, device="tpu"), moved(XLA))
+    assert (found.judgement.outcome, found.judgement.reason) == (
+        "fails",
+        "the moved program computes on xla, not on tpu",
+    )
+
+
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_first_difference_is_that_of_the_mistake(
     tmp_path: Path, target: Side, mistake: str

@@ -21,11 +21,13 @@ class Side:
         name: of the framework, as texts name it.
         interpreter: Python of an environment that has it.
         environment: variables that are set where the user has not set them.
+        device: the type of devices on which the program is to compute; empty if any will do.
     """
 
     name: str
     interpreter: Path
     environment: Mapping[str, str] = field(default_factory=dict)
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,12 +51,14 @@ class FirstSteps:
         unsure: what could not be recorded or made alike, such as an operator's random numbers.
         stopped: whether it was ended after these steps, rather than by itself.
         steps: how many are complete.
+        devices: types of devices of parameters and results.
     """
 
     seen: tuple[Seen, ...]
     unsure: frozenset[str]
     stopped: bool
     steps: int
+    devices: frozenset[str] = frozenset()
 
     @property
     def has_updates(self) -> bool:
@@ -92,6 +94,7 @@ def _read(path: Path) -> FirstSteps | None:
         frozenset(record["unsure"]),
         record["ended"] == "first steps",
         last.step - 1,
+        frozenset(record["devices"]),
     )
 
 

@@ -108,6 +108,7 @@ class _Program:
         command = [str(side.interpreter), *trial.words]
         self._runner = Runner(copies, command, trial.cwd, trial.stop_after, side.environment)
         self._runner.refuse_paths()
+        self._side = side
         self._who, self._texts, self._trial = who, texts, trial
         self._began = time.monotonic()
 
@@ -124,11 +125,19 @@ class _Program:
         status, errors, folder = self._runner.values(self._texts, limit_s, self._tick(number))
         steps = first_steps(folder)
         if status == 0 or any(each.stopped for each in steps):
-            return steps, None
+            return steps, self._elsewhere(steps)
         how = "takes too long" if status is None else f"ends with status {status}"
         reason = f"the {self._who} program {how} before its first steps are done"
         said = f"{reason}: {fault(errors)}" if status else reason
         return steps, Judgement("fails" if self._texts else "not comparable", reason=said)
+
+    def _elsewhere(self, steps: Sequence[FirstSteps]) -> Judgement | None:
+        """What follows if it computes on devices of another type than it is to use."""
+        used = sorted({device for each in steps for device in each.devices})
+        if not used or not self._side.device or self._side.device in used:
+            return None
+        reason = f"the {self._who} program computes on {' and '.join(used)}"
+        return Judgement("fails", reason=f"{reason}, not on {self._side.device}")
 
     def captured(self, number: int) -> tuple[dict[str, float | None], Mapping[str, Any], str]:
         """The counts of a captured run, its report, and a note if it failed."""

@@ -62,6 +62,7 @@ class FirstSteps:
         self._path = os.path.join(folder, str(os.getpid()))
         self._process = os.getpid()
         self._seen: list[dict[str, Any]] = []
+        self._devices = set[str]()
         self._tensors: list[Any] = []
         self._names: dict[int, str] = {}  # of parameters
         self._kept: list[Any] = []  # modules and optimizers, so that no id is used again
@@ -183,6 +184,8 @@ class FirstSteps:
             sample = _sample(self._torch, value)
             place = None if sample is None else len(self._tensors)
             rows.append([name, place, str(value.dtype), list(value.shape)])
+            if kind != "inputs":  # which a module may move
+                self._devices.add(value.device.type)
             self._tensors += [] if sample is None else [sample]
         number = next((n for n, each in enumerate(self._kept) if each is of), -1)
         name = "" if of is None else type(of).__name__
@@ -193,7 +196,12 @@ class FirstSteps:
             return
         self._torch.save(self._tensors, f"{self._path}.pt")
         unsure = sorted({*(f"random numbers of {name}" for name in self._elsewhere), *self._faults})
-        record = {"seen": self._seen, "unsure": unsure, "ended": ended}
+        record = {
+            "seen": self._seen,
+            "devices": sorted(self._devices),
+            "unsure": unsure,
+            "ended": ended,
+        }
         with open(f"{self._path}.json", "w", encoding="utf-8") as file:
             json.dump(record, file)
 
