@@ -43,6 +43,7 @@ PROGRAMS = (
     "live/",
     "move/proof/test_verify",
     "move/test_processes",
+    "move/test_table",
     "pods/test_engines",
     "pods/test_joined",
     "ported/",
