@@ -93,6 +93,14 @@ def test_statement(before: str, after: str | None, tmp_path: Path) -> None:
     assert bool(found.refused) == ("xm." in text)
 
 
+def test_a_comparison_of_devices_is_named(tmp_path: Path) -> None:
+    text = (
+        "import torch_xla\nx = torch_xla.device()\ny = a.device == x\nz = a.device.type == 'xla'\n"
+    )
+    found = moved(text, tmp_path)
+    assert [(each.line, each.code) for each in found.relies] == [(3, "a.device == x")]
+
+
 @pytest.mark.parametrize(
     ("body", "compiled"),
     [

@@ -185,6 +185,16 @@ class Converter(cst.CSTTransformer):
         text = f"{original_node.prefix}{original_node.quote}{self._target.device}{colon}{number}"
         return updated_node.with_changes(value=f"{text}{original_node.quote}")
 
+    def visit_Comparison(self, node: cst.Comparison) -> None:
+        """Note where a tensor's device is compared, which has a number."""
+        compared = (cst.Equal, cst.NotEqual)
+        if isinstance(node.comparisons[0].operator, compared) and any(
+            isinstance(side, cst.Attribute) and side.attr.value == "device"
+            for side in (node.left, node.comparisons[0].comparator)
+        ):
+            text = f"{self._target.device} has no number, as a tensor's device has: compare types"
+            self.found.relies.add(self._remark(node, self._source.code(node), text))
+
     def visit_Assign(self, node: cst.Assign) -> None:
         """Remove what sets a variable of the environment that means nothing after the move."""
         target = node.targets[0].target
