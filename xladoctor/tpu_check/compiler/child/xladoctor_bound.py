@@ -11,8 +11,6 @@ import math
 import re
 from typing import Any
 
-import xladoctor_graph as graph
-
 _MESHES = re.compile(r'sdy\.mesh @"?([\w.$-]+)"? = #?(?:sdy\.mesh)?<\[([^\]]*)\]')
 _AXIS = re.compile(r'"?([\w.-]+)"?\s*=\s*(\d+)')
 _SHARDY = re.compile(r'sharding<@"?([\w.$-]+)"?, \[(.*)\]')
@@ -29,7 +27,7 @@ def least(module: Any, text: str, partitions: int) -> dict[str, Any]:
         partitions: devices that share its arrays.
     """
     divided = _Divided(text, partitions)
-    main = graph.entry_function(module)
+    main = _main(module)
     arguments = divided.all(main.arguments, main.arg_attrs)
     given = main.attributes
     declared = main.result_attrs if "res_attrs" in given else [{}] * len(main.type.results)
@@ -38,6 +36,12 @@ def least(module: Any, text: str, partitions: int) -> dict[str, Any]:
     reused = sum(size for size, may in zip(arguments, donated, strict=True) if may)
     held, more = sum(arguments), max(0, results - reused)
     return {"bytes": held + more, "arguments": held, "results": more}
+
+
+def _main(module: Any) -> Any:
+    from jaxlib.mlir import ir
+
+    return ir.SymbolTable(module.operation)["main"]
 
 
 def _bytes(type_: Any) -> int:

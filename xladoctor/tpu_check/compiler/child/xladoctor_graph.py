@@ -118,7 +118,7 @@ def _donate(module: Any, donors: list[int]) -> None:
     """Let results take the place of these parameters."""
     from jaxlib.mlir import ir
 
-    function = entry_function(module)
+    function = _main(module)
     known = _of_arguments(function)
     with module.context, ir.Location.unknown():
         for number in donors:
@@ -136,7 +136,7 @@ def _of_arguments(function: Any) -> list[dict[str, Any]]:
     return [{each.name: each.attr for each in one} for one in given]
 
 
-def entry_function(module: Any) -> Any:
+def _main(module: Any) -> Any:
     """The function that a module's run begins with."""
     from jaxlib.mlir import ir
 
@@ -149,7 +149,7 @@ def _choose(module: Any, index: int) -> None:
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
-    block = entry_function(module).regions[0].blocks[0]
+    block = _main(module).regions[0].blocks[0]
     with ir.Location.unknown(), ir.InsertionPoint.at_block_begin(block):
         number = ir.DenseElementsAttr.get(
             numpy.array(index, numpy.int32), type=ir.IntegerType.get_signless(32), shape=[]
@@ -171,7 +171,7 @@ def as_launched(module: Any, donated: list[str]) -> None:
     name = ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else ""
     if not name.startswith(_OF_LIVE_TENSORS):
         return
-    entry = entry_function(module)
+    entry = _main(module)
     block, attributes = entry.regions[0].blocks[0], entry.attributes
     end = next(each for each in block.operations if each.operation.name == "func.return")
     results = [each for each in end.operands if not isinstance(each, ir.BlockArgument)]
@@ -251,7 +251,7 @@ def mesh(text: str) -> dict[str, int]:
 
 def buffers(module: Any) -> list[dict[str, Any]]:
     """Arguments and results of the program as a whole: of all devices, without padding."""
-    main = entry_function(module)
+    main = _main(module)
     buffers = []
     for number, (argument, told) in enumerate(zip(main.arguments, main.arg_attrs, strict=True)):
         name = re.fullmatch(r'loc\("([^"]{1,200})"\)', str(argument.location))
@@ -277,7 +277,7 @@ def _buffer(role: str, number: int, type_: Any, name: str, donated: bool) -> dic
 
 def free(module: Any) -> list[bool]:
     """For each result, whether the graph leaves its sharding to the compiler, as frameworks do."""
-    function = entry_function(module)
+    function = _main(module)
     if "res_attrs" not in function.attributes:
         return [True]  # all of them
     named = ("mhlo.sharding", "sdy.sharding")
