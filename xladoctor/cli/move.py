@@ -89,7 +89,9 @@ def move(
     quiet: QuietOption = False,
     color: ColorOption = Color.auto,
 ) -> None:
-    """Move a torch_xla program to TorchTPU or torch.compile: show the diff, or write it.
+    """Move a torch_xla program to TorchTPU or torch.compile.
+
+    Shows the changes as a diff; --write makes them, --verify runs both programs.
 
     Exit status: 0 all of it is moved (with --verify: and its first steps agree), 1 not so, 2 the
     input cannot be used.
