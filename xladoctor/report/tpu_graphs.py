@@ -48,7 +48,7 @@ def groups(graphs: Sequence[TpuGraph]) -> list[list[TpuGraph]]:
 
 def cells(graph: TpuGraph) -> dict[str, str]:
     """What is known of a graph and a topology: label -> text."""
-    found = {"verdict": _VERDICTS[graph.verdict]}
+    found = {"verdict": _VERDICTS.get(graph.verdict, graph.verdict)}  # may be a later release's
     if shown := needed(graph):
         found["peak"] = shown
     if graph.least_parts and graph.peak_bytes is None and graph.needed_bytes is None:
@@ -179,7 +179,8 @@ def _overview(graphs: Sequence[TpuGraph], style: Style) -> RenderableType:
     before = None
     for graph in sorted(graphs, key=lambda graph: graph.graph):
         took = duration(graph.seconds) if graph.compiler else ""
-        verdict = Text(_VERDICTS[graph.verdict], _LOOKS[graph.verdict])
+        shown = plain(_VERDICTS.get(graph.verdict, graph.verdict), style)
+        verdict = Text(shown, _LOOKS.get(graph.verdict, ""))
         name = "" if graph.graph == before else graph.name
         before = graph.graph
         texts = (styled(text, style) for text in (needed(graph), took))
@@ -217,7 +218,7 @@ def beside(graphs: Sequence[TpuGraph], style: Style, names: Sequence[str] = ()) 
         names: what each is called, in front of what it was compiled for.
     """
     heads, rows = matrix(graphs, names)
-    looks = [_LOOKS[graph.verdict] for graph in graphs]
+    looks = [_LOOKS.get(graph.verdict, "") for graph in graphs]
     shown = [[Text(""), *map(Text, (plain(head, style) for head in heads), looks)]]
     for label, *texts in rows:
         shown.append([styled(label, style, "dim"), *(styled(text, style) for text in texts)])
