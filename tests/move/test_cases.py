@@ -20,7 +20,7 @@ def moved(text: str, folder: Path, to: str = "torch_tpu", device: str | None = N
     script = folder / "train.py"
     script.write_bytes(text.encode())
     names = table_for([script])
-    (file,) = move(script, folder, names, target_of(names, to, device), several=False).files
+    (file,) = move([script], folder, names, target_of(names, to, device), several=False).files
     return file
 
 

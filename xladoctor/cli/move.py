@@ -129,14 +129,15 @@ def _planned(script: Path, root: Path | None, options: TargetOptions) -> Move:
     project = (root or repository(script.parent) or script.parent).resolve()
     if not script.is_relative_to(project):
         raise MoveError(f"{from_here(script)} is not in the project {from_here(project)}")
-    names = table_for(files_of(script, project))
+    files = files_of(script, project)
+    names = table_for(files)
     try:
         run = of_run(doctor.load_evidence(locate(str(script))))
     except IngestError:  # it was never run here
         run = None
     several = run is not None and run.processes > 1
     target = target_of(names, options.to, options.device)
-    moved = move(script, project, names, target, several=several)
+    moved = move(files, project, names, target, several=several)
     return moved if run is None else with_run(moved, run)
 
 

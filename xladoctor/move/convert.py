@@ -43,7 +43,6 @@ class Converter(cst.CSTTransformer):
 
     Args:
         several: whether the program runs in several processes.
-        called: the names that helpers get in this file.
     """
 
     def __init__(self, source: Source, names: Names, target: Target, *, several: bool) -> None:
@@ -145,7 +144,7 @@ class Converter(cst.CSTTransformer):
             return updated_node
         self._needs(text)
         made = expression(self._with_own_names(text), updated_node, arguments, entry, self._own)
-        if isinstance(self._source.parent(original_node), _BARE) and not original_node.lpar:
+        if isinstance(above, _BARE) and not original_node.lpar:
             made = made.with_changes(lpar=(), rpar=())
         return made
 
@@ -223,7 +222,8 @@ class Converter(cst.CSTTransformer):
         known: one that is not of this file may have.
         """
         name = self._source.code(call.args[0].value).rpartition(".")[2] if call.args else ""
-        return not self._functions(name) or self._has_backward(self._functions(name))
+        found = self._functions(name)
+        return not found or self._has_backward(found)
 
     def _functions(self, name: str) -> list[cst.FunctionDef]:
         return [each for each in self._source.all(cst.FunctionDef) if each.name.value == name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -32,21 +32,14 @@ class _Named(Source):
         """Code that uses variables by name leaves a package's names what they are."""
 
 
-def move(script: Path, root: Path, names: Names, target: Target, *, several: bool) -> Move:
+def move(paths: Sequence[Path], root: Path, names: Names, target: Target, *, several: bool) -> Move:
     """The program, moved; nothing is written.
 
     Args:
+        paths: its files, the script first; those that do not name the package are left out.
         several: whether it is known to run in several processes; its source may say so as well.
-
-    Raises:
-        MoveError: it does not use the package.
     """
-    paths = [path for path in files_of(script, root) if names.package in _text(path)]
-    if not paths:
-        raise MoveError(
-            f"{from_here(script)} does not use {names.package}, nor do the files that it imports",
-            "a library that chooses the device itself, as accelerate does, has to know the new one",
-        )
+    paths = [path for path in paths if names.package in _text(path)]
     files = Files(root, lambda file: True, _Named)
     found = [_converted(path, files, names, target, several=several) for path in paths]
     joined = any(_JOINS in each.text for each, _ in found)

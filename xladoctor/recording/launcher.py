@@ -29,8 +29,7 @@ from xladoctor.recording.relay import Relay
 from xladoctor.recording.witness import Witness
 from xladoctor.running import RUN_DIRECTORY
 
-#: The folder that processes find first on ``PYTHONPATH``.
-BOOTSTRAP = Path(__file__).parent / "bootstrap"
+_BOOTSTRAP = Path(__file__).parent / "bootstrap"
 _TIMED_OUT = 124  # the status of timeout(1)
 _TICK_MS = 100
 _TICKS_A_LOOK, _TICKS_A_CHECK = 5, 20
@@ -106,11 +105,15 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
     return RunOutcome(passed_on, tuple(runs), tuple(lost), ended_after)
 
 
+def bootstrap_first(path: str | None) -> str:
+    """A ``PYTHONPATH`` on which processes find the bootstrap before all that was on it."""
+    return os.pathsep.join([str(_BOOTSTRAP), *([path] if path else [])])
+
+
 def handed_down(run: Path, options: Options) -> dict[str, str]:
     """The environment variables by which processes find the capture and the run directory."""
-    path = os.environ.get("PYTHONPATH")
     return {
-        "PYTHONPATH": os.pathsep.join([str(BOOTSTRAP), *([path] if path else [])]),
+        "PYTHONPATH": bootstrap_first(os.environ.get("PYTHONPATH")),
         RUN_DIRECTORY: str(run),
         VARIABLE: json.dumps(asdict(options)),
         **({frontend.VARIABLE: known} if (known := frontend.handed_down()) else {}),

@@ -22,7 +22,7 @@ from xladoctor.fixes.plan import patched
 from xladoctor.fixes.proof.interface import Run
 from xladoctor.fixes.proof.workspace import Workspace, outgoing
 from xladoctor.recording.bootstrap._xladoctor.results import FIRST_STEPS, LOGGED, VARIABLE
-from xladoctor.recording.launcher import BOOTSTRAP
+from xladoctor.recording.launcher import bootstrap_first
 
 _HURTS = ("warning", "error")
 _LARGEST = 200_000_000  # bytes of a file that is kept; of a larger one the digest is
@@ -108,8 +108,7 @@ class Runner:
         """
         place, state = self._begin(texts)
         path = self._copies.environment(state, self._cwd).get("PYTHONPATH")
-        found_first = os.pathsep.join([str(BOOTSTRAP), *filter(None, [path])])
-        own = {"PYTHONPATH": found_first, FIRST_STEPS: str(state)}
+        own = {"PYTHONPATH": bootstrap_first(path), FIRST_STEPS: str(state)}
         status = self._status(place, self._words, own, limit_s, tick)
         return status, _text(Path(f"{place}.err")), state
 
